@@ -1,0 +1,133 @@
+"""The run as the user meant it: frozen, complete, with defaults filled in. Made by `spec.load`.
+
+Nothing here knows how to reach a node. `lines` lets any later room point at the place in the user's
+file: `run.line("train.llamafactory.lora_target")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.words import Cluster, Where
+
+LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
+"""`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """GPUs (ranks) a node where the node itself says nothing; `model` is the distinctive part of its name."""
+
+    count: int = 1
+    model: str | None = None
+
+
+@dataclass(frozen=True)
+class Container:
+    engine: str
+    image: str
+    mounts: tuple[str, ...] = ()
+    shm_bytes: int | None = None
+    pip: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """How the training environment's Python is found on a node; `python` None means: the one in use here."""
+
+    python: str | None = None
+    modules: tuple[str, ...] = ()
+    activate: str | None = None
+
+
+@dataclass(frozen=True)
+class Network:
+    """`interface` is `auto` or a name; `port` the rendezvous port; `keeper_port` 0 means any free one."""
+
+    interface: str = "auto"
+    port: int = 39500
+    keeper_port: int = 0
+    fabric: str = "auto"
+
+
+@dataclass(frozen=True)
+class Launch:
+    with_: str = "ssh"
+    restarts: int = 0
+    spares: int = 0
+    partition: str | None = None
+    account: str | None = None
+    time: str | None = None
+    address: str | None = None
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Train:
+    """`kind` is `llamafactory` (then `arguments` holds its keys, with YAML 1.2 values) or `command`.
+
+    `source` is the LLaMA-Factory YAML the arguments were read from, where they came from a file.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Save:
+    """`to` is a path in the training environment; None means the node's own run directory."""
+
+    to: str | None = None
+    every: int | None = None
+    keep: int = 3
+    copy_to: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run file, validated. `file` is its path; paths inside it are kept as written, except that
+    a relative `deepspeed`, `code`, `train.llamafactory` or `environment.python` path is resolved against
+    the run file's folder. `model_config` is the path of a `config.json` that lies beside the run file, or None."""
+
+    name: str
+    cluster: Cluster
+    train: Train
+    file: str | None = None
+    user: str | None = None
+    transport: str = "asyncssh"
+    same_host: bool = False
+    gpus: Gpus = Gpus()
+    container: Container | None = None
+    environment: Environment = Environment()
+    code: str | None = None
+    network: Network = Network()
+    launch: Launch = Launch()
+    deepspeed: str = "auto"
+    save: Save = Save()
+    env: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+    resume: str | None = None
+    alerts: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    model_config: str | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
+    lines_in: Mapping[str, str] = field(default_factory=dict)
+
+    def line(self, key: str) -> int | None:
+        """The line of a dotted key, or of the nearest key above it that stands in the file."""
+        parts = key.split(".")
+        for n in range(len(parts), 0, -1):
+            line = self.lines.get(".".join(parts[:n]))
+            if line is not None:
+                return line
+        return None
+
+    def where(self, key: str) -> Where:
+        """The place of a dotted key in the run file, or in the LLaMA-Factory YAML that it came from."""
+        return Where(file=self.lines_in.get(key, self.file), line=self.line(key))
