@@ -1,0 +1,16 @@
+"""Run a command or open a stream on a node. Knows hosts and connections, not GPUs or training."""
+
+from allranks.reach.base import Completed, Transport, Unreachable
+from allranks.reach.nodes import Nodes, Outcome, open_nodes
+from allranks.reach.program import NodeProgram, ProgramFailed
+
+__all__ = [
+    "Completed",
+    "NodeProgram",
+    "Nodes",
+    "Outcome",
+    "ProgramFailed",
+    "Transport",
+    "Unreachable",
+    "open_nodes",
+]

@@ -1,0 +1,45 @@
+# The two commands are `make demo` and `make test`; both work from a fresh clone.
+SHELL := /bin/bash
+PY := .venv/bin/python
+TINY := .cache/tiny-deepseek-v3
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: setup demo test test-fast lint bench docs picture clean help
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: ## .venv with everything, DeepSpeed's CPU ops compiled ahead; quick when nothing changed
+	@scripts/setup.sh
+
+$(TINY)/model/config.json: examples/make_tiny.py | setup
+	@$(PY) examples/make_tiny.py $(TINY)
+
+demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local nodes, end with a verified adapter
+	@.venv/bin/allranks run examples/tiny-deepseek-v3.yaml
+
+test: setup system $(TINY)/model/config.json ## everything, as CI runs it
+	@$(MAKE) --no-print-directory lint
+	@$(PY) -m pytest -q
+
+.PHONY: system
+system:
+	@scripts/system.sh
+
+test-fast: setup ## what needs no training, no root and no browser: under 60 s
+	@$(PY) -m pytest -q -m "not training and not rig and not browser and not legacy"
+
+lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
+	@scripts/lint.sh
+
+bench: setup $(TINY)/model/config.json ## the figures of docs/benchmarks.md, measured again
+	@$(PY) -m benchmarks
+
+docs: setup ## the catalogue pages under docs/, made from the code
+	@$(PY) scripts/make_docs.py
+
+picture: setup ## docs/picture.svg from the newest run on this machine
+	@$(PY) scripts/make_picture.py
+
+clean: ## what the build made, not .venv
+	@rm -rf .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build

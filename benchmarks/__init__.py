@@ -1,0 +1,1 @@
+"""The figures of docs/benchmarks.md: each measured against a named peer in the same run."""

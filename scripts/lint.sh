@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Style, types, the order of the rooms, and that what travels to nodes runs on Python 3.8.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=.venv/bin
+$bin/ruff check src tests benchmarks scripts examples
+$bin/ruff format --check src tests benchmarks scripts examples
+$bin/lint-imports
+$bin/vermin -t=3.8- --no-tips --violations --no-parse-comments \
+  src/allranks/{words,node,inside,watch,diagnose,checkpoints} src/allranks/runs/keeper*.py src/allranks/faces/report*.py
+$bin/pyright

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The system packages that the tests need: installed where we are root on Debian or Ubuntu, named elsewhere.
+set -euo pipefail
+
+declare -A needs=(
+  [chromium]=chromium            # the report is rendered in a real browser
+  [g++]=g++                      # DeepSpeed compiles its CPU collectives
+)
+missing=()
+for program in "${!needs[@]}"; do
+  command -v "$program" >/dev/null || missing+=("${needs[$program]}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+else
+  echo "tests need these packages, and only root can install them: ${missing[*]}" >&2
+  exit 1
+fi

@@ -1,0 +1,80 @@
+"""The verb `diagnose`: read logs from files, folders, runs or standard input; say what the catalogue says."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from allranks.cli.common import print_json
+from allranks.words import BadInput, Diagnosis, Problem
+
+LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
+
+
+def diagnose_command(options: argparse.Namespace) -> int:
+    """Exit code 1: a cause is named; 0: nothing is wrong; 3: nothing is proved."""
+    from allranks import diagnose
+
+    diagnosis = diagnose.diagnose(lines(options.paths))
+    if options.json:
+        print_json(diagnosis.as_json())
+    else:
+        print_diagnosis(diagnosis)
+    if diagnosis.cause == "benign-noise":
+        return 0
+    return 3 if diagnosis.cause == "unproven" else 1
+
+
+def print_diagnosis(diagnosis: Diagnosis) -> None:
+    from allranks.faces.terminal import print_findings
+
+    print_findings([diagnosis.as_finding()])
+    if diagnosis.collateral:
+        print("  only suffered: " + ", ".join(str(where) for where in diagnosis.collateral))
+
+
+def lines(paths: list[str]) -> Iterator:
+    """The lines of all paths, read as they are needed; every path that is nothing, in one error."""
+    from allranks.diagnose import parse
+
+    files = resolve(paths)
+    for name in files:
+        if name == "-":
+            yield from parse(sys.stdin.buffer, "-")
+            continue
+        with open(name, "rb") as file:
+            yield from parse(file, name)
+
+
+def resolve(paths: list[str]) -> list[str]:
+    """Files as they are, folders as the logs in them, anything else as a run known here."""
+    found: list[str] = []
+    problems: list[Problem] = []
+    for path in paths:
+        if path == "-" or Path(path).is_file():
+            found.append(path)
+        elif Path(path).is_dir():
+            logs = sorted(str(p) for p in Path(path).rglob("*") if p.suffix in LOG_SUFFIXES and p.is_file())
+            found += logs
+            if not logs:
+                problems.append(Problem(f"{path}: no log in this folder", do="files named *" + ", *".join(LOG_SUFFIXES)))
+        else:
+            found += logs_of_run(path, problems)
+    if problems:
+        raise BadInput(problems)
+    return found
+
+
+def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
+    from allranks.node.paths import RunDirectory
+    from allranks.runs.index import find
+
+    try:
+        directory = RunDirectory(asyncio.run(find(name)))
+    except BadInput:
+        problems.append(Problem(f"{name} is no file, no folder and no run known here", do="allranks ps lists the runs"))
+        return []
+    return sorted(str(p) for p in Path(str(directory.path)).glob("nodes/*/logs/*.log"))

@@ -1,0 +1,281 @@
+"""`run`, `watch` and `logs`: verbs that look at a run while it lives."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from allranks.cli.common import print_json
+from allranks.faces.clean import clean
+from allranks.faces.terminal import LiveView, print_findings, print_summary
+from allranks.reach import NodeProgram, Nodes, open_nodes
+from allranks.runs import index
+from allranks.runs.controller import StoppedBefore, submit
+from allranks.runs.inspect import Inspection, inspect, verdict_code
+from allranks.spec import Run
+from allranks.words import CouldNotTell, Event, event_from_json
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+JOURNAL = "keeper/journal.jsonl"
+
+
+class Detached(Exception):
+    """Ctrl-C after the launch: we stop looking, the run goes on."""
+
+
+# ---- run ----
+
+
+def run_command(run: Run, options: argparse.Namespace) -> int:
+    """The verb `run`, from the validated run file to the exit code."""
+    view = LiveView(name=run.name, quiet=options.json)
+    try:
+        with view:
+            state = asyncio.run(start_and_follow(run, options, view))
+    except StoppedBefore as stopped:
+        return say_stopped(stopped, options.json)
+    except Detached as detached:
+        say_detached(str(detached), options.json)
+        return 0
+    return say_end(state, options)
+
+
+async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
+    nodes = open_nodes(run)
+    try:
+        if options.dry_run:
+            return {"dry_run": describe(await inspect(nodes, run))}
+        submitted = await submit_or_abort(nodes, run, view)
+        if options.detach:
+            raise Detached(submitted.run_id)
+        head = nodes[run.cluster.head.name]
+        return await until_end(head, submitted.run_id, view)
+    finally:
+        await nodes.close()
+
+
+async def submit_or_abort(nodes: Nodes, run: Run, view: LiveView):
+    """Submits; Ctrl-C cancels it, and the submission undoes itself."""
+    task = asyncio.ensure_future(submit(nodes, run, view.add))
+    with interrupts(task.cancel):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+class interrupts:
+    """Inside, Ctrl-C calls `action` instead of raising somewhere in the middle of something."""
+
+    def __init__(self, action):
+        self.action = action
+
+    def __enter__(self):
+        self.loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.loop.add_signal_handler(number, self.action)
+        return self
+
+    def __exit__(self, *_):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.loop.remove_signal_handler(number)
+
+
+async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str, Any]:
+    """Feeds the view from the run's journal until the run has ended; the state then."""
+
+    async def feed() -> None:
+        async for event in journal(head, run_id):
+            view.add(event)
+
+    task = asyncio.ensure_future(feed())
+    with interrupts(task.cancel):
+        try:
+            await task
+        except asyncio.CancelledError:
+            raise Detached(run_id) from None
+    return await status(head, run_id)
+
+
+async def status(head: NodeProgram, run_id: str) -> dict[str, Any]:
+    answer = await head.call("read", "status", run_id)
+    return dict(answer)
+
+
+async def journal(head: NodeProgram, run_id: str) -> AsyncIterator[Event]:
+    """The events of a run's journal from the beginning, each once, until the run has ended."""
+    rest = ""
+    async for piece in head.follow(run_id, JOURNAL):
+        *lines, rest = (rest + str(piece.get("text", ""))).split("\n")
+        for event in parsed(lines):
+            yield event
+
+
+def parsed(lines: Iterable[str]) -> Iterable[Event]:
+    for line in lines:
+        try:
+            yield event_from_json(json.loads(line))
+        except ValueError:
+            continue
+
+
+# ---- what is said at the end ----
+
+
+def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
+    if as_json:
+        findings = [f.as_json() for f in stopped.inspection.findings]
+        print_json({"runs": [], "findings": findings, "stopped_by": [f.id for f in stopped.findings]})
+    else:
+        print_findings(list(stopped.inspection.findings))
+        names = " ".join(f"--accept {name}" for name in sorted({f.id for f in stopped.findings}))
+        print(f"not started. Mend it, or let it pass: {names}", file=sys.stderr)
+    return verdict_code(stopped.findings)
+
+
+def say_detached(run_id: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"runs": [{"id": run_id, "state": "starting"}]})
+        return
+    print(f"{run_id} goes on without this terminal.")
+    print(f"  allranks watch {run_id}    follow it")
+    print(f"  allranks stop {run_id}     stop it")
+    print(f"  allranks report {run_id}   read its report")
+
+
+def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
+    if "dry_run" in state:
+        return say_dry_run(state["dry_run"], options.json)
+    if options.json:
+        print_json({"runs": [state]})
+    else:
+        print_summary(state)
+    return 0 if state.get("state") == "succeeded" else CouldNotTell.exit_code if state.get("state") == "lost" else 1
+
+
+def describe(inspection: Inspection) -> dict[str, Any]:
+    """What would run where: per node the command and its environment."""
+    from allranks import launch
+    from allranks.node import bundle
+    from allranks.runs.inspect import python_of
+
+    run = inspection.run
+    places = {}
+    for facts in inspection.facts:
+        home = str(facts.get("system.allranks_home", "~/.allranks"))
+        places[facts.node] = launch.Places(home, bundle.path_in(home), python_of(run))
+    jobs = launch.make(run, inspection.plan, "RUN-ID", places, run.network.port)
+    nodes = [
+        {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in jobs
+    ]
+    stopping = inspection.stopping()
+    return {
+        "nodes": nodes,
+        "findings": [f.as_json() for f in inspection.findings],
+        "exit_code": verdict_code(stopping),
+        "_findings": list(inspection.findings),
+    }
+
+
+def say_dry_run(described: dict[str, Any], as_json: bool) -> int:
+    findings = described.pop("_findings")
+    if as_json:
+        print_json({"runs": [], **described})
+        return described["exit_code"]
+    import shlex
+
+    print_findings(findings)
+    for node in described["nodes"]:
+        print(clean(f"{node['node']}  cd {shlex.quote(node['cwd'])}"))
+        for name, value in node["env"].items():
+            print(clean(f"    {name}={shlex.quote(value)}"))
+        print(clean("    " + shlex.join(node["argv"])))
+    print("nothing was started.")
+    return described["exit_code"]
+
+
+# ---- watch ----
+
+
+def watch_command(options: argparse.Namespace) -> int:
+    """The verb `watch`."""
+    try:
+        state = asyncio.run(watch(options))
+    except Detached as detached:
+        say_detached(str(detached), options.json)
+        return 0
+    return say_end(state, options)
+
+
+async def watch(options: argparse.Namespace) -> dict[str, Any]:
+    run_id = await index.find(options.run)
+    nodes = index.nodes_of(run_id)
+    head = next(iter(nodes.programs.values()))
+    try:
+        with LiveView(name=run_id, quiet=options.json) as view:
+            return await until_end(head, run_id, view)
+    finally:
+        await nodes.close()
+
+
+# ---- logs ----
+
+
+def logs_command(options: argparse.Namespace) -> int:
+    """The verb `logs`: whole lines, each with `(node, rank)`."""
+    try:
+        asyncio.run(print_logs(options))
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+async def print_logs(options: argparse.Namespace) -> None:
+    run_id = await index.find(options.run)
+    nodes = index.nodes_of(run_id)
+    try:
+        for name, program in list(nodes.programs.items()):
+            if options.node and name not in options.node:
+                continue
+            await print_node_logs(name, program, run_id, options)
+    finally:
+        await nodes.close()
+
+
+async def print_node_logs(name: str, program: NodeProgram, run_id: str, options: argparse.Namespace) -> None:
+    listing = await program.call("read", "listing", run_id)
+    prefix = f"nodes/{name}/logs/"
+    for entry in listing["files"]:
+        path = str(entry["path"])
+        rank = rank_of(path)
+        if not path.startswith(prefix) or (options.rank and rank not in options.rank):
+            continue
+        offset = -options.tail if options.tail else 0
+        await print_file(program, run_id, path, offset, f"({name}, {rank if rank is not None else 'torchrun'})")
+
+
+def rank_of(path: str) -> int | None:
+    """The rank in `…/rank-3.log`."""
+    stem = path.rsplit("/", 1)[-1]
+    number = stem[len("rank-") : -len(".log")] if stem.startswith("rank-") and stem.endswith(".log") else ""
+    return int(number) if number.isdigit() else None
+
+
+async def print_file(program: NodeProgram, run_id: str, path: str, offset: int, label: str) -> None:
+    rest = ""
+    while True:
+        answer = await program.call("read", "chunk", run_id, path, str(offset), str(1 << 20))
+        text = str(answer.get("text", ""))
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            print(f"{label} {clean(line)}")
+        offset = int(answer["next_offset"])
+        if not text:
+            break
+    if rest:
+        print(f"{label} {clean(rest)}")

@@ -1,0 +1,37 @@
+"""Write a run's report, one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from allranks.cli.common import add_json, print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", help="a run's id or the beginning of it; the newest where it is left out")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it; the run directory by default")
+    add_json(parser)
+
+
+def call(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from allranks.faces import report
+    from allranks.node.paths import RunDirectory
+    from allranks.runs.index import find
+
+    directory = RunDirectory(asyncio.run(find(options.run)))
+    data = report.collect(str(directory.path))
+    path = Path(options.output or str(directory.keeper.report))
+    try:
+        path.write_text(report.render(data), encoding="utf-8")
+    except OSError as error:
+        print(f"{path}: {error.strerror}", file=sys.stderr)
+        return 2
+    if options.json:
+        print_json({"id": directory.run_id, "report": str(path)})
+    else:
+        print(path)
+    return 0

@@ -1,0 +1,27 @@
+"""Check, prepare, launch, watch, verify, prune and report a run.
+
+It stops before the launch on a finding that blocks or could not be looked at, unless it is accepted by
+its id. After the launch the run needs this terminal no more: Ctrl-C leaves it running.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from allranks.cli.common import add_file, add_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_file(parser)
+    add_json(parser)
+    parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="print what would run where; start nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
+
+
+def call(options: argparse.Namespace) -> int:
+    from allranks import spec
+    from allranks.cli.live import run_command
+
+    run = spec.load(options.file, sets=options.sets, accept=options.accept)
+    return run_command(run, options)

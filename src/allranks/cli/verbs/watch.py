@@ -1,0 +1,18 @@
+"""Follow a run until it ends; Ctrl-C stops following, not the run."""
+
+from __future__ import annotations
+
+import argparse
+
+from allranks.cli.common import add_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", help="a run's id or the beginning of it; the newest where it is left out")
+    add_json(parser)
+
+
+def call(options: argparse.Namespace) -> int:
+    from allranks.cli.live import watch_command
+
+    return watch_command(options)

@@ -1,0 +1,252 @@
+"""Long series folded into bins as they are read, so that 1,000 ranks × 10,000 steps fit in memory.
+
+A bin keeps count, sum, lowest and highest: a spike of one step is still drawn at its height when a
+pixel stands for fifty steps. All ranks share the bins' width, which doubles when a series outgrows
+them. Standard library alone.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from operator import add
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+BINS = 384
+"""At most. A plot is 450 to 1,000 pixels wide, so a bin is two or three pixels."""
+
+FURTHEST = 10**9
+"""Steps and seconds beyond this are no steps and seconds (30 years)."""
+
+
+class Bin(NamedTuple):
+    """One drawn point: x from `first` to `last` inclusive, the mean, the extremes."""
+
+    first: float
+    last: float
+    mean: float
+    low: float
+    high: float
+
+
+class Column:
+    """One quantity of one rank. Values that are no finite number are counted in `bad`, None is passed over."""
+
+    __slots__ = ("bad", "counts", "highs", "lows", "sums")
+
+    def __init__(self, length: int):
+        self.counts = array("L", [0]) * length
+        self.sums = array("d", [0.0]) * length
+        self.lows = array("d", [math.inf]) * length
+        self.highs = array("d", [-math.inf]) * length
+        self.bad: Dict[int, int] = {}
+
+    def put(self, place: int, values: Sequence[Any]) -> None:
+        try:
+            total = sum(values)
+            if math.isfinite(total):
+                self.counts[place] += len(values)
+                self.sums[place] += total
+                low, high = min(values), max(values)
+                if low < self.lows[place]:
+                    self.lows[place] = low
+                if high > self.highs[place]:
+                    self.highs[place] = high
+                return
+        except (TypeError, OverflowError):
+            pass
+        self._put_one_by_one(place, values)
+
+    def _put_one_by_one(self, place: int, values: Sequence[Any]) -> None:
+        for value in values:
+            if value is None:
+                continue
+            try:
+                fine = not isinstance(value, (str, bytes)) and math.isfinite(value)
+            except (TypeError, OverflowError):
+                fine = False
+            if fine:
+                self.put(place, (float(value),))
+            else:
+                self.bad[place] = self.bad.get(place, 0) + 1
+
+    def halve(self) -> None:
+        """Joins each two neighbouring bins; the freed half is empty again."""
+        length = len(self.counts)
+        half = length - length // 2
+        self.counts = array("L", map(add, self.counts[::2], self.counts[1::2])) + array("L", [0]) * half
+        self.sums = array("d", map(add, self.sums[::2], self.sums[1::2])) + array("d", [0.0]) * half
+        self.lows = array("d", map(min, self.lows[::2], self.lows[1::2])) + array("d", [math.inf]) * half
+        self.highs = array("d", map(max, self.highs[::2], self.highs[1::2])) + array("d", [-math.inf]) * half
+        bad: Dict[int, int] = {}
+        for place, amount in self.bad.items():
+            bad[place // 2] = bad.get(place // 2, 0) + amount
+        self.bad = bad
+
+    def mean(self, place: int) -> Optional[float]:
+        return self.sums[place] / self.counts[place] if self.counts[place] else None
+
+    def average(self) -> Optional[float]:
+        amount = sum(self.counts)
+        return math.fsum(self.sums) / amount if amount else None
+
+    def highest(self) -> Optional[float]:
+        found = max(self.highs)
+        return found if math.isfinite(found) else None
+
+
+class Series:
+    """Quantities of many ranks over one axis (steps, or seconds since the start)."""
+
+    def __init__(self, names: Sequence[str], bins: int = BINS):
+        self.names = tuple(names)
+        self.bins = bins - bins % 2
+        self.width = 1
+        self.used = 0
+        self.ranks: Dict[int, Tuple[Column, ...]] = {}
+
+    def put(self, rank: int, x: float, values: Sequence[Any]) -> None:
+        """One row: the values stand in the order of the names."""
+        self.put_rows(rank, [(x, *values)])
+
+    def put_rows(self, rank: int, rows: Sequence[Sequence[Any]]) -> None:
+        """Rows `(x, value, …)`. A row whose x is no number from 0 to `FURTHEST` is passed over."""
+        rows = [row for row in rows if self._fits(row)]
+        if not rows:
+            return
+        top = int(max(row[0] for row in rows))
+        while top >= self.bins * self.width:
+            self._double()
+        columns = self.ranks.get(rank)
+        if columns is None:
+            columns = self.ranks[rank] = tuple(Column(self.bins) for _ in self.names)
+        width = self.width
+        self.used = max(self.used, top // width + 1)
+        first = int(min(row[0] for row in rows)) // width
+        if first == top // width:
+            self._put_bin(columns, first, rows)
+            return
+        by_bin: Dict[int, List[Sequence[Any]]] = {}
+        for row in rows:
+            by_bin.setdefault(int(row[0]) // width, []).append(row)
+        for place, group in by_bin.items():
+            self._put_bin(columns, place, group)
+
+    def _fits(self, row: Any) -> bool:
+        if not isinstance(row, (list, tuple)) or len(row) < 2:
+            return False
+        x = row[0]
+        return isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < FURTHEST
+
+    def _put_bin(self, columns: Sequence[Column], place: int, rows: Sequence[Sequence[Any]]) -> None:
+        by_column = list(zip(*rows))[1:]
+        for column, values in zip(columns, by_column):
+            column.put(place, values)
+
+    def _double(self) -> None:
+        self.width *= 2
+        self.used = (self.used + 1) // 2
+        for columns in self.ranks.values():
+            for column in columns:
+                column.halve()
+
+    # ---- reading ----
+
+    def column(self, rank: int, name: str) -> Optional[Column]:
+        columns = self.ranks.get(rank)
+        return None if columns is None else columns[self.names.index(name)]
+
+    def reporting(self, name: str) -> List[int]:
+        """The ranks that have at least one value, or one bad value, of this quantity."""
+        place = self.names.index(name)
+        return sorted(r for r, c in self.ranks.items() if c[place].bad or any(c[place].counts))
+
+    def points(self, rank: int, name: str) -> List[Bin]:
+        """What one rank said, bin by bin; a bin without a value is left out."""
+        column = self.column(rank, name)
+        if column is None:
+            return []
+        return [
+            Bin(*self.edges(i), self._mean(column, i), column.lows[i], column.highs[i])
+            for i in range(self.used)
+            if column.counts[i]
+        ]
+
+    def joined(self, ranks: Iterable[int], name: str) -> List[Bin]:
+        """The mean of the ranks' means, with the lowest and highest value of any of them."""
+        columns = [c for c in (self.column(rank, name) for rank in ranks) if c is not None]
+        found = []
+        for i in range(self.used):
+            means = [self._mean(c, i) for c in columns if c.counts[i]]
+            if means:
+                low = min(c.lows[i] for c in columns)
+                high = max(c.highs[i] for c in columns)
+                found.append(Bin(*self.edges(i), math.fsum(means) / len(means), low, high))
+        return found
+
+    def bands(self, ranks: Iterable[int], name: str) -> List[Dict[str, float]]:
+        """Each bin's spread over the ranks' means: x, p5, p50, p95, and the ranks at both ends."""
+        pairs = [(rank, self.column(rank, name)) for rank in ranks]
+        columns = [(rank, c) for rank, c in pairs if c is not None]
+        found = []
+        for i in range(self.used):
+            means = sorted((self._mean(c, i), rank) for rank, c in columns if c.counts[i])
+            if not means:
+                continue
+            first, last = self.edges(i)
+            found.append(
+                {
+                    "first": first,
+                    "last": last,
+                    "p5": quantile([m for m, _ in means], 0.05),
+                    "p50": quantile([m for m, _ in means], 0.5),
+                    "p95": quantile([m for m, _ in means], 0.95),
+                    "low": means[0][0],
+                    "low_rank": means[0][1],
+                    "high": means[-1][0],
+                    "high_rank": means[-1][1],
+                }
+            )
+        return found
+
+    def bad(self, ranks: Iterable[int], name: str) -> List[Tuple[float, float, int]]:
+        """Where values were no finite numbers: first x, last x, how many."""
+        amounts: Dict[int, int] = {}
+        for column in (self.column(rank, name) for rank in ranks):
+            for place, amount in (column.bad if column is not None else {}).items():
+                amounts[place] = amounts.get(place, 0) + amount
+        return [(*self.edges(i), amount) for i, amount in sorted(amounts.items())]
+
+    def edges(self, place: int) -> Tuple[int, int]:
+        return place * self.width, place * self.width + self.width - 1
+
+    @staticmethod
+    def _mean(column: Column, place: int) -> float:
+        return column.sums[place] / column.counts[place]
+
+
+def quantile(ordered: Sequence[float], part: float) -> float:
+    """Linear interpolation between the two nearest of the ordered values (numpy's default)."""
+    place = part * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def median(values: Iterable[float]) -> Optional[float]:
+    ordered = sorted(values)
+    return quantile(ordered, 0.5) if ordered else None
+
+
+def outliers(by_rank: Dict[int, float], most: int = 6) -> List[int]:
+    """The ranks far above the others: over the median by 10 % and by 5 median absolute deviations, worst first.
+
+    10 %: "Real stragglers were about 10 % slow" (Greyhound); 5 deviations keep an even field silent.
+    """
+    if len(by_rank) < 3:
+        return []
+    middle = median(by_rank.values()) or 0.0
+    spread = median(abs(v - middle) for v in by_rank.values()) or 0.0
+    limit = middle + max(0.1 * abs(middle), 5 * spread)
+    above = [rank for rank, value in by_rank.items() if value > limit]
+    return sorted(above, key=lambda rank: (-by_rank[rank], rank))[:most]

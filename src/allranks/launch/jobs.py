@@ -1,0 +1,159 @@
+"""What each node's supervisor is asked to start: `job.json`, as docs/architecture.md lays it down. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from allranks.launch import render, trainer
+from allranks.plan import Plan
+from allranks.spec import Run
+from allranks.words import Node
+
+GRACE_SECONDS = 10.0
+"""From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, which is longer than anyone
+who types `stop` wants; 10 s is docker stop's and Kubernetes' order of magnitude (10 and 30)."""
+
+LEASE_SECONDS = 30.0
+"""How long a supervisor works on without a word from the keeper. Ray notices a dead node after about 30 s,
+Kubernetes after 40 s; a shorter lease would turn a busy head node into a stopped run."""
+
+JOIN_SECONDS = 60.0
+"""How long the keeper waits for every supervisor: they have been started already, only the dial is left."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things lie on one node: its allranks home, the bundle there, the training environment's Python."""
+
+    home: str
+    bundle: str
+    python: str
+
+    def run_directory(self, run_id: str) -> PurePosixPath:
+        return PurePosixPath(self.home) / "runs" / run_id
+
+
+@dataclass(frozen=True)
+class Job:
+    """One node's job and the files that it needs beside it (name → text)."""
+
+    node: Node
+    job: Mapping[str, Any]
+
+
+def output_directory(run: Run, run_id: str, places: Places) -> str:
+    """Where the run saves: a folder of its own below `save.to`, or in the run directory.
+
+    A folder of its own, since what prunes checkpoints must never meet another run's.
+    """
+    if run.save.to:
+        return str(PurePosixPath(trainer.here(run, run.save.to)) / run_id)
+    return str(places.run_directory(run_id) / "output")
+
+
+def script(run: Run, output_dir: str, deepspeed_path: str | None) -> list[str]:
+    """What torchrun starts, with its arguments."""
+    if run.train.kind == "llamafactory":
+        arguments = trainer.arguments(run, output_dir, deepspeed_path)
+        return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
+    return list(run.train.command)
+
+
+def make(
+    run: Run, plan: Plan, run_id: str, places: Mapping[str, Places], port: int, keeper_port: int = 0
+) -> list[Job]:
+    """One job a node, the head's first. `places` maps node names; ports are the head's."""
+    return [node_job(run, plan, run_id, node, places[node.name], port, keeper_port) for node in run.cluster.nodes]
+
+
+def node_job(
+    run: Run, plan: Plan, run_id: str, node: Node, places: Places, port: int, keeper_port: int
+) -> Job:
+    """One node's job."""
+    folder = places.run_directory(run_id) / "nodes" / node.name
+    output_dir = output_directory(run, run_id, places)
+    files: dict[str, str] = {}
+    deepspeed_path = None
+    if plan.deepspeed is not None and run.train.kind == "llamafactory":
+        deepspeed_path = str(folder / "deepspeed.json")
+        files["deepspeed.json"] = json.dumps(plan.deepspeed, indent=2) + "\n"
+    cluster = run.cluster
+    job: dict[str, Any] = {
+        "run_id": run_id,
+        "name": run.name,
+        "node": node.name,
+        "node_rank": node.rank,
+        "ranks": [entry["rank"] for entry in plan.ranks if entry["node"] == node.name],
+        "world_size": cluster.world_size,
+        "keeper": {"host": cluster.head.address, "port": keeper_port},
+        "argv": render.torchrun(
+            places.python, cluster, node, port, script(run, output_dir, deepspeed_path)
+        ),
+        "env": environment(plan, node, output_dir),
+        "secrets": list(run.secrets),
+        "cwd": str(folder / "work"),
+        "files": files,
+        "inside": places.bundle,
+        "grace_seconds": GRACE_SECONDS,
+        "lease_seconds": LEASE_SECONDS,
+        "beat_seconds": 1.0,
+    }
+    if node.rank == 0:
+        job["keep"] = keeping(run, plan, output_dir, places.python)
+    return Job(node, job)
+
+
+def environment(plan: Plan, node: Node, output_dir: str) -> dict[str, str]:
+    """The ranks' environment on this node: the plan's for all, then the node's own."""
+    merged = {**plan.environment.get("all", {}), **plan.environment.get("nodes", {}).get(node.name, {})}
+    merged["ALLRANKS_OUTPUT_DIR"] = output_dir
+    return {name: str(value) for name, value in merged.items()}
+
+
+def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any]:
+    """What the keeper judges by: which nodes must join, what the ranks should report, what to prove."""
+    arguments = run.train.arguments
+    llamafactory = run.train.kind == "llamafactory"
+    return {
+        "name": run.name,
+        "file": run.file,
+        "nodes": [node.name for node in run.cluster.nodes],
+        "ranks": list(plan.ranks),
+        "join_seconds": JOIN_SECONDS,
+        "output_dir": output_dir,
+        "keep": run.save.keep,
+        "python": python,
+        "expect": {
+            "world_size": run.cluster.world_size,
+            "trainable_parameters": plan.trainable_parameters if llamafactory else None,
+            "total_steps": arguments.get("max_steps") if llamafactory else None,
+            "ranks": list(plan.ranks),
+            "same_host": run.same_host,
+        },
+        "adapter": adapter(run, plan) if llamafactory and arguments.get("finetuning_type") == "lora" else None,
+    }
+
+
+def adapter(run: Run, plan: Plan) -> dict[str, Any]:
+    """What a whole adapter of this run looks like, for `checkpoints.verify`, and what to load it onto."""
+    arguments = run.train.arguments
+    return {
+        "base_model": trainer.here(run, str(arguments.get("model_name_or_path", ""))),
+        "rank": arguments.get("lora_rank"),
+        "alpha": arguments.get("lora_alpha"),
+        "targets": split_targets(arguments.get("lora_target")),
+        "trainable_parameters": plan.trainable_parameters,
+        "trained": True,
+    }
+
+
+def split_targets(value: Any) -> list[str] | None:
+    """LLaMA-Factory's `lora_target` as a list; None where it says `all`, which only the trainer expands."""
+    if value is None or value == "all":
+        return None
+    parts: Sequence[Any] = value.split(",") if isinstance(value, str) else value
+    return [str(part).strip() for part in parts if str(part).strip()]

@@ -1,0 +1,27 @@
+"""Plan → commands. Pure functions: nothing is started, nothing is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allranks.words import Cluster, Node
+
+
+def torchrun(python: str, cluster: Cluster, node: Node, port: int, script: Sequence[str]) -> list[str]:
+    """One node's torchrun, as `torch.distributed.run` so that it is surely that Python's own.
+
+    Static rendezvous with `--max-restarts 0`, as in the seeds: a rank keeps its number, and what happens
+    after a failure is decided for the whole job, not by each node for itself.
+    """
+    return [
+        python,
+        "-m",
+        "torch.distributed.run",
+        f"--nnodes={len(cluster.nodes)}",
+        f"--nproc-per-node={node.gpus}",
+        f"--node-rank={node.rank}",
+        f"--master-addr={cluster.head.address}",
+        f"--master-port={port}",
+        "--max-restarts=0",
+        *script,
+    ]

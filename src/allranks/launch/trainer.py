@@ -1,0 +1,71 @@
+"""What LLaMA-Factory is told: the user's keys, with ours on top where both speak.
+
+Pure: a run and its plan in, arguments out. `spec` has said which of the user's keys lose.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from allranks.spec import Run
+
+LISTS = frozenset({"report_to", "label_names", "fsdp", "include_for_metrics"})
+"""Keys whose command-line form takes several words (transformers' TrainingArguments declares them as
+lists); LLaMA-Factory's own lists (`dataset`, `lora_target`, …) are one comma-separated word."""
+
+PATHS = ("model_name_or_path", "dataset_dir", "adapter_name_or_path", "media_dir", "resume_from_checkpoint")
+"""Keys that hold a path of the training environment."""
+
+
+def arguments(run: Run, output_dir: str, deepspeed_path: str | None) -> dict[str, Any]:
+    """LLaMA-Factory's arguments for this run, in the order of the run file, ours last."""
+    asked = dict(run.train.arguments)
+    asked.setdefault("stage", "sft")
+    asked["do_train"] = asked.get("do_train", True)
+    asked.setdefault("logging_steps", 1)
+    for key in PATHS:
+        if isinstance(asked.get(key), str):
+            asked[key] = here(run, asked[key])
+    asked["output_dir"] = output_dir
+    if deepspeed_path is not None:
+        asked["deepspeed"] = deepspeed_path
+    if run.save.every is not None:
+        asked.update(save_strategy="steps", save_steps=run.save.every)
+    return asked
+
+
+def here(run: Run, path: str) -> str:
+    """A path that begins with `./` or `../` is meant from the run file's folder.
+
+    It can only mean something where the nodes are this machine; elsewhere it stays as written.
+    """
+    if run.file and run.launch.with_ == "local" and path.startswith(("./", "../")):
+        return str((Path(run.file).resolve().parent / path).resolve())
+    return path
+
+
+def words(arguments: Mapping[str, Any]) -> list[str]:
+    """The arguments as a command line. `--key=value` keeps a value that begins with a dash a value."""
+    line: list[str] = []
+    for key, value in arguments.items():
+        if value is None:
+            continue
+        if isinstance(value, list | tuple) and key in LISTS:
+            line += [f"--{key}", *(scalar(item) for item in value)]
+        elif isinstance(value, list | tuple):
+            line.append(f"--{key}=" + ",".join(scalar(item) for item in value))
+        else:
+            line.append(f"--{key}={scalar(value)}")
+    return line
+
+
+def scalar(value: Any) -> str:
+    """A YAML value as one word of a command line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    return str(value)

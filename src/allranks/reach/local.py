@@ -1,0 +1,68 @@
+"""This machine as a node: the same argv, started by the kernel instead of by an sshd."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from allranks.reach.base import Completed, Unreachable
+
+LINE_LIMIT_BYTES = 16 * 1024 * 1024
+"""The longest line that is taken from a node; a longer one is a fault there, not something to store."""
+
+
+class LocalTransport:
+    """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs."""
+
+    def __init__(self, node: str):
+        self.node = node
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        process = await self._start(argv)
+        try:
+            out, err = await asyncio.wait_for(process.communicate(stdin), timeout_seconds)
+        except asyncio.TimeoutError:
+            raise Unreachable(
+                self.node, "timeout", f"{argv[0]} did not end within {timeout_seconds:.0f} s"
+            ) from None
+        finally:
+            await self._end(process)
+        return Completed(process.returncode if process.returncode is not None else -9, out, err)
+
+    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
+        process = await self._start(argv)
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(stdin)
+            await process.stdin.drain()
+            process.stdin.close()
+            while line := await process.stdout.readline():
+                yield line
+        finally:
+            await self._end(process)
+
+    async def close(self) -> None:
+        return None
+
+    async def _start(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                limit=LINE_LIMIT_BYTES,
+            )
+        except OSError as error:
+            raise Unreachable(self.node, "no-program", f"cannot start {argv[0]}: {error.strerror}") from None
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """Our own direct child, not yet reaped: its pid cannot have been given to another."""
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()

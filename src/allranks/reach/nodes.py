@@ -1,0 +1,70 @@
+"""All nodes of a run at once: one connection a node for the whole verb, each answer or failure by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.reach.base import Unreachable
+from allranks.reach.local import LocalTransport
+from allranks.reach.program import NodeProgram, ProgramFailed
+from allranks.spec import Run
+from allranks.words import BadInput, Node, Problem
+
+AT_ONCE = 64
+"""Calls under way at the same time: enough to hide the latency of 1,000 nodes, few enough for open files."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one node answered, or why it did not."""
+
+    node: Node
+    answer: Any = None
+    error: Unreachable | ProgramFailed | None = None
+
+
+class Nodes:
+    """The programs of all nodes, by name."""
+
+    def __init__(self, programs: Mapping[str, NodeProgram], nodes: Mapping[str, Node]):
+        self.programs, self.nodes = dict(programs), dict(nodes)
+
+    def __getitem__(self, name: str) -> NodeProgram:
+        return self.programs[name]
+
+    async def each(self, work: Callable[[Node, NodeProgram], Awaitable[Any]]) -> list[Outcome]:
+        """Does `work` on every node at the same time; the order of the answers is that of the nodes."""
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(node: Node) -> Outcome:
+            async with gate:
+                try:
+                    return Outcome(node, await work(node, self.programs[node.name]))
+                except (Unreachable, ProgramFailed) as error:
+                    return Outcome(node, error=error)
+
+        return list(await asyncio.gather(*(one(node) for node in self.nodes.values())))
+
+    async def close(self) -> None:
+        await asyncio.gather(*(program.transport.close() for program in self.programs.values()))
+
+
+def open_nodes(run: Run) -> Nodes:
+    """The nodes of a run by the transport that it names. Connecting happens at the first call."""
+    nodes = {node.name: node for node in run.cluster.nodes}
+    if run.launch.with_ == "local":
+        programs = {name: NodeProgram(LocalTransport(name), sys.executable) for name in nodes}
+        return Nodes(programs, nodes)
+    raise BadInput(
+        Problem(
+            f"launch.with: {run.launch.with_} is not built into this version",
+            why="only nodes on this machine can be started",
+            do="same_host: true, with addresses of this machine",
+            file=run.file,
+            line=run.line("launch.with"),
+        )
+    )

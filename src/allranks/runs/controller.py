@@ -1,0 +1,211 @@
+"""The controller's side of a run: look, prepare, start the supervisors, then only look.
+
+From the moment the supervisors run, nothing depends on this process any more. Until then, whatever goes
+wrong or is interrupted is undone: no process and no folder of a run that never started is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets as random_source
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from allranks import launch
+from allranks.launch.jobs import Job, Places
+from allranks.node import bundle
+from allranks.reach import NodeProgram, Nodes, Outcome
+from allranks.runs.identity import new_run_id
+from allranks.runs.index import remember
+from allranks.runs.inspect import Inspection, Tell, inspect, python_of
+from allranks.spec import Run
+from allranks.words import (
+    BLOCK,
+    BadInput,
+    Blocked,
+    CouldNotTell,
+    Event,
+    Finding,
+    Node,
+    Problem,
+    Where,
+)
+
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A run whose supervisors have been started."""
+
+    run_id: str
+    run: Run
+    inspection: Inspection
+
+
+class StoppedBefore(Blocked):
+    """Findings forbid the launch; `findings` are those, `inspection` is all that was seen."""
+
+    def __init__(self, inspection: Inspection, findings: list[Finding]):
+        super().__init__("\n".join(str(f.saw) for f in findings))
+        self.inspection, self.findings = inspection, findings
+        if all(f.verdict != BLOCK for f in findings):
+            self.exit_code = CouldNotTell.exit_code
+
+
+class Before:
+    """The phases before the launch, kept for the keeper's journal: what happened, when, how long."""
+
+    def __init__(self, tell: Tell):
+        self.events: list[Event] = []
+        self.tell = tell
+
+    def phase(self, phase: str) -> None:
+        self.say("phase", {"phase": phase, "why": ""})
+
+    def say(self, kind: str, data: Mapping[str, Any]) -> None:
+        event = Event(time.time(), kind, None, None, dict(data))
+        self.events.append(event)
+        self.tell(event)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [event.as_json() for event in self.events]
+
+
+async def submit(nodes: Nodes, run: Run, tell: Tell) -> Submitted:
+    """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, or what a node said."""
+    secrets = secret_values(run)
+    before = Before(tell)
+    before.phase("check")
+    inspection = await inspect(nodes, run)
+    for finding in inspection.findings:
+        before.say("finding", finding.as_json())
+    stopping = inspection.stopping()
+    if stopping:
+        raise StoppedBefore(inspection, stopping)
+    before.phase("prepare")
+    run_id = new_run_id(run.name)
+    starting = Starting(nodes, inspection, run_id, before)
+    try:
+        await starting.start(secrets)
+    except BaseException:
+        # Also Ctrl-C: a run that did not start leaves nothing behind.
+        await asyncio.shield(starting.undo())
+        raise
+    return Submitted(run_id, run, inspection)
+
+
+def secret_values(run: Run) -> dict[str, str]:
+    """The values of the named secrets, from this process's environment; all missing ones in one error."""
+    missing = [name for name in run.secrets if name not in os.environ]
+    if missing:
+        raise BadInput(
+            Problem(
+                f"secrets: {name} is not set in the environment of allranks",
+                why="the ranks would start without it.",
+                do=f"export {name}=… and run again, or take it out of secrets",
+                file=run.file,
+                line=run.line("secrets"),
+            )
+            for name in missing
+        )
+    return {name: os.environ[name] for name in run.secrets}
+
+
+class Starting:
+    """From a passed inspection to running supervisors, or back to nothing."""
+
+    def __init__(self, nodes: Nodes, inspection: Inspection, run_id: str, before: Before):
+        self.nodes, self.inspection, self.run_id, self.before = nodes, inspection, run_id, before
+        self.run, self.plan = inspection.run, inspection.plan
+        self.key = random_source.token_hex(32)
+        self.touched = False
+
+    async def start(self, secrets: Mapping[str, str]) -> None:
+        jobs = self._jobs(keeper_port=self.run.network.keeper_port)
+        self.touched = True
+        raise_first(await self.nodes.each(lambda node, program: self._put(node, program)))
+        self.before.phase("launch")
+        jobs[0] = self._with_before(jobs[0])
+        head = self.run.cluster.head
+        answer = await self._start(self.nodes[head.name], jobs[0], secrets)
+        port = int((answer.get("keeper") or {}).get("port") or 0)
+        others = {job.node.name: job for job in self._jobs(keeper_port=port)[1:]}
+
+        async def start_other(node: Node, program: NodeProgram) -> Any:
+            return await self._start(program, others[node.name], secrets) if node.name in others else None
+
+        raise_first(await self.nodes.each(start_other))
+        remember(self.run_id, self.run)
+
+    def _jobs(self, keeper_port: int) -> list[Job]:
+        return launch.make(
+            self.run, self.plan, self.run_id, self._places(), self.run.network.port, keeper_port
+        )
+
+    def _places(self) -> dict[str, Places]:
+        places = {}
+        for facts in self.inspection.facts:
+            home = str(facts.get("system.allranks_home"))
+            places[facts.node] = Places(home, bundle.path_in(home), python_of(self.run))
+        return places
+
+    def _with_before(self, job: Job) -> Job:
+        keep = {**job.job["keep"], "before": self.before.as_json()}
+        return replace(job, job={**job.job, "keep": keep})
+
+    async def _put(self, node: Node, program: NodeProgram) -> Any:
+        described = {"file": self.run.file, "text": run_text(self.run), "from": socket.gethostname()}
+        files = {"run.json": described, "plan.json": self.plan.as_json()}
+        return await program.call("put", self.run_id, stdin={"files": files}, timeout_seconds=START_SECONDS)
+
+    async def _start(self, program: NodeProgram, job: Job, secrets: Mapping[str, str]) -> dict[str, Any]:
+        """The job goes along with the key by standard input; the node writes job.json itself."""
+        wanted = {"job": dict(job.job), "key": self.key, "secrets": dict(secrets)}
+        return await program.call(
+            "start", self.run_id, job.node.name, stdin=wanted, timeout_seconds=START_SECONDS
+        )
+
+    async def undo(self) -> None:
+        """Stops what was started and removes the run's folders; what cannot be reached is left and said."""
+        if not self.touched:
+            return
+
+        async def one(_node: Node, program: NodeProgram) -> None:
+            await program.call("stop", self.run_id, "--direct", timeout_seconds=START_SECONDS)
+            await program.call("clean", self.run_id, timeout_seconds=START_SECONDS)
+
+        for outcome in await self.nodes.each(one):
+            if outcome.error is not None:
+                finding = Finding(
+                    id="start-not-undone",
+                    verdict="warn",
+                    where=Where(node=outcome.node.name),
+                    saw=f"the start could not be undone: {outcome.error}",
+                    why="a supervisor or a folder of this run may be left there.",
+                    fix=f"allranks clean {self.run_id}",
+                )
+                self.before.say("finding", finding.as_json())
+
+
+def run_text(run: Run) -> str:
+    """The run file as it stands, for the record."""
+    if run.file is None:
+        return ""
+    with contextlib.suppress(OSError), open(run.file, encoding="utf-8") as file:
+        return file.read()
+    return ""
+
+
+def raise_first(outcomes: list[Outcome]) -> None:
+    """A launch needs every node: the first that failed is the error, the rest stand in its text."""
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    if failed:
+        first = failed[0].error
+        assert first is not None
+        raise first

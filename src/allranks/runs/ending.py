@@ -1,0 +1,138 @@
+"""Stopping runs and tidying up after them: on every node, by identity, never by name."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.reach import NodeProgram, Nodes, Outcome
+from allranks.runs import index
+from allranks.words import Node
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+STOP_SECONDS = 30.0
+"""Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
+
+
+async def stop(run_id: str) -> dict[str, Any]:
+    """Asks the keeper; when it does not end the run in time, every node stops its own part by itself."""
+    nodes = index.nodes_of(run_id)
+    head = next(iter(nodes.programs.values()))
+    try:
+        await head.call("stop", run_id)
+        state = await wait_for_end(head, run_id)
+        left = await remaining(nodes, run_id)
+        if state not in FINAL or left:
+            await nodes.each(lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60))
+            state = await wait_for_end(head, run_id, seconds=5.0)
+            left = await remaining(nodes, run_id)
+        return {"id": run_id, "state": state, "left": left}
+    finally:
+        await nodes.close()
+
+
+async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str:
+    """The state when the run has ended, or at the latest after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        state = str((await head.call("read", "status", run_id)).get("state"))
+        if state in FINAL or time.monotonic() > deadline:
+            return state
+        await asyncio.sleep(0.3)
+
+
+async def remaining(nodes: Nodes, run_id: str) -> int:
+    """How many processes of the run are alive on all nodes together."""
+    outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
+    return sum(len(o.answer.get("processes", ())) for o in outcomes if o.answer)
+
+
+async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
+    """Each node's own account of what is left of a run there."""
+    nodes = index.nodes_of(run_id)
+    words = ["--dry-run"] if dry_run else []
+    try:
+        outcomes = await nodes.each(
+            lambda _node, program: program.call("sweep", run_id, *words, timeout_seconds=60.0)
+        )
+    finally:
+        await nodes.close()
+    return [answer_of(outcome) for outcome in outcomes]
+
+
+def answer_of(outcome: Outcome) -> dict[str, Any]:
+    if outcome.error is not None:
+        return {"node": outcome.node.name, "error": str(outcome.error), "processes": []}
+    return {**outcome.answer, "node": outcome.node.name}
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What `clean` would remove, by run."""
+
+    runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    directories: dict[str, str] = field(default_factory=dict)
+    running: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
+        for run_id, nodes in self.runs.items():
+            for node in nodes:
+                lines += [describe(run_id, node["node"], p) for p in node.get("processes", ())]
+                lines += [f"{run_id}  {node['node']}  {path}" for path in node.get("files", ())]
+                lines += [f"{run_id}  {node['node']}  left alone: {f}" for f in node.get("foreign", ())]
+            if run_id in self.directories:
+                lines.append(f"{run_id}  {self.directories[run_id]}")
+        return lines or ["nothing is left of any ended run"]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"runs": self.runs, "directories": self.directories, "running": list(self.running)}
+
+
+def describe(run_id: str, node: str, process: dict[str, Any]) -> str:
+    return f"{run_id}  {node}  pid {process['pid']}  {process.get('name', '')}"
+
+
+async def leftovers(name: str | None, files: bool) -> Leftovers:
+    """What ended runs left: all of them, or the one named."""
+    runs = await index.all_runs()
+    if name is not None:
+        wanted = await index.find(name)
+        runs = [run for run in runs if run["id"] == wanted]
+    ended = [run for run in runs if run.get("state") in FINAL]
+    running = tuple(str(run["id"]) for run in runs if run.get("state") not in FINAL)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for run in ended:
+        nodes = await sweep(str(run["id"]), dry_run=True)
+        if files or any(node.get("processes") or node.get("files") for node in nodes):
+            found[str(run["id"])] = nodes
+    directories = {str(r["id"]): str(r.get("directory")) for r in ended} if files else {}
+    return Leftovers(found, directories, running)
+
+
+async def tidy(found: Leftovers) -> dict[str, Any]:
+    """Removes what `leftovers` listed; each node decides again, by itself, what is ours."""
+    done: dict[str, Any] = {}
+    for run_id in found.runs:
+        nodes = await sweep(run_id, dry_run=False)
+        if run_id in found.directories:
+            nodes = await remove_directories(run_id)
+        done[run_id] = nodes
+    return {"cleaned": done}
+
+
+async def remove_directories(run_id: str) -> list[dict[str, Any]]:
+    nodes = index.nodes_of(run_id)
+
+    async def one(_node: Node, program: NodeProgram) -> Any:
+        return await program.call("clean", run_id)
+
+    try:
+        outcomes = await nodes.each(one)
+    finally:
+        await nodes.close()
+    if all(outcome.error is None for outcome in outcomes):
+        index.forget(run_id)
+    return [answer_of(outcome) for outcome in outcomes]

@@ -1,0 +1,96 @@
+"""The local index: which runs were started from here and how to reach them. A cache, never the truth."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from allranks.node import paths
+from allranks.reach import NodeProgram, Nodes
+from allranks.reach.local import LocalTransport
+from allranks.spec import Run
+from allranks.words import BadInput, Node, Problem
+
+
+def folder() -> Path:
+    return Path(paths.home()) / "index"
+
+
+def remember(run_id: str, run: Run) -> None:
+    """Writes the run's entry; failing to is no reason to lose the run."""
+    entry = {
+        "id": run_id,
+        "name": run.name,
+        "file": run.file,
+        "launch": run.launch.with_,
+        "created_at": time.time(),
+        "nodes": [node.as_json() for node in run.cluster.nodes],
+    }
+    try:
+        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        paths.write_json(str(folder() / f"{run_id}.json"), entry)
+    except OSError:
+        return
+
+
+def forget(run_id: str) -> None:
+    (folder() / f"{run_id}.json").unlink(missing_ok=True)
+
+
+def entries() -> list[dict[str, Any]]:
+    """All entries, newest first; an unreadable one is skipped, since the truth lies on the nodes."""
+    found = []
+    try:
+        names = os.listdir(folder())
+    except OSError:
+        return []
+    for name in names:
+        try:
+            found.append(json.loads((folder() / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            continue
+    return sorted((e for e in found if isinstance(e, dict)), key=lambda e: -float(e.get("created_at") or 0))
+
+
+async def all_runs() -> list[dict[str, Any]]:
+    """Every run that this machine knows of, newest first, with the state its own head tells."""
+    answer = await NodeProgram(LocalTransport("this machine"), here_python()).call("read", "runs")
+    return list(answer["runs"])
+
+
+async def find(name: str | None) -> str:
+    """The id of a run by id, by a beginning of it that fits only one, or the newest when none is named."""
+    runs = await all_runs()
+    ids = [str(run["id"]) for run in runs]
+    if name in ids:
+        return str(name)
+    fitting = [one for one in ids if name is None or one.startswith(name)]
+    if name is None and ids:
+        return ids[0]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise BadInput(
+        Problem(
+            f"{name}: {len(fitting)} runs begin with it" if fitting else f"no run {name or ''} is known here",
+            why=("they are " + ", ".join(fitting[:8])) if fitting else "",
+            do="allranks ps lists the runs",
+        )
+    )
+
+
+def nodes_of(run_id: str) -> Nodes:
+    """The nodes of a run that was started from here; only this machine for a run that lies here."""
+    entry = next((e for e in entries() if e.get("id") == run_id), None)
+    described = (entry or {}).get("nodes") or [{"name": "this-machine", "address": "127.0.0.1", "rank": 0}]
+    nodes = {d["name"]: Node(d["name"], d["address"], int(d["rank"])) for d in described}
+    programs = {name: NodeProgram(LocalTransport(name), here_python()) for name in nodes}
+    return Nodes(programs, nodes)
+
+
+def here_python() -> str:
+    import sys
+
+    return sys.executable

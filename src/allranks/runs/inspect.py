@@ -1,0 +1,138 @@
+"""Facts of all nodes, the plan, and what is wrong: what `check`, `plan` and `run` share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allranks import checks
+from allranks.launch.trainer import here
+from allranks.plan import Plan, make_plan
+from allranks.reach import NodeProgram, Nodes
+from allranks.spec import Run
+from allranks.words import BLOCK, BadInput, Event, Facts, Finding, Node, Problem, facts_from_json
+
+FACTS_SECONDS = 240.0
+"""Above the longest limit of a single family (a real import of the training stack: 180 s)."""
+
+Tell = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was seen and what follows from it."""
+
+    run: Run
+    plan: Plan
+    facts: tuple[Facts, ...]
+    findings: tuple[Finding, ...]
+
+    def stopping(self) -> list[Finding]:
+        """The findings that forbid a launch, without those that the user accepts by id."""
+        return [f for f in self.findings if f.stops_launch and f.id not in self.run.accept]
+
+
+def python_of(run: Run) -> str:
+    """The training environment's Python: what the run file says, else the one in use here or `python3`."""
+    if run.environment.python:
+        return run.environment.python
+    return sys.executable if run.launch.with_ == "local" else "python3"
+
+
+def local_config(run: Run) -> dict[str, Any] | None:
+    """The model's `config.json` where it lies on this machine: beside the run file, or in the model's folder."""
+    candidates = [run.model_config] if run.model_config else []
+    if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
+        folder = here(run, str(run.train.arguments["model_name_or_path"]))
+        candidates.insert(0, str(Path(folder) / "config.json"))
+    for candidate in candidates:
+        config = read_object(candidate)
+        if config is not None:
+            return config
+    return None
+
+
+def read_object(path: str) -> dict[str, Any] | None:
+    """A JSON object of a file; None where there is none (the planner then says that it could not tell)."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def deepspeed_of(run: Run) -> dict[str, Any] | None:
+    """The DeepSpeed JSON that the run file names by path, read; None for the profiles that are planned."""
+    if run.deepspeed in ("auto", "zero3", "zero3-offload", "none"):
+        return None
+    try:
+        data = json.loads(Path(run.deepspeed).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        data, trouble = None, str(error)
+    else:
+        trouble = "it is no JSON object"
+    if not isinstance(data, dict):
+        raise BadInput(
+            Problem(
+                f"deepspeed: {run.deepspeed} cannot be read: {trouble}",
+                do="deepspeed: auto, or the path of a DeepSpeed JSON",
+                file=run.file,
+                line=run.line("deepspeed"),
+            )
+        )
+    return data
+
+
+def planned(run: Run, facts: Sequence[Facts] = ()) -> Plan:
+    """The plan with the best `config.json` at hand: this machine's, else a node's."""
+    config = local_config(run)
+    if config is None:
+        found = (config_in(one) for one in facts)
+        config = next((c for c in found if c is not None), None)
+    return make_plan(run, config, facts or None, deepspeed=deepspeed_of(run))
+
+
+def config_in(facts: Facts) -> dict[str, Any] | None:
+    """The model's config.json as a node sent it."""
+    config = facts.get("storage.model.config")
+    return dict(config) if isinstance(config, Mapping) else None
+
+
+async def collect(nodes: Nodes, run: Run, plan: Plan) -> list[Facts]:
+    """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one."""
+    request = checks.request(run, plan)
+
+    async def ask(node: Node, program: NodeProgram) -> Facts:
+        wanted = request.get(node.name, {})
+        wanted.setdefault("python", python_of(run))
+        answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
+        return facts_from_json({**answer, "node": node.name})
+
+    outcomes = await nodes.each(ask)
+    return [
+        outcome.answer or Facts(outcome.node.name, 0.0, {}, {"node": str(outcome.error)}) for outcome in outcomes
+    ]
+
+
+async def inspect(nodes: Nodes, run: Run) -> Inspection:
+    """Asks every node, plans with what they said, and judges."""
+    facts = await collect(nodes, run, planned(run))
+    return judge(run, facts)
+
+
+def judge(run: Run, facts: Sequence[Facts]) -> Inspection:
+    """Judges facts, live or recorded, together with the plan's own findings and the run file's notes."""
+    plan = planned(run, facts)
+    findings = [*run.notes, *plan.findings, *checks.judge(facts, plan, run)]
+    return Inspection(run, plan, tuple(facts), tuple(findings))
+
+
+def verdict_code(findings: Sequence[Finding]) -> int:
+    """The exit code of findings that stop a launch: 1 where one blocks, 3 where we only could not tell."""
+    if not findings:
+        return 0
+    return 1 if any(f.verdict == BLOCK for f in findings) else 3

@@ -1,0 +1,245 @@
+"""The keeper: takes a run through its phases on the head node, hears every event, judges, ends it.
+
+It runs as a thread of the head's supervisor, so it lives and dies with it. Nothing of it needs the
+controller: a closed terminal or a dead laptop ends nothing. It dials nobody; supervisors dial it.
+
+Phases here: launch → watch → verify → prune → report. What came before (check, plan, prepare) was the
+controller's and stands in the job as `before`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from typing import Any, Dict, List, Optional
+
+from allranks.node.link import Listener
+from allranks.node.paths import RunDirectory, read_json
+from allranks.node.processes import identify
+from allranks.runs import keeper_finish
+from allranks.runs.keeper_record import Record
+from allranks.words import BLOCK, Diagnosis, Event, Finding, Where, event_from_json
+from allranks.watch import Watch
+
+POLL_SECONDS = 0.2
+SETTLE_SECONDS = 3.0
+"""After the first sign of a failure, how long the keeper listens for the others before it stops the run.
+Every torchrun ends within 3 s of a killed rank (measured on gloo), and their tables name the exit code."""
+
+STOP_MARGIN_SECONDS = 5.0
+"""Beyond the grace time: what the slowest supervisor may take to force and to report."""
+
+
+class Keeper(threading.Thread):
+    """One run's keeper. `port` is known as soon as the constructor returns."""
+
+    def __init__(self, directory: RunDirectory, job: Dict[str, Any], key: bytes, report: Any = None):
+        super().__init__(name="keeper", daemon=True)
+        self.directory, self.job, self.task = directory, job, dict(job["keep"])
+        self.report = report
+        self.nodes: List[str] = list(self.task["nodes"])
+        self.listener = Listener(key, "0.0.0.0", int(job["keeper"].get("port") or 0))
+        self.port = self.listener.port
+        self.record = Record(directory, job, self.nodes)
+        self.watch = Watch(self.task["expect"])
+        self.joined: Dict[str, bool] = {}
+        self.ended: Dict[str, int] = {}
+        self.tails: Dict[str, Dict[str, str]] = {}
+        self.trouble_at: Optional[float] = None
+        self.stop_why: Optional[str] = None
+        self.blocking: List[Finding] = []
+        self.next_lease = 0.0
+
+    # ---- the life of a run ----
+
+    def run(self) -> None:
+        """Never raises: a fault of ours is a finding and ends the run, it does not leave it unwatched."""
+        try:
+            self.record.begin(identify(self.job["node"], self.job["run_id"]), self.port)
+            self._life()
+        except Exception as error:
+            finding = Finding(
+                id="keeper-fault",
+                verdict=BLOCK,
+                where=Where(node=self.job["node"]),
+                saw=f"the keeper failed: {type(error).__name__}: {error}",
+                why="nothing watches the run any more, so it is stopped.",
+                fix="a fault of allranks: report it with the evidence below.",
+                evidence=tuple(traceback.format_exc().splitlines()[-12:]),
+            )
+            self._tell_all({"stop": self.job["grace_seconds"], "why": "keeper-fault"})
+            self.record.finding(finding)
+            self.record.end("failed", "the keeper failed")
+        finally:
+            self._dismiss()
+
+    def _life(self) -> None:
+        self.record.phase("launch")
+        if not self._gather():
+            self._stop_all("a node did not join")
+            return self.record.end("failed", "a node did not join")
+        self._tell_all({"start": 0})
+        self.record.state("running")
+        self.record.phase("watch")
+        self._watch()
+        failed = self.stop_why is not None or self.trouble_at is not None
+        if failed:
+            self._stop_all(self.stop_why or "the run failed")
+        if self.stop_why == "asked":
+            return self._finish("stopped")
+        self._finish("failed" if failed else "succeeded")
+
+    def _gather(self) -> bool:
+        """Waits for every supervisor; False and a finding for each that did not come."""
+        deadline = time.monotonic() + float(self.task["join_seconds"])
+        while len(self.joined) < len(self.nodes):
+            self._turn()
+            if self.stop_why or time.monotonic() > deadline:
+                break
+        missing = [node for node in self.nodes if node not in self.joined]
+        if self.stop_why:
+            return False
+        for node in missing:
+            self.record.finding(
+                Finding(
+                    id="node-did-not-join",
+                    verdict=BLOCK,
+                    where=Where(node=node),
+                    saw=f"its supervisor did not reach the keeper at {self.job['keeper']['host']}:{self.port}"
+                    f" within {self.task['join_seconds']:.0f} s.",
+                    why="no rank was started anywhere: the others would wait for this node until a time-out.",
+                    fix=f"allranks logs {self.job['run_id']} --node {node}; check that the head's port is open to it.",
+                )
+            )
+        return not missing
+
+    def _watch(self) -> None:
+        """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
+        while self.stop_why is None:
+            self._turn()
+            if len(self.ended) == len(self.nodes) and (self.trouble_at is None or self._settled()):
+                return
+            if self.trouble_at is not None and self._settled():
+                return
+
+    def _settled(self) -> bool:
+        return self.trouble_at is not None and time.monotonic() - self.trouble_at > SETTLE_SECONDS
+
+    # ---- one turn ----
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        if now >= self.next_lease:
+            self._tell_all({"lease": self.job["lease_seconds"]})
+            self.next_lease = now + float(self.job["lease_seconds"]) / 3.0
+        for message in self.listener.poll(POLL_SECONDS):
+            if message.kind == "joined":
+                self._on_joined(message.node)
+            elif message.kind == "lost":
+                self.record.event(Event(time.time(), "lost", message.node))
+            else:
+                self._on_message(message.node, message.data)
+        for statement in self.watch.tick(time.time()):
+            self._state(statement)
+        if self.stop_why is None and read_json(self.directory.keeper.stop) is not None:
+            self.stop_why = "asked"
+        self.record.flush()
+
+    def _on_joined(self, node: str) -> None:
+        self.joined[node] = True
+        self.record.event(Event(time.time(), "joined", node))
+        self.listener.send(node, {"lease": self.job["lease_seconds"]})
+
+    def _on_message(self, node: str, data: Dict[str, Any]) -> None:
+        if "logs" in data:
+            self.tails[node] = {str(k): str(v) for k, v in dict(data["logs"]).items()}
+        if "event" not in data:
+            return
+        try:
+            event = event_from_json(data["event"])
+        except ValueError:
+            return
+        self.record.event(event)
+        if event.kind == "torchrun-ended":
+            self.ended[node] = int(event.data.get("code", 1))
+        if self._is_trouble(event) and self.trouble_at is None:
+            self.trouble_at = time.monotonic()
+        for statement in self.watch.add(event):
+            self._state(statement)
+
+    def _is_trouble(self, event: Event) -> bool:
+        if event.kind == "torchrun-ended":
+            return bool(event.data.get("code"))
+        if event.kind == "end":
+            return bool(event.data.get("code"))
+        return event.kind in ("exception", "lease-lost")
+
+    def _state(self, statement: Any) -> None:
+        """A finding that blocks ends the run; anything else is written down."""
+        if isinstance(statement, Diagnosis):
+            self.record.diagnosis(statement)
+            return
+        self.record.finding(statement)
+        if statement.verdict == BLOCK:
+            self.blocking.append(statement)
+            if self.stop_why is None:
+                self.stop_why = statement.id
+
+    # ---- the end ----
+
+    def _stop_all(self, why: str) -> None:
+        """Asks every supervisor for its logs' ends and to stop; waits until all have, or the time is up."""
+        self.record.phase("stop", why)
+        self._tell_all({"logs": 65536})
+        self._tell_all({"stop": self.job["grace_seconds"], "why": why})
+        deadline = time.monotonic() + float(self.job["grace_seconds"]) + STOP_MARGIN_SECONDS
+        while time.monotonic() < deadline and not self._all_swept():
+            self._turn()
+
+    def _all_swept(self) -> bool:
+        return all(node in self.record.swept for node in self.joined)
+
+    def _finish(self, state: str) -> None:
+        if state == "failed":
+            self._name_the_cause()
+        finish = keeper_finish.Finish(self.directory, self.job, self.record)
+        if state == "succeeded":
+            state = finish.verify()
+        else:
+            finish.look_for_adapter()
+        finish.prune()
+        why = {"failed": "the run failed", "stopped": "asked to stop"}.get(state, "")
+        self.record.end(state, why)
+        finish.report(self.report)
+
+    def _name_the_cause(self) -> None:
+        if self.blocking:
+            return
+        for node, logs in self.tails.items():
+            for name, text in logs.items():
+                self.watch.add_log(node, name, text)
+        verdict = self.watch.verdict(time.time())
+        if verdict is not None:
+            self.record.diagnosis(verdict)
+            self.record.finding(verdict.as_finding())
+
+    def _tell_all(self, message: Dict[str, Any]) -> None:
+        for node in list(self.joined):
+            self.listener.send(node, message)
+
+    def _dismiss(self) -> None:
+        """The last word to every supervisor, so that none waits for its lease to end."""
+        try:
+            self._tell_all({"bye": True})
+            self.listener.poll(POLL_SECONDS)
+            self.listener.close()
+        except OSError:
+            pass
+
+
+def keep(directory: RunDirectory, job: Dict[str, Any], key: bytes, report: Any = None) -> Keeper:
+    """Starts the keeper's thread; called by the head's supervisor at its start."""
+    keeper = Keeper(directory, job, key, report)
+    keeper.start()
+    return keeper

@@ -1,0 +1,191 @@
+"""The end of a run, on the head: is the adapter whole, does it do something, what may go, what is said of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any, Callable, Dict, List, Optional
+
+from allranks import checkpoints
+from allranks.node.paths import RunDirectory, read_json, write_text
+from allranks.runs.keeper_record import Record
+from allranks.words import BLOCK, NOTE, UNKNOWN, Finding, Where
+
+PROOF_SECONDS = 600.0
+"""Loading a base model that fits in a quarter of the memory takes minutes at worst; then we could not tell."""
+
+PROOF_MEMORY_SHARE = 0.25
+"""The proof loads the base model once more. A quarter of what is free leaves the node usable and is ten
+times what the seeds' adapter needs; a larger base is verified by its files alone, and that is said."""
+
+
+class Finish:
+    """What the keeper does after the last rank has gone."""
+
+    def __init__(self, directory: RunDirectory, job: Dict[str, Any], record: Record):
+        self.directory, self.job, self.task, self.record = directory, job, job["keep"], record
+        self.output_dir = str(self.task["output_dir"])
+
+    # ---- verify ----
+
+    def verify(self) -> str:
+        """The state that the run deserves: `succeeded` only with a whole adapter where one was promised."""
+        self.record.phase("verify")
+        wanted = self.task.get("adapter")
+        if not wanted:
+            self.look_for_adapter()
+            return "succeeded"
+        report = checkpoints.verify(self.output_dir, self._expectation(wanted))
+        for finding in report.findings:
+            self.record.finding(finding)
+        summary = {"path": self.output_dir, "tensors": report.tensors, "parameters": report.parameters}
+        summary.update(step=report.step, whole=report.whole, changed=None)
+        if not report.whole:
+            self.record.adapter(summary)
+            return "failed"
+        proof = self._prove(str(wanted["base_model"]))
+        summary.update(proof)
+        self.record.adapter(summary)
+        return "failed" if proof.get("changed") is False else "succeeded"
+
+    def _expectation(self, wanted: Dict[str, Any]) -> Dict[str, Any]:
+        expect = dict(wanted)
+        expect["base_config"] = read_json(os.path.join(str(wanted["base_model"]), "config.json"))
+        return expect
+
+    def look_for_adapter(self) -> None:
+        """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
+        newest = checkpoints.newest_verified(self.output_dir, self.task.get("adapter"))
+        if newest is not None:
+            self.record.adapter(
+                {
+                    "path": newest.path,
+                    "tensors": newest.tensors,
+                    "parameters": newest.parameters,
+                    "step": newest.step,
+                    "whole": True,
+                    "changed": None,
+                }
+            )
+
+    # ---- proof ----
+
+    def _prove(self, base: str) -> Dict[str, Any]:
+        """Loads the adapter onto its base in the training environment and compares outputs."""
+        too_big = self._too_big(base)
+        if too_big:
+            self.record.finding(too_big)
+            return {"changed": None}
+        self.record.phase("prove")
+        argv = [self.task["python"], "-m", "allranks.inside.proof", "--base", base]
+        argv += ["--adapter", self.output_dir, "--json"]
+        answer, trouble = self._run(argv)
+        if answer is None or "changed" not in answer:
+            trouble = trouble or str((answer or {}).get("error", "it printed no result"))
+            self.record.finding(self._unproved(trouble))
+            return {"changed": None}
+        if answer["changed"] is False:
+            self.record.finding(
+                Finding(
+                    id="adapter-without-effect",
+                    verdict=BLOCK,
+                    where=Where(node=self.job["node"], file=self.output_dir),
+                    saw="the base model answers the same with the adapter and without it.",
+                    why="whoever loads it gets the untrained model.",
+                    fix="check lora_target and the learning rate; allranks checkpoints verify " + self.output_dir,
+                    evidence=(json.dumps(answer, sort_keys=True)[:500],),
+                )
+            )
+        return {"changed": answer["changed"], "max_difference": answer.get("max_difference")}
+
+    def _run(self, argv: List[str]) -> "tuple[Optional[Dict[str, Any]], str]":
+        env = dict(os.environ, **self.job["env"])
+        env.update(PYTHONPATH=self.job["inside"], HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
+        try:
+            done = subprocess.run(
+                argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROOF_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return None, str(error)
+        try:
+            return json.loads(done.stdout.decode("utf-8", "replace").strip().splitlines()[-1]), ""
+        except (ValueError, IndexError):
+            tail = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            return None, tail[-1] if tail else f"exit code {done.returncode}"
+
+    def _too_big(self, base: str) -> Optional[Finding]:
+        size, free = folder_bytes(base), free_memory_bytes()
+        if size == 0 or free is None:
+            return self._unproved(f"{base} is not readable here as a folder")
+        if size <= PROOF_MEMORY_SHARE * free:
+            return None
+        return Finding(
+            id="adapter-not-loaded",
+            verdict=NOTE,
+            where=Where(node=self.job["node"], file=self.output_dir),
+            saw=f"the base model is {size / 2**30:.1f} GiB, {free / 2**30:.1f} GiB of memory are free here.",
+            why="the adapter was verified by its tensors and was not loaded onto its base.",
+            fix="load it where the base fits: python -m allranks.inside.proof --base … --adapter …",
+        )
+
+    def _unproved(self, trouble: str) -> Finding:
+        return Finding(
+            id="adapter-unproved",
+            verdict=UNKNOWN,
+            where=Where(node=self.job["node"], file=self.output_dir),
+            saw=f"the adapter could not be loaded onto its base: {trouble}",
+            why="its tensors are whole, what it does to the model is not shown.",
+            fix="load it by hand with peft.PeftModel.from_pretrained.",
+            blocks=False,
+        )
+
+    # ---- prune and report ----
+
+    def prune(self) -> None:
+        """Removes what nobody needs of this run's own output folder; a failed prune never fails a run."""
+        self.record.phase("prune")
+        try:
+            pruned = checkpoints.prune(self.output_dir, int(self.task["keep"]))
+        except OSError as error:
+            self.record.finding(
+                Finding(
+                    id="prune-failed",
+                    verdict=NOTE,
+                    where=Where(node=self.job["node"], file=self.output_dir),
+                    saw=f"old checkpoints could not be removed: {error}",
+                )
+            )
+            return
+        self.record._own("pruned", {"removed": list(pruned.removed), "freed_bytes": pruned.freed_bytes})
+
+    def report(self, render: Optional[Callable[[str], str]]) -> None:
+        """Writes report.html beside the journal; the renderer is given, since it is a face."""
+        if render is None:
+            return
+        try:
+            write_text(self.directory.keeper.report, render(self.directory.path))
+        except Exception as error:
+            # The run is over and its state is written: a report that cannot be drawn is a note, no failure.
+            self.record._own("report-failed", {"error": f"{type(error).__name__}: {error}"})
+
+
+def folder_bytes(folder: str) -> int:
+    """The bytes of the files directly in `folder` (a model has no subfolders that matter); 0 where unreadable."""
+    try:
+        with os.scandir(folder) as entries:
+            return sum(entry.stat().st_size for entry in entries if entry.is_file())
+    except OSError:
+        return 0
+
+
+def free_memory_bytes() -> Optional[int]:
+    """MemAvailable of /proc/meminfo, the kernel's own estimate of what a new program can get."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None

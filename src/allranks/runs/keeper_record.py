@@ -1,0 +1,110 @@
+"""What the keeper writes down: the merged journal, line by line, and the current state, as one small file."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, List, Optional, Set
+
+from allranks.node.paths import Journal, RunDirectory, write_json
+from allranks.words import Diagnosis, Event, Finding, Process
+
+STATE_EVERY_SECONDS = 1.0
+"""How often a step counter alone may rewrite state.json; a change of state or phase does so at once."""
+
+FINAL = ("succeeded", "failed", "stopped")
+
+
+class Record:
+    """The keeper's journal and state. Losing the disk never raises: the run is worth more than its log."""
+
+    def __init__(self, directory: RunDirectory, job: Dict[str, Any], nodes: List[str]):
+        self.directory, self.node = directory, job["node"]
+        self.journal = Journal(directory.keeper.journal)
+        self.before = list(job["keep"].get("before") or ())
+        self.swept: Set[str] = set()
+        self.said: Set[tuple] = set()
+        self.state_now: Dict[str, Any] = {
+            "id": job["run_id"],
+            "name": job["keep"].get("name"),
+            "file": job["keep"].get("file"),
+            "state": "starting",
+            "phase": "launch",
+            "why": "",
+            "step": None,
+            "total_steps": None,
+            "nodes": nodes,
+            "findings": [],
+            "diagnosis": None,
+            "adapter": None,
+            "output_dir": job["keep"].get("output_dir"),
+            "started_at": time.time(),
+            "ended_at": None,
+        }
+        self.dirty, self.written_at = True, 0.0
+
+    def begin(self, process: Process, port: int) -> None:
+        write_json(self.directory.keeper.identity, {"process": process.as_json(), "port": port})
+        for event in self.before:
+            self.journal.append(Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {}))
+            if event["kind"] == "finding":
+                self.state_now["findings"].append(event["data"])
+        self.flush(now=True)
+
+    def event(self, event: Event) -> None:
+        """Any event of a node: into the journal, and what a glance needs into the state."""
+        self.journal.append(event)
+        if event.kind == "swept" and event.node:
+            self.swept.add(event.node)
+        if event.kind == "beat":
+            step, total = event.data.get("step"), event.data.get("total_steps")
+            if isinstance(step, int) and (self.state_now["step"] is None or step > self.state_now["step"]):
+                self.state_now["step"], self.dirty = step, True
+            if isinstance(total, int):
+                self.state_now["total_steps"] = total
+
+    def phase(self, phase: str, why: str = "") -> None:
+        self.state_now["phase"] = phase
+        self._own("phase", {"phase": phase, "why": why})
+
+    def state(self, state: str, why: str = "") -> None:
+        self.state_now.update(state=state, why=why)
+        self._own("state", {"state": state, "why": why})
+
+    def finding(self, finding: Finding) -> None:
+        """Says a thing once: the same statement about the same place is not repeated."""
+        key = (finding.id, finding.where, finding.saw)
+        if key in self.said:
+            return
+        self.said.add(key)
+        data = finding.as_json()
+        self.state_now["findings"].append(data)
+        self._own("finding", data)
+
+    def diagnosis(self, diagnosis: Diagnosis) -> None:
+        self.state_now["diagnosis"] = diagnosis.as_json()
+        self._own("diagnosis", diagnosis.as_json())
+
+    def adapter(self, data: Optional[Dict[str, Any]]) -> None:
+        self.state_now["adapter"] = data
+        self._own("adapter", data or {})
+
+    def end(self, state: str, why: str = "") -> None:
+        self.state_now["ended_at"] = time.time()
+        self.state(state, why)
+
+    def flush(self, now: bool = False) -> None:
+        """Writes state.json where something changed; cheap enough to be called every turn."""
+        clock = time.monotonic()
+        if not now and (not self.dirty or clock - self.written_at < STATE_EVERY_SECONDS):
+            return
+        try:
+            write_json(self.directory.keeper.state, self.state_now)
+        except OSError:
+            pass  # a full disk: the next turn tries again, the journal counts what it lost
+        else:
+            self.dirty = False
+        self.written_at = clock
+
+    def _own(self, kind: str, data: Dict[str, Any]) -> None:
+        self.journal.append(Event(time.time(), kind, self.node, None, data))
+        self.flush(now=True)

@@ -1,0 +1,39 @@
+"""What every test shares: a home of its own, and proof that nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NEEDS = {
+    "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
+    "rig": (lambda: os.geteuid() == 0, "only root can make network namespaces"),
+}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A missing program skips a test at a desk and fails it in CI, where a skipped test is a missing feature."""
+    for marker, (there, reason) in NEEDS.items():
+        if item.get_closest_marker(marker) and not there():
+            if os.environ.get("CI"):
+                pytest.fail(f"{marker}: {reason}", pytrace=False)
+            pytest.skip(reason)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A private `~/.allranks` for one test."""
+    path = tmp_path / "allranks-home"
+    path.mkdir(mode=0o700)
+    monkeypatch.setenv("ALLRANKS_HOME", str(path))
+    return path
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's root."""
+    return ROOT
