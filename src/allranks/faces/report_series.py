@@ -30,7 +30,7 @@ class Bin(NamedTuple):
 
 
 class Column:
-    """One quantity of one rank. Values that are no finite number are counted in `bad`, None is passed over."""
+    """One quantity of one rank. What is no finite number is counted in `bad`, None is passed over."""
 
     __slots__ = ("bad", "counts", "highs", "lows", "sums")
 
@@ -112,6 +112,9 @@ class Series:
     def put_rows(self, rank: int, rows: Sequence[Sequence[Any]]) -> None:
         """Rows `(x, value, …)`. A row whose x is no number from 0 to `FURTHEST` is passed over."""
         rows = [row for row in rows if self._fits(row)]
+        length = len(self.names) + 1
+        if any(len(row) < length for row in rows):
+            rows = [(*row, *[None] * (length - len(row))) for row in rows]
         if not rows:
             return
         top = int(max(row[0] for row in rows))
@@ -133,7 +136,7 @@ class Series:
             self._put_bin(columns, place, group)
 
     def _fits(self, row: Any) -> bool:
-        if not isinstance(row, (list, tuple)) or len(row) < 2:
+        if not isinstance(row, (list, tuple)) or not row:
             return False
         x = row[0]
         return isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < FURTHEST
@@ -239,7 +242,7 @@ def median(values: Iterable[float]) -> Optional[float]:
 
 
 def outliers(by_rank: Dict[int, float], most: int = 6) -> List[int]:
-    """The ranks far above the others: over the median by 10 % and by 5 median absolute deviations, worst first.
+    """The ranks far above the others, worst first: over the median by 10 % and 5 median absolute deviations.
 
     10 %: "Real stragglers were about 10 % slow" (Greyhound); 5 deviations keep an even field silent.
     """

@@ -22,8 +22,8 @@ LONGEST = 4000
 def printable(text: Any, longest: int = LONGEST) -> str:
     """The text with everything unseen spelt out (`\\x1b`), line ends kept, cut at `longest` characters.
 
-    Unseen are control and escape codes, zero-width and direction-changing characters, lone surrogates and
-    unassigned code points: what moves a cursor, recolours a terminal, or makes a text read otherwise than it is.
+    Unseen are control and escape codes, zero-width and direction-changing characters, lone surrogates
+    and unassigned code points: what moves a cursor, recolours a terminal, or misleads a reader.
     """
     text = str(text)
     left = len(text) - longest
@@ -125,7 +125,7 @@ def compact_seconds(value: Any) -> str:
 
 
 def short(value: Any) -> str:
-    """Four significant digits for a loss or a rate: `6.942`, `5.00e-03`; `nan` and `inf` stay what they are."""
+    """Four significant digits for a loss or a rate: `6.942`, `1.00e-05`; `nan` and `inf` stay."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     found = number(value)
@@ -174,7 +174,7 @@ def fold(names: Iterable[str]) -> str:
 
 
 def _join_padded(groups: "Dict[Tuple[str, str, int], List[int]]") -> None:
-    """`node08`, `node09`, `node10` are one range: an unpadded number as wide as the padded ones joins them."""
+    """`node08`, `node09`, `node10` are one range: unpadded numbers as wide as the padded ones join them."""
     for before, after, width in [key for key in groups if key[2]]:
         bare = groups.get((before, after, 0), [])
         joining = [n for n in bare if len(str(n)) == width]
