@@ -25,10 +25,15 @@ def measure() -> str:
     by_hand(), ours()
     pairs = [(by_hand(), ours()) for _ in range(ROUNDS)]
     ratios = [mine[0] / theirs for theirs, mine in pairs]
-    lines = ["| round | by hand, s | allranks, s | ratio | its checks before that, s |", "|---|---|---|---|---|"]
+    lines = [
+        "| round | by hand, s | allranks, s | ratio | its checks before that, s |",
+        "|---|---|---|---|---|",
+    ]
     for number, (theirs, mine) in enumerate(pairs, 1):
         lines.append(f"| {number} | {theirs:.2f} | {mine[0]:.2f} | {mine[0] / theirs:.3f} | {mine[1]:.2f} |")
-    lines.append(f"\nMedian ratio **{statistics.median(ratios):.3f}** (aim ≤ 1.10), after one round of warm-up.")
+    lines.append(
+        f"\nMedian ratio **{statistics.median(ratios):.3f}** (aim ≤ 1.10), after one round of warm-up."
+    )
     return "\n".join(lines)
 
 

@@ -191,7 +191,19 @@ class Rig:
         probe = 'for a in "$@"; do until exec 3<>/dev/tcp/$a/22; do sleep .02; done; exec 3>&-; done'
         addresses = [address(number) for number in range(1, self.count + 1)]
         done = subprocess.run(
-            ["nsenter", "-t", str(recorded()["ctl"].pid), "-n", "timeout", str(seconds), "bash", "-c", probe, "probe", *addresses],
+            [
+                "nsenter",
+                "-t",
+                str(recorded()["ctl"].pid),
+                "-n",
+                "timeout",
+                str(seconds),
+                "bash",
+                "-c",
+                probe,
+                "probe",
+                *addresses,
+            ],
             stderr=subprocess.DEVNULL,
             check=False,
         )
@@ -215,7 +227,9 @@ class Rig:
         return ["nsenter", "-t", str(recorded()["ctl"].pid), "-n", "-m", "-u", "--", *command]
 
     def run(self, number: int, command: Sequence[str], **options) -> subprocess.CompletedProcess:
-        return subprocess.run(self.inside(number, command), **{"check": True, "capture_output": True, **options})
+        return subprocess.run(
+            self.inside(number, command), **{"check": True, "capture_output": True, **options}
+        )
 
     def power_off(self, number: int) -> None:
         """The node is gone at once: connections to it time out, they are not refused."""
@@ -244,7 +258,10 @@ def record(name: str, started: Started) -> None:
 
 def ip(pid: int, lines: Sequence[str]) -> None:
     subprocess.run(
-        ["nsenter", "-t", str(pid), "-n", "ip", "-batch", "-"], input="\n".join(lines) + "\n", text=True, check=True
+        ["nsenter", "-t", str(pid), "-n", "ip", "-batch", "-"],
+        input="\n".join(lines) + "\n",
+        text=True,
+        check=True,
     )
 
 

@@ -21,7 +21,9 @@ def folder_of(path: str) -> tuple[Path, dict[str, Any]]:
     try:
         directory = RunDirectory(asyncio.run(find(path)))
     except BadInput:
-        raise BadInput(Problem(f"{path} is no folder and no run known here", do="allranks ps lists the runs")) from None
+        raise BadInput(
+            Problem(f"{path} is no folder and no run known here", do="allranks ps lists the runs")
+        ) from None
     state = read_json(str(directory.keeper.state)) or {}
     job = next((read_json(str(p)) for p in Path(str(directory.path)).glob("nodes/*/job.json")), None) or {}
     if not state.get("output_dir"):

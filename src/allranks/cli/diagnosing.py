@@ -60,7 +60,9 @@ def resolve(paths: list[str]) -> list[str]:
             logs = sorted(str(p) for p in Path(path).rglob("*") if p.suffix in LOG_SUFFIXES and p.is_file())
             found += logs
             if not logs:
-                problems.append(Problem(f"{path}: no log in this folder", do="files named *" + ", *".join(LOG_SUFFIXES)))
+                problems.append(
+                    Problem(f"{path}: no log in this folder", do="files named *" + ", *".join(LOG_SUFFIXES))
+                )
         else:
             found += logs_of_run(path, problems)
     if problems:
@@ -75,6 +77,8 @@ def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
     try:
         directory = RunDirectory(asyncio.run(find(name)))
     except BadInput:
-        problems.append(Problem(f"{name} is no file, no folder and no run known here", do="allranks ps lists the runs"))
+        problems.append(
+            Problem(f"{name} is no file, no folder and no run known here", do="allranks ps lists the runs")
+        )
         return []
     return sorted(str(p) for p in Path(str(directory.path)).glob("nodes/*/logs/*.log"))

@@ -155,7 +155,13 @@ def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
         print_json({"runs": [state]})
     else:
         print_summary(state)
-    return 0 if state.get("state") == "succeeded" else CouldNotTell.exit_code if state.get("state") == "lost" else 1
+    return (
+        0
+        if state.get("state") == "succeeded"
+        else CouldNotTell.exit_code
+        if state.get("state") == "lost"
+        else 1
+    )
 
 
 def describe(inspection: Inspection) -> dict[str, Any]:
@@ -256,7 +262,9 @@ async def print_node_logs(name: str, program: NodeProgram, run_id: str, options:
         if not path.startswith(prefix) or (options.rank and rank not in options.rank):
             continue
         offset = -options.tail if options.tail else 0
-        await print_file(program, run_id, path, offset, f"({name}, {rank if rank is not None else 'torchrun'})")
+        await print_file(
+            program, run_id, path, offset, f"({name}, {rank if rank is not None else 'torchrun'})"
+        )
 
 
 def rank_of(path: str) -> int | None:

@@ -67,7 +67,9 @@ def make(
     run: Run, plan: Plan, run_id: str, places: Mapping[str, Places], port: int, keeper_port: int = 0
 ) -> list[Job]:
     """One job a node, the head's first. `places` maps node names; ports are the head's."""
-    return [node_job(run, plan, run_id, node, places[node.name], port, keeper_port) for node in run.cluster.nodes]
+    return [
+        node_job(run, plan, run_id, node, places[node.name], port, keeper_port) for node in run.cluster.nodes
+    ]
 
 
 def node_job(
@@ -90,9 +92,7 @@ def node_job(
         "ranks": [entry["rank"] for entry in plan.ranks if entry["node"] == node.name],
         "world_size": cluster.world_size,
         "keeper": {"host": cluster.head.address, "port": keeper_port},
-        "argv": render.torchrun(
-            places.python, cluster, node, port, script(run, output_dir, deepspeed_path)
-        ),
+        "argv": render.torchrun(places.python, cluster, node, port, script(run, output_dir, deepspeed_path)),
         "env": environment(plan, node, output_dir),
         "secrets": list(run.secrets),
         "cwd": str(folder / "work"),
@@ -134,7 +134,9 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
             "ranks": list(plan.ranks),
             "same_host": run.same_host,
         },
-        "adapter": adapter(run, plan) if llamafactory and arguments.get("finetuning_type") == "lora" else None,
+        "adapter": adapter(run, plan)
+        if llamafactory and arguments.get("finetuning_type") == "lora"
+        else None,
     }
 
 

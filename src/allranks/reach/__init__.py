@@ -1,7 +1,7 @@
 """Run a command or open a stream on a node. Knows hosts and connections, not GPUs or training."""
 
 from allranks.reach.base import Completed, Transport, Unreachable
-from allranks.reach.nodes import Nodes, Outcome, open_nodes
+from allranks.reach.nodes import Nodes, Outcome, open_nodes, reached
 from allranks.reach.program import NodeProgram, ProgramFailed
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "Transport",
     "Unreachable",
     "open_nodes",
+    "reached",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,9 @@ from allranks.reach.local import LocalTransport
 from allranks.reach.program import NodeProgram, ProgramFailed
 from allranks.spec import Run
 from allranks.words import BadInput, Node, Problem
+
+REACHED = ("local", "ssh")
+"""How nodes can be reached; the other launchers come with rooms of their own."""
 
 AT_ONCE = 64
 """Calls under way at the same time: enough to hide the latency of 1,000 nodes, few enough for open files."""
@@ -53,18 +56,29 @@ class Nodes:
         await asyncio.gather(*(program.transport.close() for program in self.programs.values()))
 
 
-def open_nodes(run: Run) -> Nodes:
+def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
     """The nodes of a run by the transport that it names. Connecting happens at the first call."""
-    nodes = {node.name: node for node in run.cluster.nodes}
-    if run.launch.with_ == "local":
-        programs = {name: NodeProgram(LocalTransport(name), sys.executable) for name in nodes}
-        return Nodes(programs, nodes)
-    raise BadInput(
-        Problem(
-            f"launch.with: {run.launch.with_} is not built into this version",
-            why="only nodes on this machine can be started",
-            do="same_host: true, with addresses of this machine",
-            file=run.file,
-            line=run.line("launch.with"),
+    if run.launch.with_ not in REACHED:
+        raise BadInput(
+            Problem(
+                f"launch.with: {run.launch.with_} is not built into this version",
+                why="nodes are reached over SSH, or are this machine.",
+                do="launch: {with: ssh}",
+                file=run.file,
+                line=run.line("launch.with"),
+            )
         )
-    )
+    return reached(run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts)
+
+
+def reached(
+    described: Iterable[Node], launch: str, user: str | None = None, accept_new_hosts: bool = False
+) -> Nodes:
+    """Programs for nodes that are this machine (`local`) or are reached over SSH."""
+    nodes = {node.name: node for node in described}
+    if launch == "local":
+        return Nodes({n: NodeProgram(LocalTransport(n), sys.executable) for n in nodes}, nodes)
+    from allranks.reach.ssh import HostKeys, SshTransport
+
+    keys = HostKeys(accept_new=accept_new_hosts)
+    return Nodes({n: NodeProgram(SshTransport(node, user, keys=keys)) for n, node in nodes.items()}, nodes)

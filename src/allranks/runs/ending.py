@@ -25,7 +25,9 @@ async def stop(run_id: str) -> dict[str, Any]:
         state = await wait_for_end(head, run_id)
         left = await remaining(nodes, run_id)
         if state not in FINAL or left:
-            await nodes.each(lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60))
+            await nodes.each(
+                lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60)
+            )
             state = await wait_for_end(head, run_id, seconds=5.0)
             left = await remaining(nodes, run_id)
         return {"id": run_id, "state": state, "left": left}

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from allranks.node import paths
-from allranks.reach import NodeProgram, Nodes
-from allranks.reach.local import LocalTransport
+from allranks.reach import Nodes, reached
 from allranks.spec import Run
 from allranks.words import BadInput, Node, Problem
+
+HERE = Node("this-machine", "127.0.0.1", 0)
 
 
 def folder() -> Path:
@@ -26,6 +27,7 @@ def remember(run_id: str, run: Run) -> None:
         "name": run.name,
         "file": run.file,
         "launch": run.launch.with_,
+        "user": run.user,
         "created_at": time.time(),
         "nodes": [node.as_json() for node in run.cluster.nodes],
     }
@@ -57,7 +59,7 @@ def entries() -> list[dict[str, Any]]:
 
 async def all_runs() -> list[dict[str, Any]]:
     """Every run that this machine knows of, newest first, with the state its own head tells."""
-    answer = await NodeProgram(LocalTransport("this machine"), here_python()).call("read", "runs")
+    answer = await reached([HERE], "local")[HERE.name].call("read", "runs")
     return list(answer["runs"])
 
 
@@ -84,13 +86,9 @@ async def find(name: str | None) -> str:
 def nodes_of(run_id: str) -> Nodes:
     """The nodes of a run that was started from here; only this machine for a run that lies here."""
     entry = next((e for e in entries() if e.get("id") == run_id), None)
-    described = (entry or {}).get("nodes") or [{"name": "this-machine", "address": "127.0.0.1", "rank": 0}]
-    nodes = {d["name"]: Node(d["name"], d["address"], int(d["rank"])) for d in described}
-    programs = {name: NodeProgram(LocalTransport(name), here_python()) for name in nodes}
-    return Nodes(programs, nodes)
-
-
-def here_python() -> str:
-    import sys
-
-    return sys.executable
+    described = (entry or {}).get("nodes") or [HERE.as_json()]
+    nodes = [
+        Node(d["name"], d["address"], int(d["rank"]), port=d.get("port"), user=d.get("user"))
+        for d in described
+    ]
+    return reached(nodes, (entry or {}).get("launch", "local"), (entry or {}).get("user"))

@@ -114,7 +114,8 @@ async def collect(nodes: Nodes, run: Run, plan: Plan) -> list[Facts]:
 
     outcomes = await nodes.each(ask)
     return [
-        outcome.answer or Facts(outcome.node.name, 0.0, {}, {"node": str(outcome.error)}) for outcome in outcomes
+        outcome.answer or Facts(outcome.node.name, 0.0, {}, {"node": str(outcome.error)})
+        for outcome in outcomes
     ]
 
 

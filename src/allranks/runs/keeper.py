@@ -19,8 +19,8 @@ from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish
 from allranks.runs.keeper_record import Record
-from allranks.words import BLOCK, Diagnosis, Event, Finding, Where, event_from_json
 from allranks.watch import Watch
+from allranks.words import BLOCK, Diagnosis, Event, Finding, Where, event_from_json
 
 POLL_SECONDS = 0.2
 SETTLE_SECONDS = 3.0

@@ -93,7 +93,8 @@ class Finish:
                     where=Where(node=self.job["node"], file=self.output_dir),
                     saw="the base model answers the same with the adapter and without it.",
                     why="whoever loads it gets the untrained model.",
-                    fix="check lora_target and the learning rate; allranks checkpoints verify " + self.output_dir,
+                    fix="check lora_target and the learning rate; allranks checkpoints verify "
+                    + self.output_dir,
                     evidence=(json.dumps(answer, sort_keys=True)[:500],),
                 )
             )
@@ -104,7 +105,12 @@ class Finish:
         env.update(PYTHONPATH=self.job["inside"], HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
         try:
             done = subprocess.run(
-                argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROOF_SECONDS, check=False
+                argv,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PROOF_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return None, str(error)

@@ -45,7 +45,9 @@ class Record:
     def begin(self, process: Process, port: int) -> None:
         write_json(self.directory.keeper.identity, {"process": process.as_json(), "port": port})
         for event in self.before:
-            self.journal.append(Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {}))
+            self.journal.append(
+                Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {})
+            )
             if event["kind"] == "finding":
                 self.state_now["findings"].append(event["data"])
         self.flush(now=True)

@@ -15,10 +15,16 @@ from allranks.cli.common import add_file, add_json, print_json
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
-    parser.add_argument("--facts", metavar="DIR", help="judge recorded facts (DIR/<node>.json); touch no node")
+    parser.add_argument(
+        "--facts", metavar="DIR", help="judge recorded facts (DIR/<node>.json); touch no node"
+    )
     parser.add_argument("--save-facts", metavar="DIR", help="record the facts of each node in DIR")
-    parser.add_argument("--only", action="append", default=[], metavar="ID", help="show only this check's findings")
-    parser.add_argument("--skip", action="append", default=[], metavar="ID", help="leave this check's findings out")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="ID", help="show only this check's findings"
+    )
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="ID", help="leave this check's findings out"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="list what is fine, too")
 
 
@@ -38,7 +44,9 @@ def call(options: argparse.Namespace) -> int:
         save(inspection, options.save_facts)
     wanted = [f for f in inspection.findings if f.id not in options.skip and f.id in (options.only or [f.id])]
     if options.json:
-        nodes = [{"name": node.name, "address": node.address, "rank": node.rank} for node in run.cluster.nodes]
+        nodes = [
+            {"name": node.name, "address": node.address, "rank": node.rank} for node in run.cluster.nodes
+        ]
         print_json({"nodes": nodes, "findings": [f.as_json() for f in wanted]})
     else:
         print_findings(wanted, verbose=options.verbose)

@@ -11,7 +11,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     verify = kinds.add_parser("verify", help="is this adapter whole? exit code 0 only if it is")
     verify.add_argument("path", help="a folder with an adapter, or a run's id")
-    verify.add_argument("--base", metavar="DIR", help="the base model's folder, to compare names and shapes with")
+    verify.add_argument(
+        "--base", metavar="DIR", help="the base model's folder, to compare names and shapes with"
+    )
     add_json(verify)
     prune = kinds.add_parser("prune", help="remove what neither resuming nor using needs")
     prune.add_argument("path", help="a run's output folder, or a run's id")

@@ -11,9 +11,13 @@ from allranks.cli.common import add_json, agreed, print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", help="a run's id or the beginning of it; all ended runs where it is left out")
+    parser.add_argument(
+        "run", nargs="?", help="a run's id or the beginning of it; all ended runs where it is left out"
+    )
     add_json(parser)
-    parser.add_argument("--files", action="store_true", help="the run directories, too: logs, journal, report, adapter")
+    parser.add_argument(
+        "--files", action="store_true", help="the run directories, too: logs, journal, report, adapter"
+    )
     parser.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 

@@ -12,7 +12,9 @@ from allranks.cli.common import add_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="logs, folders of logs, or a run's id; - is standard input")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="logs, folders of logs, or a run's id; - is standard input"
+    )
     add_json(parser)
 
 

@@ -24,7 +24,10 @@ def call(options: argparse.Namespace) -> int:
     if options.id not in known:
         near = difflib.get_close_matches(options.id, known, n=3)
         raise BadInput(
-            Problem(f"{options.id} is no id of a finding", do="nearest: " + ", ".join(near) if near else "allranks explain lists all ids")
+            Problem(
+                f"{options.id} is no id of a finding",
+                do="nearest: " + ", ".join(near) if near else "allranks explain lists all ids",
+            )
         )
     print(known[options.id](options.id).strip())
     return 0

@@ -12,8 +12,18 @@ from allranks.words import BadInput, Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("nodes", nargs="?", help="a hostfile or node names such as node[1-3]; this machine where it is left out")
-    parser.add_argument("-o", "--output", default="run.yaml", metavar="FILE", help="where to write it (default run.yaml, - prints it)")
+    parser.add_argument(
+        "nodes",
+        nargs="?",
+        help="a hostfile or node names such as node[1-3]; this machine where it is left out",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="run.yaml",
+        metavar="FILE",
+        help="where to write it (default run.yaml, - prints it)",
+    )
     parser.add_argument("--gpus", type=int, default=None, help="GPUs a node")
     parser.add_argument("--train", metavar="FILE", help="a LLaMA-Factory YAML or a training script")
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
@@ -24,14 +34,17 @@ def call(options: argparse.Namespace) -> int:
     from allranks import spec
 
     text = spec.init_text(
-        nodes=options.nodes, gpus=options.gpus, train=options.train, slurm_nodelist=os.environ.get("SLURM_JOB_NODELIST")
+        nodes=options.nodes,
+        gpus=options.gpus,
+        train=options.train,
+        slurm_nodelist=os.environ.get("SLURM_JOB_NODELIST"),
     )
     if options.output == "-":
         print(text, end="")
         return 0
     path = Path(options.output)
     if path.exists() and not options.force:
-        raise BadInput(Problem(f"{path} exists", do=f"another name with -o, or --force to overwrite it"))
+        raise BadInput(Problem(f"{path} exists", do="another name with -o, or --force to overwrite it"))
     path.write_text(text, encoding="utf-8")
     if options.json:
         print_json({"file": str(path)})

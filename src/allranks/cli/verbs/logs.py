@@ -8,11 +8,15 @@ from allranks.cli.common import add_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", help="a run's id or the beginning of it; the newest where it is left out")
+    parser.add_argument(
+        "run", nargs="?", help="a run's id or the beginning of it; the newest where it is left out"
+    )
     parser.add_argument("--rank", type=int, action="append", default=[], help="only this global rank")
     parser.add_argument("--node", action="append", default=[], help="only this node")
     parser.add_argument("-f", "--follow", action="store_true", help="go on as lines come, until the run ends")
-    parser.add_argument("--tail", type=int, metavar="BYTES", help="begin this many bytes before the end of each log")
+    parser.add_argument(
+        "--tail", type=int, metavar="BYTES", help="begin this many bytes before the end of each log"
+    )
     add_json(parser)
 
 

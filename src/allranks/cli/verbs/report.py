@@ -10,8 +10,12 @@ from allranks.cli.common import add_json, print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", help="a run's id or the beginning of it; the newest where it is left out")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it; the run directory by default")
+    parser.add_argument(
+        "run", nargs="?", help="a run's id or the beginning of it; the newest where it is left out"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write it; the run directory by default"
+    )
     add_json(parser)
 
 

@@ -15,7 +15,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="print what would run where; start nothing")
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="print what would run where; start nothing"
+    )
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 
 

@@ -10,7 +10,9 @@ from allranks.cli.common import add_json, agreed, print_json
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="a run's id or the beginning of it")
     add_json(parser)
-    parser.add_argument("-n", "--dry-run", action="store_true", help="list what would be stopped; stop nothing")
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="list what would be stopped; stop nothing"
+    )
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 
 
@@ -18,7 +20,7 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
 
     from allranks.faces.clean import clean
-    from allranks.runs.ending import sweep, stop
+    from allranks.runs.ending import stop, sweep
     from allranks.runs.index import find
 
     run_id = asyncio.run(find(options.run))
@@ -45,5 +47,7 @@ def describe(found) -> list[str]:
     lines = []
     for node in found:
         for process in node.get("processes", ()):
-            lines.append(f"{node['node']}  pid {process['pid']}  {process.get('name', '')}  {process.get('why', '')}")
+            lines.append(
+                f"{node['node']}  pid {process['pid']}  {process.get('name', '')}  {process.get('why', '')}"
+            )
     return lines or ["nothing of this run is left on any node"]

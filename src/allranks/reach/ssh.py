@@ -1,0 +1,216 @@
+"""Nodes over SSH, with asyncssh: one connection a node for the whole verb, host keys always verified.
+
+`~/.ssh/config` (User, Port, HostName, IdentityFile, ProxyJump, UserKnownHostsFile, …), the agent and
+certificates are asyncssh's business. Ours is what a failure is called: each cause has one word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import shlex
+import socket
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from allranks.reach.base import Completed, Unreachable
+from allranks.reach.local import LINE_LIMIT_BYTES
+from allranks.words import Node
+
+CONNECT_SECONDS = 10.0
+"""OpenSSH has no limit of its own here; 10 s is what cluster guides set (`ConnectTimeout=10`, the seeds too)."""
+
+LOGIN_SECONDS = 20.0
+"""Key exchange and authentication: sshd's own LoginGraceTime is 120 s, far too long to wait for a hung banner."""
+
+KEEPALIVE_SECONDS, KEEPALIVE_COUNT = 10, 3
+"""A connection is given up after 30 s of silence."""
+
+
+@dataclass
+class HostKeys:
+    """What is known of host keys, and whether an unknown one may be pinned at first sight."""
+
+    known_hosts: Path = field(default_factory=lambda: Path("~/.ssh/known_hosts").expanduser())
+    accept_new: bool = False
+
+    def pin(self, host: str, port: int, key: asyncssh.SSHKey) -> None:
+        """Appends the key; the file is made readable for its owner alone."""
+        name = host if port == 22 else f"[{host}]:{port}"
+        line = f"{name} {key.export_public_key().decode().strip()}\n"
+        self.known_hosts.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self.known_hosts, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "a", encoding="ascii") as file:
+            file.write(line)
+
+
+class Client(asyncssh.SSHClient):
+    """Called by asyncssh for a host key that is in no known-hosts file."""
+
+    def __init__(self, keys: HostKeys):
+        self.keys = keys
+        self.refused: asyncssh.SSHKey | None = None
+        self.changed = False
+
+    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
+        self.changed = self._knows_another(host, addr, port)
+        if self.keys.accept_new and not self.changed:
+            self.keys.pin(host, port, key)
+            return True
+        self.refused = key
+        return False
+
+    def _knows_another(self, host: str, addr: str, port: int) -> bool:
+        try:
+            trusted = asyncssh.match_known_hosts(str(self.keys.known_hosts), host, addr, port)
+        except (OSError, ValueError, asyncssh.Error):
+            return False
+        return bool(trusted[0])
+
+
+class SshTransport:
+    """One node over one SSH connection, opened at the first call."""
+
+    def __init__(
+        self,
+        node: Node,
+        user: str | None = None,
+        config: Sequence[str] | None = None,
+        keys: HostKeys | None = None,
+    ):
+        self.node, self.described = node.name, node
+        self.user = node.user or user
+        self.config, self.keys = config, keys or HostKeys()
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._opening = asyncio.Lock()
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        connection = await self._connected()
+        try:
+            process = await connection.create_process(shlex.join(argv), encoding=None)
+            async with process:
+                out, err = await asyncio.wait_for(process.communicate(stdin), timeout_seconds)
+                code = process.returncode
+        except asyncio.TimeoutError:
+            raise Unreachable(self.node, "timeout", f"no answer within {timeout_seconds:.0f} s") from None
+        except (OSError, asyncssh.Error) as error:
+            raise self._lost(error) from None
+        return Completed(-1 if code is None else code, _bytes(out), _bytes(err))
+
+    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
+        connection = await self._connected()
+        try:
+            async with connection.create_process(
+                shlex.join(argv), encoding=None, window=LINE_LIMIT_BYTES
+            ) as process:
+                process.stdin.write(stdin)
+                process.stdin.write_eof()
+                async for line in process.stdout:
+                    yield line
+        except (OSError, asyncssh.Error) as error:
+            raise self._lost(error) from None
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            with contextlib.suppress(asyncio.TimeoutError, OSError, asyncssh.Error):
+                await asyncio.wait_for(self._connection.wait_closed(), 2.0)
+            self._connection = None
+
+    # ---- connecting ----
+
+    async def _connected(self) -> asyncssh.SSHClientConnection:
+        async with self._opening:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await self._connect()
+            return self._connection
+
+    async def _connect(self) -> asyncssh.SSHClientConnection:
+        client = Client(self.keys)
+        options: dict[str, Any] = {
+            "client_factory": lambda: client,
+            "known_hosts": self._known_hosts(),
+            "connect_timeout": CONNECT_SECONDS,
+            "login_timeout": LOGIN_SECONDS,
+            "keepalive_interval": KEEPALIVE_SECONDS,
+            "keepalive_count_max": KEEPALIVE_COUNT,
+        }
+        if self.config is not None:
+            options["config"] = list(self.config)
+        if self.user:
+            options["username"] = self.user
+        if self.described.port:
+            options["port"] = self.described.port
+        try:
+            return await asyncssh.connect(self.described.address, **options)
+        except (OSError, asyncssh.Error, asyncio.TimeoutError, ValueError) as error:
+            raise self._refused(error, client) from None
+
+    def _known_hosts(self) -> str | bytes:
+        """The file, or an empty list: None would mean to asyncssh that nothing is verified."""
+        return str(self.keys.known_hosts) if self.keys.known_hosts.exists() else b""
+
+    # ---- what a failure is called ----
+
+    def _refused(self, error: BaseException, client: Client) -> Unreachable:
+        if client.refused is not None:
+            return self._bad_key(client)
+        cause, text = name_of(error)
+        return Unreachable(self.node, cause, f"{self.described.address}: {text}")
+
+    def _bad_key(self, client: Client) -> Unreachable:
+        assert client.refused is not None
+        fingerprint = client.refused.get_fingerprint()
+        if client.changed:
+            text = (
+                f"its host key is not the one in {self.keys.known_hosts}: it shows {fingerprint}. Somebody may stand "
+                f"in between, or it was installed anew; if so: ssh-keygen -R {self.described.address}"
+            )
+            return Unreachable(self.node, "host-key-changed", text)
+        text = (
+            f"its host key is unknown: {fingerprint}. Compare it on the node with ssh-keygen -lf "
+            "/etc/ssh/ssh_host_ed25519_key.pub, then use --accept-new-hosts"
+        )
+        return Unreachable(self.node, "host-key-unknown", text)
+
+    def _lost(self, error: BaseException) -> Unreachable:
+        self._connection = None
+        return Unreachable(self.node, "connection-lost", f"the connection was lost: {error}")
+
+
+ERRNOS = {
+    errno.ECONNREFUSED: ("refused", "nothing listens on its SSH port"),
+    errno.ECONNRESET: ("reset", "it reset the connection"),
+    errno.EHOSTUNREACH: ("no-route", "no route to it"),
+    errno.ENETUNREACH: ("no-route", "its network is unreachable"),
+    errno.ETIMEDOUT: ("timeout", "it does not answer"),
+}
+
+
+def name_of(error: BaseException) -> tuple[str, str]:
+    """One word for a program and a sentence for people, for anything that connecting can raise."""
+    if isinstance(error, asyncssh.PermissionDenied):
+        return "permission-denied", f"it accepts none of the keys offered: {error.reason}"
+    if isinstance(error, socket.gaierror):
+        return "unknown-name", f"its name does not resolve: {error.strerror}"
+    if isinstance(error, asyncssh.TimeoutError | asyncssh.DisconnectError) and "login" in str(error).lower():
+        return "login-timeout", f"it takes the connection but no login ends within {LOGIN_SECONDS:.0f} s"
+    if isinstance(error, asyncio.TimeoutError | TimeoutError):
+        return "timeout", f"it does not answer within {CONNECT_SECONDS:.0f} s"
+    if isinstance(error, OSError) and error.errno in ERRNOS:
+        return ERRNOS[error.errno]
+    if isinstance(error, asyncssh.ConnectionLost | ConnectionResetError):
+        return "reset", "it closed the connection before the login"
+    return "ssh-failed", f"{type(error).__name__}: {error}"
+
+
+def _bytes(data: bytes | str | None) -> bytes:
+    return data if isinstance(data, bytes) else (data or "").encode()
