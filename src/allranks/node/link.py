@@ -3,42 +3,34 @@
 What is guaranteed: a peer without the key is heard by nobody; a line that was changed, repeated, left
 out or moved to another connection ends the connection; a message sent with `Dial.send` arrives once and
 in order as long as both programs live, however often the connection breaks. Not guaranteed: secrecy.
-Secrets never travel here.
-
-One connection: the dialling side says `{"hello": node, "session": s, "nonce": a}`, the listener answers
-`{"nonce": b, "proof": H("keeper")}`, the dialling side `{"proof": H("supervisor")}`, where H(label) is
-HMAC-SHA256(key, label, node, session, a, b). Every later line is `<hex mac> <json>\n`, the mac being
-HMAC-SHA256(H("lines"), direction, counter, json): a line is good in one place of one connection alone.
+Secrets never travel here. The form of a line is in `wire`.
 """
 
 from __future__ import annotations
 
 import collections
-import hashlib
-import hmac
-import json
 import os
 import selectors
 import socket
 import time
 from typing import Any, Deque, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
-LINE_BYTES = 1 << 20
-BUFFER_BYTES = 8 << 20
-"""What may wait for a peer that does not read. A heartbeat is about 300 bytes: 8 MiB are hours of them."""
+from allranks.node.wire import (
+    BUFFER_BYTES,
+    TO_KEEPER,
+    TO_SUPERVISOR,
+    LinkError,
+    Proof,
+    Wire,
+    encode,
+    listen_on,
+    tune,
+)
 
-HANDSHAKE_BYTES = 4096
 HANDSHAKE_SECONDS = 5.0
 UNPROVED_PEERS = 64
 REDIAL_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Pauses before the next attempt; the last one repeats. Well below any lease worth having (30 s)."""
-
-KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 20_000))
-"""A peer that is gone without a word is noticed after 10 + 3 × 5 = 25 s, or 20 s where data waits for it."""
-
-
-class LinkError(Exception):
-    """The peer broke the protocol, lacks the key or went away; the text says which."""
 
 
 class Message(NamedTuple):
@@ -49,118 +41,13 @@ class Message(NamedTuple):
     data: Dict[str, Any]
 
 
-def _mac(key: bytes, *parts: "str | bytes") -> str:
-    mac = hmac.new(key, digestmod=hashlib.sha256)
-    for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
-        # With its length before it, no part can be taken for the beginning of another.
-        mac.update(len(raw).to_bytes(8, "big") + raw)
-    return mac.hexdigest()
-
-
-class _Proof(NamedTuple):
-    key: bytes
-    node: str
-    session: str
-    nonces: Tuple[str, str]
-
-    def of(self, label: str) -> str:
-        return _mac(self.key, label, self.node, self.session, *self.nonces)
-
-    def holds(self, label: str, claimed: Any) -> bool:
-        return isinstance(claimed, str) and hmac.compare_digest(self.of(label).encode(), claimed.encode())
-
-
-def _tune(sock: socket.socket) -> None:
-    sock.setblocking(False)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in KEEPALIVE:
-        sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-
-
-class _Wire:
-    """Lines over one non-blocking socket: plain ones during the handshake, proved ones after `prove`."""
-
-    def __init__(self, sock: socket.socket, direction_in: str, direction_out: str):
-        self.sock = sock
-        self.directions = (direction_in, direction_out)
-        self.key: Optional[bytes] = None
-        self.counters = [0, 0]
-        self.received, self.waiting = bytearray(), bytearray()
-
-    def prove(self, key: bytes) -> None:
-        self.key = key
-
-    def queue(self, data: Dict[str, Any]) -> None:
-        """Adds one line to what is to be sent. Raises LinkError where the peer has not read for too long."""
-        text = json.dumps(data, separators=(",", ":")).encode()
-        if self.key is not None:
-            text = self._mac(1, text) + b" " + text
-        if len(text) >= LINE_BYTES:
-            raise LinkError(f"a line of {len(text)} bytes is longer than {LINE_BYTES}")
-        if len(self.waiting) + len(text) > BUFFER_BYTES:
-            raise LinkError(f"it left {len(self.waiting)} bytes unread")
-        self.waiting += text + b"\n"
-
-    def flush(self) -> None:
-        """Sends what the socket takes now. Raises LinkError where the connection broke."""
-        try:
-            while self.waiting:
-                del self.waiting[: self.sock.send(self.waiting)]
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            raise LinkError(f"the connection broke: {error.strerror or error}") from None
-
-    def fill(self) -> None:
-        """Takes in what has come. Raises LinkError where the peer closed or the connection broke."""
-        try:
-            block = self.sock.recv(1 << 16)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            raise LinkError(f"the connection broke: {error.strerror or error}") from None
-        if not block:
-            raise LinkError("the peer closed the connection")
-        self.received += block
-
-    def line(self) -> Optional[Dict[str, Any]]:
-        """The next whole line, None where there is none yet. Raises LinkError on anything not right."""
-        limit = HANDSHAKE_BYTES if self.key is None else LINE_BYTES
-        end = self.received.find(b"\n", 0, limit)
-        if end < 0:
-            if len(self.received) >= limit:
-                raise LinkError(f"it sent a line of more than {limit} bytes")
-            return None
-        text = bytes(self.received[:end])
-        del self.received[: end + 1]
-        if self.key is not None:
-            claimed, _, text = text.partition(b" ")
-            if not hmac.compare_digest(claimed, self._mac(0, text)):
-                raise LinkError("a line was changed, repeated or left out on the way")
-        try:
-            data = json.loads(text.decode("utf-8"))
-        except (ValueError, RecursionError):
-            raise LinkError("a line is no JSON") from None
-        if not isinstance(data, dict):
-            raise LinkError("a line is no JSON object")
-        return data
-
-    def _mac(self, way: int, text: bytes) -> bytes:
-        assert self.key is not None
-        counter = self.counters[way].to_bytes(8, "big")
-        self.counters[way] += 1
-        return _mac(self.key, self.directions[way], counter, text).encode()
-
-
 class _Peer:
     """One accepted connection; `node` is None until the peer has proved the key."""
 
     def __init__(self, sock: socket.socket):
-        self.wire = _Wire(sock, "to-keeper", "to-supervisor")
+        self.wire = Wire(sock, TO_KEEPER, TO_SUPERVISOR)
         self.deadline = time.monotonic() + HANDSHAKE_SECONDS
-        self.proof: Optional[_Proof] = None
+        self.proof: Optional[Proof] = None
         self.node: Optional[str] = None
         self.session = ""
 
@@ -174,7 +61,7 @@ class Listener:
     def __init__(self, key: bytes, host: str, port: int = 0, nodes: Optional[Iterable[str]] = None):
         self._key = key
         self._nodes = None if nodes is None else frozenset(nodes)
-        self._socket = _listen(host, port)
+        self._socket = listen_on(host, port)
         self.port: int = self._socket.getsockname()[1]
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._socket, selectors.EVENT_READ, None)
@@ -233,7 +120,7 @@ class Listener:
     def _accept(self) -> None:
         try:
             sock, _ = self._socket.accept()
-            _tune(sock)
+            tune(sock)
         except OSError:
             return  # gone again before we looked
         peer = _Peer(sock)
@@ -283,14 +170,14 @@ class Listener:
             if self._nodes is not None and node not in self._nodes:
                 raise LinkError("it names a node that is none of the run's")
             ours = os.urandom(16).hex()
-            peer.proof = _Proof(self._key, node, session, (theirs, ours))
+            peer.proof = Proof(self._key, node, session, (theirs, ours))
             peer.wire.queue({"nonce": ours, "proof": peer.proof.of("keeper")})
         elif peer.proof.holds("supervisor", data.get("proof")):
             self._join(peer, peer.proof)
         else:
             raise LinkError("it does not have the run's key")
 
-    def _join(self, peer: _Peer, proof: _Proof) -> None:
+    def _join(self, peer: _Peer, proof: Proof) -> None:
         old = self._peers.pop(proof.node, None)
         if old is not None:
             self._close(old)  # the node dialled again before we noticed that the old connection was dead
@@ -298,7 +185,7 @@ class Listener:
         peer.node, peer.session = proof.node, proof.session
         if self._last(peer) == 0:
             self._delivered[proof.node] = (proof.session, 0)
-        peer.wire.prove(bytes.fromhex(proof.of("lines")))
+        peer.wire.prove(proof)
         peer.wire.queue({"welcome": True, "have": self._last(peer)})
         self._peers[proof.node] = peer
         self._messages.append(Message("joined", proof.node, {}))
@@ -332,42 +219,26 @@ class Listener:
         peer.wire.sock.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        sock.listen(128)
-        sock.setblocking(False)
-    except OSError:
-        sock.close()
-        raise
-    return sock
-
-
 class Dial:
     """The supervisor's side. For one thread. It dials again by itself whenever the connection is gone.
 
-    `send` numbers each message and keeps it until the keeper has said that it arrived. `fileno` becomes
-    readable when `poll` has something to do, so that a loop may wait for it among other things.
+    `fileno` becomes readable when the connection has something for `poll`, so that a loop may wait for it
+    among other things; call `poll` every second or so besides, since redialling is done there.
     """
 
     def __init__(self, key: bytes, host: str, port: int, node: str):
-        self._key, self._address, self._node = key, (host, port), node
+        self._key, self._host, self._port, self._node = key, host, port, node
         self._session = os.urandom(8).hex()
         self._selector = selectors.EpollSelector()
-        self._wire: Optional[_Wire] = None
-        self._proof: Optional[_Proof] = None
+        self._addresses: List[Tuple[int, Any]] = []
+        self._wire: Optional[Wire] = None
+        self._proof: Optional[Proof] = None
         self._nonce = ""
-        self._deadline = 0.0
-        self._attempts, self._next_attempt = 0, 0.0
+        self._deadline, self._next_attempt, self._attempts = 0.0, 0.0, 0
         self._number = 0
-        self._unsent: Deque[Tuple[int, Dict[str, Any]]] = collections.deque()
-        self._unacknowledged: Deque[Tuple[int, Dict[str, Any]]] = collections.deque()
-        self._kept_bytes = 0
+        self._outbox: Deque[Tuple[int, bytes]] = collections.deque()
+        self._outbox_bytes, self._sent = 0, 0
+        self._inbox: List[Dict[str, Any]] = []
         self.alive = False
         self.dropped = 0
         self.why_lost = ""
@@ -376,10 +247,166 @@ class Dial:
         return self._selector.fileno()
 
     def connect(self, timeout_seconds: float) -> bool:
-        """Dials until the keeper has proved the key and welcomed us; False where it has not in time."""
+        """Dials until both sides have proved the key; False where that has not happened in time."""
         deadline = time.monotonic() + timeout_seconds
-        inbox: List[Dict[str, Any]] = []
         while not self.alive and time.monotonic() < deadline:
-            inbox += self.poll(min(0.05, max(0.0, deadline - time.monotonic())))
-        self._early = inbox
+            self._turn(min(0.05, max(0.0, deadline - time.monotonic())))
         return self.alive
+
+    def send(self, data: Dict[str, Any]) -> bool:
+        """Sends now or after the next connect, once. False where too much waits already: it is lost then."""
+        try:
+            text = encode({**data, "seq": self._number + 1})
+        except LinkError:
+            self.dropped += 1
+            return False
+        if self._outbox_bytes + len(text) > BUFFER_BYTES:
+            self.dropped += 1
+            return False
+        self._number += 1
+        self._outbox.append((self._number, text))
+        self._outbox_bytes += len(text)
+        self._push()
+        return True
+
+    def tell(self, data: Dict[str, Any]) -> bool:
+        """Sends what is stale in a moment (a sign of life): now or not at all."""
+        if not self.alive or self._wire is None:
+            return False
+        try:
+            self._wire.queue(data)
+        except LinkError as error:
+            self._lose(str(error))
+            return False
+        self._push()
+        return self.alive
+
+    def poll(self, timeout_seconds: float) -> List[Dict[str, Any]]:
+        """What the keeper said; waits for the first of it for at most `timeout_seconds`."""
+        deadline = time.monotonic() + timeout_seconds
+        while True:
+            self._turn(0.0 if self._inbox else max(0.0, deadline - time.monotonic()))
+            if self._inbox or time.monotonic() >= deadline:
+                messages, self._inbox = self._inbox, []
+                return messages
+
+    def drain(self, timeout_seconds: float) -> bool:
+        """Waits until the keeper has all that was sent; False where it has not in time."""
+        deadline = time.monotonic() + timeout_seconds
+        while self._outbox and time.monotonic() < deadline:
+            self._turn(min(0.05, max(0.0, deadline - time.monotonic())))
+        return not self._outbox
+
+    def close(self) -> None:
+        self._lose("closed")
+        self._selector.close()
+
+    def _turn(self, timeout_seconds: float) -> None:
+        now = time.monotonic()
+        if self._wire is None and now >= self._next_attempt:
+            self._start()
+        elif self._wire is None:
+            timeout_seconds = min(timeout_seconds, self._next_attempt - now)
+        try:
+            for key, _ in self._selector.select(timeout_seconds):
+                self._serve(key.data)
+            if self._wire is not None and not self.alive and time.monotonic() > self._deadline:
+                raise LinkError("no answer in time")
+        except LinkError as error:
+            self._lose(str(error))
+        self._push()
+
+    def _start(self) -> None:
+        """Begins to connect, to one of the keeper's addresses after the other."""
+        self._attempts += 1
+        try:
+            if not self._addresses:
+                found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+                self._addresses = [(entry[0], entry[4]) for entry in found]
+            family, address = self._addresses[self._attempts % len(self._addresses)]
+            sock = socket.socket(family, socket.SOCK_STREAM)
+            self._wire = Wire(sock, TO_SUPERVISOR, TO_KEEPER)
+            tune(sock)
+            self._selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE, self._wire)
+            sock.connect(address)
+        except BlockingIOError:
+            pass  # it is on its way
+        except OSError as error:
+            self._lose(f"could not connect: {error.strerror or error}")
+            return
+        self._deadline = time.monotonic() + HANDSHAKE_SECONDS
+        self._proof, self._nonce = None, ""
+
+    def _serve(self, wire: Wire) -> None:
+        if not self._nonce:
+            problem = wire.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if problem:
+                raise LinkError(f"could not connect: {os.strerror(problem)}")
+            self._nonce = os.urandom(16).hex()
+            wire.queue({"hello": self._node, "session": self._session, "nonce": self._nonce})
+            return
+        gone: Optional[LinkError] = None
+        try:
+            wire.fill()
+        except LinkError as error:
+            gone = error  # what came before it still counts
+        while True:
+            data = wire.line()
+            if data is None:
+                break
+            self._take(wire, data)
+        if gone is not None:
+            raise gone
+
+    def _take(self, wire: Wire, data: Dict[str, Any]) -> None:
+        if self._proof is None:
+            theirs = data.get("nonce")
+            proof = Proof(self._key, self._node, self._session, (self._nonce, str(theirs)))
+            if not proof.holds("keeper", data.get("proof")):
+                raise LinkError("the keeper does not have the run's key")
+            wire.queue({"proof": proof.of("supervisor")})
+            wire.prove(proof)
+            self._proof = proof
+        elif "welcome" in data:
+            self._forget(data.get("have"))
+            self._sent, self._attempts, self.alive = 0, 0, True
+        elif "ack" in data:
+            self._forget(data["ack"])
+        else:
+            self._inbox.append(data)
+
+    def _forget(self, number: Any) -> None:
+        """Drops what the keeper has from the outbox."""
+        if not isinstance(number, int):
+            raise LinkError("an acknowledgement is no number")
+        while self._outbox and self._outbox[0][0] <= number:
+            self._outbox_bytes -= len(self._outbox.popleft()[1])
+            self._sent = max(0, self._sent - 1)
+
+    def _push(self) -> None:
+        """Hands the connection what it takes; the rest of the outbox waits for its acknowledgements."""
+        wire = self._wire
+        if wire is None or not self._nonce:
+            return
+        try:
+            while self.alive and self._sent < len(self._outbox) and len(wire.waiting) < BUFFER_BYTES // 8:
+                wire.queue_text(self._outbox[self._sent][1])
+                self._sent += 1
+            wire.flush()
+        except LinkError as error:
+            self._lose(str(error))
+            return
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wire.waiting else 0)
+        self._selector.modify(wire.sock, events, wire)
+
+    def _lose(self, why: str) -> None:
+        if self._wire is not None:
+            try:
+                self._selector.unregister(self._wire.sock)
+            except (KeyError, ValueError):
+                pass  # it failed before it was registered
+            self._wire.sock.close()
+        self._wire, self.alive, self.why_lost = None, False, why
+        self._sent = 0
+        pause = REDIAL_SECONDS[min(self._attempts, len(REDIAL_SECONDS) - 1)]
+        self._next_attempt = time.monotonic() + pause

@@ -212,7 +212,7 @@ def read_json(path: str) -> Any:
     """The JSON value in `path`; None where the file is missing, unreadable or no JSON."""
     try:
         return json.loads(read_bytes(path).decode("utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -319,7 +319,7 @@ class Tail:
         for line in self._lines():
             try:
                 value = json.loads(line.decode("utf-8"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 value = None
             if isinstance(value, dict):
                 values.append(value)
@@ -365,6 +365,6 @@ def events_of(tail: Tail) -> List[Event]:
     for value in tail.read():
         try:
             events.append(event_from_json(value))
-        except ValueError:
+        except (ValueError, OverflowError):
             tail.garbage += 1
     return events
