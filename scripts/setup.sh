@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Makes .venv: the training environment (torch, DeepSpeed, LLaMA-Factory), allranks itself and its tools.
+# Quick when nothing changed since the last time.
+#
+#   scripts/setup.sh             make or update .venv
+#   scripts/setup.sh --offload   also build DeepSpeed's CPU optimizer ahead (the offload settings; about 50 s)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly VENV=.venv
+readonly STAMP=$VENV/allranks-setup.sha256
+readonly OPS=$VENV/allranks-ops.txt
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+has_nvidia() { [ -e /proc/driver/nvidia/version ]; }
+
+# What the environment is made from; any change makes it anew.
+digest() {
+    { sha256sum requirements/{torch,train,llamafactory,dev}.txt scripts/setup.sh pyproject.toml
+      find envs/torchaudio/pyproject.toml envs/torchaudio/src -name '*.py' -print0 | sort -z | xargs -0 sha256sum
+      sha256sum envs/torchaudio/pyproject.toml
+      pwd -P
+      if has_nvidia; then echo nvidia; fi
+    } | sha256sum | cut -d ' ' -f 1
+}
+
+# True where $VENV is what the files ask for, and what was compiled for it is still there.
+unchanged() {
+    [ -x "$VENV/bin/allranks" ] && [ -f "$STAMP" ] && [ -f "$OPS" ] || return 1
+    [ "$(cat "$STAMP")" = "$1" ] || return 1
+    while read -r name file; do
+        [ -f "$file" ] || return 1
+    done < "$OPS"
+}
+
+find_python() {
+    local name
+    for name in python3.11 python3.12 python3.13 python3; do
+        if "$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+            echo "$name"
+            return
+        fi
+    done
+    die "found no Python 3.11, 3.12 or 3.13. LLaMA-Factory 0.9.5, numpy 2.4 and pandas 3 need 3.11." \
+        "Install python3.11 (with its venv module) and run this again."
+}
+
+# On a machine without a GPU several GB of CUDA packages would be fetched for nothing: look before fetching.
+refuse_cuda() {
+    local wanted
+    wanted=$("$VENV/bin/pip" install --dry-run --quiet --ignore-installed --report - -r requirements/torch.txt \
+        -c requirements/train.txt | "$VENV/bin/python" -c '
+import json, sys
+names = [item["metadata"]["name"] for item in json.load(sys.stdin)["install"]]
+print(" ".join(name for name in names if name.startswith(("nvidia", "cuda"))))')
+    [ -z "$wanted" ] || die "this machine has no NVIDIA driver, yet the torch that pip would install here brings" \
+        "CUDA with it ($(wc -w <<< "$wanted") packages: $(cut -c 1-60 <<< "$wanted")...). Nothing was fetched." \
+        "Name an index that has PyTorch's CPU builds (see https://pytorch.org/get-started/locally)" \
+        "in PIP_EXTRA_INDEX_URL and run this again."
+}
+
+install_packages() {
+    local pip=("$VENV/bin/pip" --disable-pip-version-check install --quiet)
+    if ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
+        has_nvidia || refuse_cuda
+    fi
+    say "torch"
+    "${pip[@]}" -r requirements/torch.txt -c requirements/train.txt
+    say "the training packages and the tools"
+    "${pip[@]}" -r requirements/torch.txt -r requirements/train.txt -r requirements/dev.txt
+    say "LLaMA-Factory"
+    "${pip[@]}" --no-deps -r requirements/llamafactory.txt
+    if "$VENV/bin/python" -c 'import sys, torch; sys.exit(torch.version.cuda is None)'; then
+        "${pip[@]}" torchaudio torchvision -c requirements/torch.txt -c requirements/train.txt
+    else
+        "${pip[@]}" --no-deps --no-build-isolation --force-reinstall envs/torchaudio
+    fi
+    "${pip[@]}" --no-deps --no-build-isolation -e .
+}
+
+# DeepSpeed compiles these at first use, in every rank's start. They go where torch looks by default
+# (TORCH_EXTENSIONS_DIR, or ~/.cache/torch_extensions/<python>_cpu), so that a run finds them unasked.
+build_ops() {
+    local builders=(ShareMemCommBuilder)
+    if "$VENV/bin/python" -c 'import sys, torch; sys.exit(torch.version.cuda is None)'; then
+        builders=() # on GPUs DeepSpeed uses none of these
+    fi
+    if [ "${1:-}" = offload ]; then builders+=(CPUAdamBuilder); fi
+    if [ "${#builders[@]}" -gt 0 ]; then
+        command -v "${CXX:-g++}" > /dev/null || die "DeepSpeed compiles its CPU ops and finds no C++ compiler." \
+            "Install one (Debian, Ubuntu: apt-get install g++) and run this again."
+        say "compiling DeepSpeed's CPU ops: ${builders[*]}"
+    fi
+    # ninja is the environment's own; DeepSpeed looks for it on PATH.
+    PATH="$PWD/$VENV/bin:$PATH" timeout 900 "$VENV/bin/python" - "$OPS.new" "${builders[@]}" <<'PYTHON'
+import contextlib, importlib, os, sys, time
+
+from torch.utils.cpp_extension import _get_build_directory
+
+target, *names = sys.argv[1:]
+
+
+def refuse_stale_lock(op):
+    """torch waits for this file without end, and a build that was killed leaves it behind."""
+    lock = os.path.join(_get_build_directory(op, False), "lock")
+    age = time.time() - os.stat(lock).st_mtime if os.path.exists(lock) else 0
+    if age > 600:
+        sys.exit(
+            f"setup: {lock} has been there for {age / 60:.0f} min. A build takes one; one that was killed leaves "
+            f"the file, and every later build and every training run waits for it. If nothing is compiling: rm {lock}"
+        )
+
+
+with open(target, "w") as out:
+    for name in names:
+        builder = getattr(importlib.import_module("deepspeed.ops.op_builder.cpu"), name)()
+        refuse_stale_lock(builder.name)
+        with contextlib.redirect_stdout(sys.stderr):
+            module = builder.load(verbose=False)
+        print(name, os.path.abspath(module.__file__), file=out)
+PYTHON
+    mv "$OPS.new" "$OPS"
+}
+
+main() {
+    local offload=
+    case "${1:-}" in
+        "") ;;
+        --offload) offload=offload ;;
+        *) die "unknown argument: $1 (known: --offload)" ;;
+    esac
+    local wanted
+    wanted=$(digest)
+    if unchanged "$wanted" && { [ -z "$offload" ] || grep -q CPUAdamBuilder "$OPS"; }; then
+        return
+    fi
+    # Two `make` at once: the second waits and then finds the work done.
+    mkdir -p .cache
+    exec 9> .cache/setup.lock
+    if command -v flock > /dev/null; then flock 9; fi
+    if unchanged "$wanted" && [ -z "$offload" ]; then
+        return
+    fi
+    local started=$SECONDS python
+    if [ ! -x "$VENV/bin/python" ]; then
+        python=$(find_python)
+        say "making $VENV with $python"
+        "$python" -m venv "$VENV"
+    fi
+    if [ ! -f "$STAMP" ] || [ "$(cat "$STAMP")" != "$wanted" ]; then
+        rm -f "$STAMP"
+        install_packages
+    fi
+    build_ops "$offload"
+    echo "$wanted" > "$STAMP"
+    say "done in $((SECONDS - started)) s"
+}
+
+main "$@"
