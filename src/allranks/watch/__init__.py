@@ -1,0 +1,23 @@
+"""Events in, statements out: what a run does now, what is wrong with it, why it ended.
+
+Pure: nothing here reads a clock, a file or a process; times come with the events, in seconds on the
+head's clock. Standard library alone, Python 3.8 and up.
+"""
+
+from allranks.watch.catalogue import detectors, ids, page
+from allranks.watch.follow import Watch
+from allranks.watch.progress import Progress, RankProgress, progress
+from allranks.watch.state import NodeState, RankState, RunState
+
+__all__ = [
+    "NodeState",
+    "Progress",
+    "RankProgress",
+    "RankState",
+    "RunState",
+    "Watch",
+    "detectors",
+    "ids",
+    "page",
+    "progress",
+]

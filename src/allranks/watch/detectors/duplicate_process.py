@@ -1,0 +1,43 @@
+"""Two ranks are one process
+
+## What is seen
+Two ranks report the same machine, pid and start time.
+
+## Why it matters
+One process cannot hold two ranks: the collectives wait for a rank that does not exist.
+
+## What to do
+Read RANK and LOCAL_RANK from the environment that torchrun sets; do not set them in the script or the run file.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.watch.state import RunState
+from allranks.words import BLOCK, Event, Finding, Where
+
+AFTER = ("start",)
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    for kind, first, second in run.clashes[-4:]:
+        if kind == "process" and second == event.rank:
+            yield Finding(
+                id="duplicate-process",
+                verdict=BLOCK,
+                where=Where(node=run.rank(second).node, rank=second),
+                saw=f"rank {second} and rank {first} are the same process, pid {event.data.get('pid')}.",
+                expected="one process a rank",
+                why="every collective waits for a rank that does not exist.",
+                fix="let torchrun set RANK and LOCAL_RANK; nothing else may set them.",
+            )
+
+
+def _start(rank: int, pid: int) -> dict:
+    data = {"pid": pid, "start_time": 7, "boot_id": "boot", "host": "a"}
+    return {"at": 1.0 + rank, "kind": "start", "node": "a", "rank": rank, "data": data}
+
+
+FIRES = [{"events": [_start(0, 10), _start(1, 10)]}]
+SILENT = [{"events": [_start(0, 10), _start(1, 11)]}, {"events": [_start(0, 10), _start(0, 10)]}]

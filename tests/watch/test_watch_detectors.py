@@ -1,0 +1,48 @@
+"""Every detector's own cases, and what the catalogue promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks import watch
+from allranks.watch import Watch
+from allranks.words import event_from_json
+
+DETECTORS = sorted(watch.detectors().items())
+
+
+def findings(case):
+    follow = Watch(case.get("expect"))
+    said = []
+    for event in case["events"]:
+        event = event_from_json(event)
+        said += [*follow.add(event), *follow.tick(event.at)]
+    if "now" in case:
+        said += follow.tick(case["now"])
+    return said
+
+
+@pytest.mark.parametrize(("name", "module"), DETECTORS)
+def test_detector_speaks_and_stays_silent(name, module):
+    assert module.FIRES and module.SILENT
+    for case in module.FIRES:
+        assert name in {f.id for f in findings(case)}, case
+    for case in module.SILENT:
+        assert name not in {f.id for f in findings(case)}, case
+
+
+@pytest.mark.parametrize(("name", "module"), DETECTORS)
+def test_page_has_its_headings(name, module):
+    for heading in ("## What is seen", "## Why it matters", "## What to do"):
+        assert heading in watch.page(name)
+
+
+def test_a_statement_is_made_once():
+    case = watch.detectors()["node-lost"].FIRES[0]
+    follow = Watch()
+    said = []
+    for event in case["events"]:
+        said += follow.add(event_from_json(event))
+    for second in range(6, 60):
+        said += follow.tick(float(second))
+    assert [f.verdict for f in said] == ["warn", "block"]

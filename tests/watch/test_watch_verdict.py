@@ -1,0 +1,140 @@
+"""The verdict over small runs, told as events."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.watch import Watch
+from allranks.words import Event
+
+PEER = "[gloo/transport/tcp/pair.cc:561] Connection closed by peer [10.0.0.2]:6784"
+
+
+def follow(events, expect=None):
+    watch = Watch({"world_size": 4, "steps": 100, **(expect or {})})
+    for event in events:
+        watch.add(event)
+    return watch
+
+
+def node_of(rank):
+    return "ab"[rank // 2]
+
+
+def started(world_size=4):
+    return [
+        Event(
+            0.0,
+            "start",
+            node_of(r),
+            r,
+            {"pid": 10 + r, "start_time": r, "boot_id": node_of(r), "world_size": 4},
+        )
+        for r in range(world_size)
+    ] + [
+        Event(1.0 + r / 10, "beat", node_of(r), r, {"phase": "training", "step": 10, "total_steps": 100})
+        for r in range(4)
+    ]
+
+
+def raised(at, rank, kind="RuntimeError", message=PEER, communication=True, line=5):
+    data = {
+        "type": kind,
+        "message": message,
+        "frames": [["t.py", line, "main"]],
+        "communication": communication,
+    }
+    return Event(at, "exception", node_of(rank), rank, data)
+
+
+def gone(at, rank, code=None):
+    return Event(at, "rank-gone", node_of(rank), rank, {"pid": 10 + rank, "code": code})
+
+
+def table(at, node, *rows):
+    failures = [{"rank": rank, "code": code} for rank, code in rows]
+    return Event(at, "torchrun-ended", node, None, {"code": 1, "failures": failures})
+
+
+def test_nothing_wrong_is_no_verdict():
+    ends = [Event(9.0, "beat", node_of(r), r, {"phase": "done", "step": 100}) for r in range(4)]
+    ends += [Event(10.0, "end", node_of(r), r, {"code": 0}) for r in range(4)]
+    ends += [Event(11.0, "torchrun-ended", n, None, {"code": 0, "failures": []}) for n in "ab"]
+    assert follow([*started(), *ends]).verdict(12.0) is None
+
+
+def test_killed_rank_is_named_though_every_torchrun_names_its_own():
+    verdict = follow([
+        *started(), gone(20.0, 2), raised(20.4, 0), raised(20.3, 3), raised(20.5, 1),
+        table(21.0, "a", (0, 1), (1, -15)), table(21.5, "b", (2, -9), (3, 1)),
+    ]).verdict(25.0)  # fmt: skip
+    assert (verdict.cause, verdict.where.rank, verdict.where.node) == ("rank-sigkilled", 2, "b")
+    assert {w.rank for w in verdict.collateral} == {0, 1, 3}
+    assert verdict.first_seen == 20.0
+
+
+def test_exception_beats_earlier_communication_errors():
+    events = [*started(), raised(20.0, 0), raised(20.1, 3, "KeyError", "'labels'", False), gone(20.2, 3, 1)]
+    verdict = follow(events).verdict(25.0)
+    assert (verdict.cause, verdict.where.rank, verdict.where.file) == ("rank-crashed-first", 3, "t.py")
+    assert verdict.confidence == "certain"
+
+
+def test_same_exception_everywhere_is_the_configuration():
+    events = [*started(), *(raised(20.0 + r / 10, r, "ValueError", f"no {r}", False) for r in range(4))]
+    verdict = follow(events).verdict(25.0)
+    assert "all 4 ranks" in verdict.why and verdict.collateral == ()
+
+
+def test_early_exit_with_zero_is_the_culprit():
+    events = [*started(), Event(20.0, "end", "b", 2, {"code": 0}), *(raised(20.1 + r, r) for r in (0, 1, 3))]
+    verdict = follow(events).verdict(30.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
+
+
+def test_only_timeouts_names_the_silent_rank():
+    events = [*started(), Event(2.0, "beat", "b", 2, {"phase": "evaluating", "step": 10})]
+    events += [raised(20.0 + r, r, message="Timed out waiting 12000ms for recv") for r in (0, 1, 3)]
+    events += [table(30.0, "b", (3, 1), (2, -15))]
+    verdict = follow(events).verdict(31.0)
+    assert (verdict.cause, verdict.where.rank) == ("collective-timeout-straggler", 2)
+
+
+@pytest.mark.parametrize(("why", "cause"), [("silent", "node-failure"), ("closed", "supervisor-lost")])
+def test_lost_node(why, cause):
+    events = [*started(), raised(20.0, 0), raised(20.1, 1), Event(22.0, "lost", "b", None, {"why": why})]
+    verdict = follow([Event(0.0, "joined", "b"), *events]).verdict(60.0)
+    assert (verdict.cause, verdict.where.node) == (cause, "b")
+    assert {w.rank for w in verdict.collateral} == {0, 1}
+
+
+def test_loss_of_a_node_after_we_stop_is_no_cause():
+    events = [*started(), raised(20.0, 3, "KeyError", "x", False), Event(21.0, "stopping", "b", None, {})]
+    verdict = follow([*events, Event(22.0, "lost", "b", None, {})]).verdict(30.0)
+    assert verdict.where.rank == 3
+
+
+def test_segfault_is_told_from_a_kill():
+    verdict = follow([*started(), gone(20.0, 1, -11), raised(20.1, 0)]).verdict(30.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-crashed-first", 1) and "SIGSEGV" in verdict.evidence[
+        0
+    ]
+
+
+def test_clock_of_a_node_is_corrected():
+    """Node b's clock is 90 s ahead: its ranks' deaths look later than they were."""
+    watch = Watch({"world_size": 4})
+    for event in started():
+        shift = 90.0 if event.node == "b" else 0.0
+        watch.add(
+            Event(event.at + shift, event.kind, event.node, event.rank, event.data), received=event.at + 0.1
+        )
+    watch.add(Event(110.0, "exception", "b", 2, {"type": "KeyError", "message": "x"}), received=20.3)
+    watch.add(Event(20.2, "exception", "a", 0, {"type": "ValueError", "message": "y"}), received=20.4)
+    verdict = watch.verdict(30.0)
+    assert verdict.where.rank == 2 and verdict.first_seen == pytest.approx(20.1, abs=0.2)
+
+
+def test_escape_codes_do_not_reach_the_evidence():
+    events = [*started(), raised(20.0, 1, "ValueError", "\x1b[31mred\x1b[0m\x07\nsecond", False)]
+    assert all("\x1b" not in line and "\x07" not in line for line in follow(events).verdict(30.0).evidence)
