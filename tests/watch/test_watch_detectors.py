@@ -8,7 +8,7 @@ from allranks import watch
 from allranks.watch import Watch
 from allranks.words import event_from_json
 
-DETECTORS = sorted(watch.detectors().items())
+DETECTORS = sorted(watch.rules().items())
 
 
 def findings(case):
@@ -38,7 +38,7 @@ def test_page_has_its_headings(name, module):
 
 
 def test_a_statement_is_made_once():
-    case = watch.detectors()["node-lost"].FIRES[0]
+    case = watch.rules()["node-lost"].FIRES[0]
     follow = Watch()
     said = []
     for event in case["events"]:

@@ -37,6 +37,10 @@ def started(world_size=4):
     ]
 
 
+def beat(at, rank, phase):
+    return Event(at, "beat", node_of(rank), rank, {"phase": phase, "step": 10, "total_steps": 100})
+
+
 def raised(at, rank, kind="RuntimeError", message=PEER, communication=True, line=5):
     data = {
         "type": kind,

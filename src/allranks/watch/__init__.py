@@ -4,7 +4,7 @@ Pure: nothing here reads a clock, a file or a process; times come with the event
 head's clock. Standard library alone, Python 3.8 and up.
 """
 
-from allranks.watch.catalogue import detectors, ids, page
+from allranks.watch.catalogue import ids, page, rules
 from allranks.watch.follow import Watch
 from allranks.watch.progress import Progress, RankProgress, progress
 from allranks.watch.state import NodeState, RankState, RunState
@@ -16,8 +16,8 @@ __all__ = [
     "RankState",
     "RunState",
     "Watch",
-    "detectors",
     "ids",
     "page",
     "progress",
+    "rules",
 ]

@@ -18,7 +18,7 @@ from allranks.watch import detectors as _package
 _found: Dict[str, ModuleType] = {}
 
 
-def detectors() -> Dict[str, ModuleType]:
+def rules() -> Dict[str, ModuleType]:
     """Every detector by its id, in the order of their ids."""
     if not _found:
         for module in sorted(pkgutil.iter_modules(_package.__path__), key=lambda m: m.name):
@@ -28,9 +28,9 @@ def detectors() -> Dict[str, ModuleType]:
 
 
 def ids() -> List[str]:
-    return list(detectors())
+    return list(rules())
 
 
 def page(detector_id: str) -> str:
     """The page of a detector; KeyError where there is none of that name."""
-    return (detectors()[detector_id].__doc__ or "").strip() + "\n"
+    return (rules()[detector_id].__doc__ or "").strip() + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from allranks.watch import verdict as _verdict
-from allranks.watch.catalogue import detectors
+from allranks.watch.catalogue import rules
 from allranks.watch.progress import Progress, progress_of
 from allranks.watch.state import RunState
 from allranks.words import VERDICTS, Diagnosis, Event, Finding
@@ -36,7 +36,7 @@ class Watch:
         self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
         self._after: Dict[str, List[Any]] = {}
         self._looks: List[Any] = []
-        for module in detectors().values():
+        for module in rules().values():
             for kind in getattr(module, "AFTER", ()):
                 self._after.setdefault(kind, []).append(module.after)
             if hasattr(module, "look"):
