@@ -164,6 +164,10 @@ def _integer(value: Any) -> Optional[int]:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def _list(value: Any) -> List[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
 def _on_start(run: RunState, event: Event) -> None:
     if event.rank is None:
         return
@@ -234,7 +238,7 @@ def _on_beat(run: RunState, event: Event) -> None:
             setattr(rank, key, int(value))
     if rank.rss_bytes is not None:
         _remember_memory(rank, at, rank.rss_bytes)
-    for entry in data.get("steps") or ():
+    for entry in _list(data.get("steps")):
         _on_step(rank, entry)
     _advance(run, rank, _integer(data.get("step")), at)
 
@@ -287,7 +291,18 @@ def _on_exception(run: RunState, event: Event) -> None:
     rank = run.rank(event.rank)
     rank.node = rank.node or event.node
     if len(rank.exceptions) < EXCEPTIONS_KEPT:
-        rank.exceptions.append(event)
+        data = {**event.data, "frames": _frames(event.data.get("frames"))}
+        rank.exceptions.append(Event(event.at, event.kind, event.node, event.rank, data))
+
+
+def _frames(value: Any) -> List[Tuple[str, Optional[int], str]]:
+    """The frames that are some: (file, line, function), the last 64."""
+    kept = []
+    for frame in list(value)[-64:] if isinstance(value, (list, tuple)) else ():
+        if isinstance(frame, (list, tuple)) and frame:
+            parts = (*frame, None, None)
+            kept.append((str(parts[0]), _integer(parts[1]), str(parts[2] or "?")))
+    return kept
 
 
 def _on_end(run: RunState, event: Event) -> None:
@@ -310,7 +325,7 @@ def _on_torchrun_ended(run: RunState, event: Event) -> None:
         return
     node = run.node(event.node)
     node.ended_at, node.ended_code = event.at, _integer(event.data.get("code"))
-    node.failures = [f for f in event.data.get("failures") or () if isinstance(f, Mapping)][:1024]
+    node.failures = [f for f in _list(event.data.get("failures")) if isinstance(f, Mapping)][:1024]
     for failure in node.failures:
         number, code = _integer(failure.get("rank")), _integer(failure.get("code"))
         if number is None:

@@ -36,9 +36,14 @@ def is_communication(event: Event) -> bool:
 
 def place(event: Event) -> Tuple[str, str]:
     """What two ranks' exceptions are compared by: the type and the place in the code."""
-    frames = event.data.get("frames") or ()
-    last = list(frames)[-1] if frames else ()
-    return str(event.data.get("type")), ":".join(str(part) for part in list(last)[:2])
+    file, line, _ = last_frame(event)
+    return str(event.data.get("type")), f"{file}:{line}"
+
+
+def last_frame(event: Event) -> Tuple[Optional[str], Optional[int], str]:
+    """(file, line, function) where it was raised; the state has made the frames safe to read."""
+    frames = event.data.get("frames") or ((None, None, "?"),)
+    return frames[-1]
 
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
@@ -87,15 +92,14 @@ def _by_exception(run: RunState) -> Optional[Diagnosis]:
 
 
 def _frames(event: Event) -> List[str]:
-    frames = [list(f) for f in event.data.get("frames") or ()][-3:]
-    return [f"  {f[0]}:{f[1]} in {f[2] if len(f) > 2 else '?'}" for f in frames if len(f) > 1]
+    return [
+        f"  {file}:{line} in {function}" for file, line, function in list(event.data.get("frames") or ())[-3:]
+    ]
 
 
-def _where(rank: RankState, event: "Event | None" = None) -> Where:
-    frames = list((event.data.get("frames") if event else None) or ())
-    last = list(frames[-1]) if frames else []
-    line = last[1] if len(last) > 1 and isinstance(last[1], int) else None
-    return Where(node=rank.node, rank=rank.rank, file=str(last[0]) if last else None, line=line)
+def _where(rank: RankState, event: Event) -> Where:
+    file, line, _ = last_frame(event)
+    return Where(node=rank.node, rank=rank.rank, file=file, line=line)
 
 
 # ---- a death by a signal ----
