@@ -1,0 +1,170 @@
+"""Every finding that this room makes: its id, verdict, what it means, why it matters, what to do.
+
+One entry a kind of damage. `docs/checkpoints.md` is written from this table, and a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, NamedTuple, Tuple
+
+from allranks.words import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding, Where
+
+
+class Kind(NamedTuple):
+    """One kind of finding. `title` says in a line what was found, the rest is printed with it."""
+
+    id: str
+    verdict: str
+    title: str
+    why: str
+    fix: str
+
+
+_ANOTHER = (
+    "take another checkpoint: allranks checkpoints verify names the newest whole one of a run's folder."
+)
+_AGAIN = "copy the folder again from where it was written, or take another checkpoint."
+_STACK = "save again with allranks' own save, or with a stack that gathers what trains before it saves."
+
+_KINDS = (
+    # the folder
+    Kind("checkpoint-missing", BLOCK, "There is no folder at the path.", "Nothing can be loaded from it.",
+         "name the folder that holds adapter_model.safetensors."),
+    Kind("checkpoint-unreadable", UNKNOWN, "A file could not be read.",
+         "What was not read may be damaged.", "make it readable (owner, mount, disk) and verify again."),
+    Kind("checkpoint-link-outside", BLOCK, "A file is a link that leaves the folder.",
+         "The checkpoint ends when what it points to is moved, and a foreign file may be taken for it.",
+         "put the file itself there: cp -L."),
+    Kind("checkpoint-not-a-file", BLOCK, "A file of the checkpoint is a pipe, a socket, a device or a folder.",
+         "Loading it fails or waits forever.", _ANOTHER),
+    Kind("checkpoint-unfinished", BLOCK, "The save was not finished.",
+         "A trainer writes its last file only when all others are there; what is missing is not known.",
+         _ANOTHER),
+    Kind("checkpoint-unmarked", WARN, "Nothing says that the save was finished.",
+         "The adapter itself was read to its end and agrees with itself; files beside it may be missing.",
+         "save with a manifest (allranks.json), or under a trainer that writes trainer_state.json last."),
+    Kind("checkpoint-leftover", NOTE, "A temporary file of an interrupted save lies beside a whole checkpoint.",
+         "It takes space and nothing reads it.", "remove it by hand once no save is running."),
+    Kind("checkpoint-mixed-steps", BLOCK, "Files of different steps lie in one folder.",
+         "The adapter of one step with the state of another continues no run that ever was.", _ANOTHER),
+    Kind("checkpoint-wrong-step", BLOCK, "The checkpoint is of another step than was asked for.",
+         "It holds less (or other) training than the run promised.", _ANOTHER),
+    Kind("checkpoint-altered", BLOCK, "A file differs from the digest in the manifest.",
+         "It changed after it was written: a bad copy, a bad disk or somebody's hand.", _AGAIN),
+    Kind("checkpoint-file-missing", BLOCK, "A file that the manifest names is not there.",
+         "The checkpoint was copied or written in part.", _AGAIN),
+    Kind("checkpoint-manifest-broken", BLOCK, "The manifest allranks.json cannot be used.",
+         "Nothing proves that the files are the ones that were saved.", _AGAIN),
+    # the adapter's files
+    Kind("adapter-missing", BLOCK, "The folder holds no adapter.", "There is nothing to load.",
+         "name the folder that holds adapter_model.safetensors."),
+    Kind("adapter-pickled", BLOCK, "The adapter is a pickle (adapter_model.bin).",
+         "Reading a pickle runs whatever code is in it, so it is not read here.",
+         "save with safe_serialization=True (the default since PEFT 0.6)."),
+    Kind("adapter-config-missing", BLOCK, "adapter_config.json is not there.",
+         "Without rank, alpha and targets the tensors cannot be loaded. PEFT writes it last: the save broke off.",
+         _ANOTHER),
+    Kind("adapter-config-broken", BLOCK, "adapter_config.json cannot be used.",
+         "Rank, alpha or targets are not known, so PEFT cannot load the tensors.", _ANOTHER),
+    Kind("adapter-kind-unknown", UNKNOWN, "The adapter is of a kind that is not judged here.",
+         "The file is sound; whether it holds all tensors of its kind cannot be said.",
+         "load it with peft.PeftModel.from_pretrained and compare outputs."),
+    Kind("adapter-empty", BLOCK, "The file holds no tensor.",
+         "Stock saves under ZeRO-3 write exactly this (40 bytes) when the gather flag is off: nothing was saved.",
+         _STACK),
+    Kind("adapter-truncated", BLOCK, "The file is shorter than its header says.",
+         "The end of the weights is lost: a full disk, a killed writer or a broken copy.", _AGAIN),
+    Kind("adapter-trailing-bytes", BLOCK, "Bytes follow the last tensor.",
+         "The safetensors library refuses such a file, and nobody knows what they are.", _AGAIN),
+    Kind("adapter-header-broken", BLOCK, "The header of the file cannot be read.",
+         "No tensor can be found without it.", _AGAIN),
+    Kind("adapter-header-too-large", BLOCK, "The file claims a header above the format's limit.",
+         "The safetensors library refuses it; the first 8 bytes are damaged or hostile.", _AGAIN),
+    Kind("adapter-duplicate-tensor", BLOCK, "The header names a tensor twice.",
+         "Two readers may take different ones.", _AGAIN),
+    Kind("adapter-offsets-broken", BLOCK, "Tensors overlap, leave holes or have another size than their shape.",
+         "At least one tensor would be read from the wrong bytes.", _AGAIN),
+    Kind("adapter-dtype-unknown", UNKNOWN, "A tensor has a number format that is not known here.",
+         "Its size and its values cannot be judged.", "verify with a newer allranks."),
+    # what the tensors hold
+    Kind("adapter-ungathered", BLOCK, "A tensor has a dimension of size 0.",
+         "Under ZeRO-3 a parameter that was not gathered has no data: its weights are lost.", _STACK),
+    Kind("adapter-not-finite", BLOCK, "A tensor holds NaN or infinity.",
+         "One such value makes every output of the model NaN.",
+         "take a checkpoint from before the loss diverged; lower the learning rate or clip gradients."),
+    Kind("adapter-untrained", BLOCK, "lora_B is all zero after training.",
+         "LoRA starts with lora_B = 0: these layers add nothing, the base model answers as before.",
+         "check that the layers train (requires_grad, lora_target) and that the learning rate is above 0."),
+    Kind("adapter-partly-untrained", WARN, "Some lora_B are all zero after training.",
+         "These modules saw no gradient: experts that no token reached, or a tower that no sample used.",
+         "fine if these parts got no data; else check lora_target."),
+    # names, ranks, shapes
+    Kind("adapter-unpaired", BLOCK, "A lora_A has no lora_B, or the other way round.",
+         "The product B·A is the adapter: one half alone is nothing.", _ANOTHER),
+    Kind("adapter-rank-differs", BLOCK, "A tensor's rank is not the one of adapter_config.json.",
+         "PEFT refuses to load it: the config and the weights are of two runs.", _ANOTHER),
+    Kind("adapter-wrong-rank", BLOCK, "The adapter has another rank than the run asked for.",
+         "It is another run's, or the setting did not reach the trainer.", "check lora_rank and the folder."),
+    Kind("adapter-wrong-alpha", BLOCK, "The adapter has another alpha than the run asked for.",
+         "Alpha scales what the adapter adds: outputs differ from what was trained.",
+         "check lora_alpha and the folder."),
+    Kind("adapter-wrong-targets", BLOCK, "The adapter has other target modules than the run asked for.",
+         "It is another run's, or the setting did not reach the trainer.", "check lora_target and the folder."),
+    Kind("adapter-wrong-base", BLOCK, "The adapter belongs to another base model.",
+         "On this base it cannot be loaded, or adds noise.", "name the base model that it was trained on."),
+    Kind("adapter-target-missing", BLOCK, "A target module of the config has no tensor.",
+         "That part of the training was not saved, or never took place: PEFT passes over a name that matches "
+         "no module without a word.", "check lora_target against the base model's module names."),
+    Kind("adapter-module-missing", BLOCK, "Modules that should have an adapter have none.",
+         "That part of the training was not saved.", _ANOTHER),
+    Kind("adapter-layers-uneven", UNKNOWN, "Some layers have adapters that their neighbours lack.",
+         "Either tensors are missing or the base model's layers differ; the files alone cannot tell.",
+         "verify with the base model's config.json or the run's plan."),
+    Kind("adapter-foreign-tensor", BLOCK, "A tensor belongs to no module that the config names.",
+         "The file mixes two adapters, or the config is another one's.", _ANOTHER),
+    Kind("adapter-shape-wrong", BLOCK, "A tensor does not fit the base model's module.",
+         "Loading it onto the base fails.", "name the base model that it was trained on."),
+    Kind("adapter-shapes-disagree", UNKNOWN, "A module has another size in one layer than in all others.",
+         "Either a tensor is of another model or the base model's layers differ; the files alone cannot tell.",
+         "verify with the base model's config.json or the run's plan."),
+    Kind("adapter-saved-module-missing", BLOCK, "A module of modules_to_save has no tensor.",
+         "That module was trained in full and its weights are lost.", _ANOTHER),
+    Kind("adapter-magnitude-missing", BLOCK, "A DoRA adapter lacks a magnitude, or one has the wrong size.",
+         "DoRA cannot be applied without the magnitude of each output.", _ANOTHER),
+    Kind("adapter-count-differs", BLOCK, "The file holds another number of tensors or parameters than was trained.",
+         "Something that trained was not saved, or something foreign was.", _ANOTHER),
+    Kind("adapter-whole", OK, "The adapter is whole.", "", ""),
+    # pruning and space
+    Kind("prune-not-ours", BLOCK, "The folder does not carry this run's mark.",
+         "What is not this run's is never removed.", "name the run's own output folder."),
+    Kind("prune-nothing-verified", BLOCK, "No checkpoint of the folder is whole.",
+         "The damaged ones may be all that is left of the run.", "verify them one by one; keep what you need."),
+    Kind("prune-refused", WARN, "Something was left in place.",
+         "It is not plainly the run's own, or it could not be judged.", "look at it, and remove it by hand."),
+    Kind("save-space-low", WARN, "The next save may not fit on the disk.",
+         "A save into a full disk is truncated.", "free space: allranks checkpoints prune, or fewer with save.keep."),
+    Kind("save-space-unknown", UNKNOWN, "The free space could not be read.",
+         "The next save may not fit.", "check the mount."),
+    Kind("save-space", OK, "The next save fits.", "", ""),
+)  # fmt: skip
+
+CATALOGUE: Dict[str, Kind] = {kind.id: kind for kind in _KINDS}
+
+
+def found(
+    id: str, file: str, saw: str, expected: str = "", evidence: Tuple[str, ...] = (), fix: str = ""
+) -> Finding:
+    """A finding of the catalogue about `file`. At most 20 lines of evidence are kept."""
+    kind = CATALOGUE[id]
+    if len(evidence) > 20:
+        evidence = (*evidence[:20], "and %d more" % (len(evidence) - 20))
+    return Finding(
+        id=id,
+        verdict=kind.verdict,
+        where=Where(file=file),
+        saw=saw,
+        expected=expected,
+        why=kind.why,
+        fix=fix or kind.fix,
+        evidence=evidence,
+    )

@@ -1,0 +1,305 @@
+"""The janitor: removes old checkpoints, and within the kept ones what neither resuming nor using needs.
+
+What stays, whatever `keep` says: the newest whole checkpoint, the best one (by trainer_state.json),
+everything newer than the newest whole one (a save may be under way), and whatever could not be judged.
+Shards stay beside an adapter that is not whole: they may be the only copy of its weights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
+
+from allranks.checkpoints import manifest as manifests
+from allranks.checkpoints import removal
+from allranks.checkpoints.catalogue import found
+from allranks.checkpoints.find import find, step_of
+from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.removal import Home, NotOurs
+from allranks.checkpoints.verify import CONFIG, WEIGHTS, Report, verify
+from allranks.checkpoints.weights import printable
+from allranks.words import UNKNOWN, Finding
+
+MARK = ".allranks-run"
+"""Lies in a run's output folder and holds {"run_id": …}: what makes the folder the run's own."""
+
+_NEVER_NEEDED = re.compile(r"zero_to_(fp32|universal)\.py|README\.md|training_args\.bin")
+"""Written beside each checkpoint and read by nobody: DeepSpeed's converters, PEFT's model card, and the
+trainer's arguments as a pickle."""
+
+_FOR_RESUME = re.compile(
+    r"global_step\d+|latest|optimizer\.(pt|bin)|scheduler\.pt|scaler\.pt|rng_state(_\d+)?\.pth"
+    r"|.*_(model|optim)_states\.pt"
+)
+"""Optimizer, scheduler and random states of transformers and DeepSpeed: needed to resume, by nothing else."""
+
+_SHARDS = re.compile(r"global_step\d+|latest|zero_to_(fp32|universal)\.py|.*_(model|optim)_states\.pt")
+"""What DeepSpeed writes into the final folder when the gather flag is off: nothing resumes from there."""
+
+
+@dataclass(frozen=True)
+class PruneReport:
+    """Paths are relative to the pruned folder. `reasons` says for each path of all three why it is there.
+
+    With `dry_run` nothing was touched: `removed` is what would go and `freed_bytes` what it would free.
+    """
+
+    removed: Tuple[str, ...] = ()
+    kept: Tuple[str, ...] = ()
+    freed_bytes: int = 0
+    refused: Tuple[str, ...] = ()
+    findings: Tuple[Finding, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    dry_run: bool = False
+
+    def as_json(self) -> Dict[str, Any]:
+        return asdict(self)
+
+
+def mark(directory: str, run_id: str) -> None:
+    """Makes an existing folder the output folder of a run: `prune` touches no folder without a mark.
+
+    Raises FileExistsError where the folder already carries another run's mark.
+    """
+    home = Home.open(directory)
+    try:
+        have = _marked(home)
+        if have is not None and have != run_id:
+            raise FileExistsError("%s is the output folder of run %s" % (directory, printable(have)))
+        if have is None:
+            removal.replace_file(home.fd, MARK, json.dumps({"run_id": run_id}).encode() + b"\n")
+    finally:
+        home.close()
+
+
+def _marked(home: Home) -> Optional[str]:
+    raw = removal.read_small(home, home.fd, MARK, 4096)
+    try:
+        run_id = json.loads(raw.decode("utf-8")).get("run_id") if raw else None
+    except (ValueError, AttributeError):
+        return None
+    return run_id if isinstance(run_id, str) and run_id else None
+
+
+def prune(
+    directory: str,
+    keep: int = 3,
+    marker: Optional[str] = None,
+    dry_run: bool = False,
+    expect: Optional[Mapping[str, Any]] = None,
+    resumable: int = 1,
+    vouched: bool = False,
+) -> PruneReport:
+    """Removes what is not needed from a run's output folder.
+
+    `keep` is how many whole checkpoints stay (at least 1), `resumable` how many of the newest of them keep
+    their optimizer states. `marker` is the run's id, which the folder's mark must carry; None takes any
+    mark. `vouched` stands for a person who named the folder and agreed: then no mark is needed.
+    Raises OSError where the folder itself cannot be opened.
+    """
+    home = Home.open(directory)
+    try:
+        stranger = None if vouched and marker is None else _not_ours(home, directory, marker)
+        if stranger is not None:
+            return PruneReport(refused=(directory,), findings=(stranger,), dry_run=dry_run)
+        return _Pruning(home, os.path.realpath(directory), dry_run).run(
+            max(1, keep), max(0, resumable), expect
+        )
+    finally:
+        home.close()
+
+
+def _not_ours(home: Home, directory: str, marker: Optional[str]) -> Optional[Finding]:
+    have = _marked(home)
+    if have is None:
+        return found(
+            "prune-not-ours", directory, "no mark (%s) in the folder" % MARK, marker or "a run's mark"
+        )
+    if marker is not None and have != marker:
+        return found("prune-not-ours", directory, "the mark of run %s" % printable(have), "run %s" % marker)
+    return None
+
+
+class _Pruning:
+    """One pass over one folder. Decides first, in the order of `run`; acts through `_remove` alone."""
+
+    def __init__(self, home: Home, directory: str, dry_run: bool):
+        self.home, self.directory, self.dry_run = home, directory, dry_run
+        self.removed: List[str] = []
+        self.kept: List[str] = []
+        self.refused: List[str] = []
+        self.findings: List[Finding] = []
+        self.reasons: Dict[str, str] = {}
+        self.freed_bytes = 0
+
+    def run(self, keep: int, resumable: int, expect: Optional[Mapping[str, Any]]) -> PruneReport:
+        for name in removal.leftovers(self.home):
+            self._remove(self.home.fd, name, name, "its removal broke off")
+        expect = {key: value for key, value in dict(expect or {}).items() if key != "step"}
+        reports = [verify(path, expect) for path in find(self.directory)]
+        if not any(report.whole for report in reports):
+            if reports:
+                saw = "%d checkpoints, none whole: nothing is removed" % len(reports)
+                self.findings.append(found("prune-nothing-verified", self.directory, saw))
+            for report in reports:
+                self._keep(report, "nothing here is whole")
+            return self._report()
+        checkpoints = [r for r in reports if os.path.realpath(r.path) != self.directory]
+        staying = self._choose(reports, keep)
+        whole = [r for r in checkpoints if r.whole and r.path in staying]
+        to_resume = {r.path for r in whole[:resumable]}
+        for report in reports:
+            if report.path not in staying:
+                name = os.path.basename(report.path)
+                self._remove(self.home.fd, name, name, "older than the %d that are kept" % keep)
+        for report in reports:
+            if report.path in staying and report.whole:
+                self._thin(report, report.path in to_resume)
+        return self._report()
+
+    def _choose(self, reports: List[Report], keep: int) -> Set[str]:
+        """The paths that stay, each with its reason. `reports` are newest first."""
+        staying: Set[str] = set()
+        best = best_checkpoint(self.directory, [r.path for r in reports])
+        whole = 0
+        for report in reports:
+            final = os.path.realpath(report.path) == self.directory
+            reason = ""
+            if final:
+                reason = "the final adapter"
+            elif whole < keep:
+                reason = (
+                    "among the newest %d" % keep
+                    if report.whole
+                    else "not whole, but newer than the kept ones"
+                )
+            elif report.path == best:
+                reason = "the best one"
+            elif any(f.verdict == UNKNOWN for f in report.findings):
+                reason = "it could not be judged"
+            if report.whole and not final:
+                whole += 1
+            if reason:
+                staying.add(report.path)
+                self._keep(report, reason)
+        return staying
+
+    def _keep(self, report: Report, reason: str) -> None:
+        name = os.path.relpath(report.path, self.directory)
+        self.kept.append(name)
+        self.reasons[name] = reason
+
+    def _thin(self, report: Report, for_resume: bool) -> None:
+        """Removes within a whole checkpoint what it can do without, and keeps its manifest true."""
+        final = os.path.realpath(report.path) == self.directory
+        needed = _final_needs if final else _resume_needs if for_resume else _use_needs
+        name = os.path.relpath(report.path, self.directory)
+        try:
+            fd = os.dup(self.home.fd) if final else self.home.enter(self.home.fd, name)
+        except (NotOurs, OSError) as error:
+            return self._refuse(name, str(error))
+        try:
+            tag = _latest(self.home, fd)
+            going = [n for n in sorted(os.listdir(fd)) if not needed(n, tag)]
+            going = self._leave_manifest(fd, report.path, name, going)
+            for below in going:
+                shown = below if final else os.path.join(name, below)
+                self._remove(
+                    fd, below, shown, "not needed to resume" if for_resume else "not needed to use it"
+                )
+        finally:
+            os.close(fd)
+
+    def _leave_manifest(self, fd: int, path: str, name: str, going: List[str]) -> List[str]:
+        """What may still go after the manifest no longer names it. The manifest is changed before the files:
+        a crash in between leaves files too many, never a manifest that names what is gone."""
+        try:
+            with Folder(path) as folder:
+                data = folder.read_json(manifests.MANIFEST)
+        except FileNotFoundError:
+            return going
+        except Exception as error:
+            # Whatever is wrong with it: the folder was whole a moment ago, so somebody is at work there.
+            self._refuse(os.path.join(name, manifests.MANIFEST), str(error))
+            return []
+        files = {n: e for n, e in data["files"].items() if n.split("/")[0] not in going}
+        if len(files) != len(data["files"]) and not self.dry_run:
+            content = json.dumps(dict(data, files=files), indent=2, sort_keys=True).encode("utf-8")
+            removal.replace_file(fd, manifests.MANIFEST, content)
+        return going
+
+    def _remove(self, parent: int, name: str, shown: str, why: str) -> None:
+        act: Callable[[Home, int, str], int] = removal.survey if self.dry_run else removal.remove
+        try:
+            self.freed_bytes += act(self.home, parent, name)
+        except FileNotFoundError:
+            return
+        except (NotOurs, OSError) as error:
+            return self._refuse(shown, str(error))
+        self.removed.append(printable(shown))
+        self.reasons[printable(shown)] = why
+
+    def _refuse(self, shown: str, why: str) -> None:
+        shown, why = printable(shown), printable(why)
+        self.refused.append(shown)
+        self.reasons[shown] = why
+        self.findings.append(found("prune-refused", os.path.join(self.directory, shown), why))
+
+    def _report(self) -> PruneReport:
+        return PruneReport(
+            removed=tuple(self.removed),
+            kept=tuple(self.kept),
+            freed_bytes=self.freed_bytes,
+            refused=tuple(self.refused),
+            findings=tuple(self.findings),
+            reasons=self.reasons,
+            dry_run=self.dry_run,
+        )
+
+
+def _use_needs(name: str, tag: Optional[str]) -> bool:
+    return not _NEVER_NEEDED.fullmatch(name) and not _FOR_RESUME.fullmatch(name)
+
+
+def _resume_needs(name: str, tag: Optional[str]) -> bool:
+    """Of several `global_step<N>` only the one that `latest` names is ever loaded."""
+    if re.fullmatch(r"global_step\d+", name) and tag is not None:
+        return name == tag
+    return not _NEVER_NEEDED.fullmatch(name)
+
+
+def _final_needs(name: str, tag: Optional[str]) -> bool:
+    return name in (WEIGHTS, CONFIG) or not _SHARDS.fullmatch(name)
+
+
+def _latest(home: Home, fd: int) -> Optional[str]:
+    """DeepSpeed's tag file: the name of the folder that a resume reads."""
+    raw = removal.read_small(home, fd, "latest", 256)
+    name = raw.decode("utf-8", "replace").strip() if raw else ""
+    return name if name and name in os.listdir(fd) else None
+
+
+def best_checkpoint(directory: str, paths: List[str]) -> Optional[str]:
+    """The checkpoint that the newest trainer_state.json calls the best; None where none is named.
+
+    `best_model_checkpoint` is a path of the training environment, so its last part counts alone;
+    `best_global_step` (transformers 4.51 and later) is the other way of saying it.
+    """
+    for path in paths:
+        try:
+            with Folder(path) as folder:
+                state = folder.read_json(manifests.TRAINER_STATE)
+        except Exception:
+            # A state that cannot be read names no best one; an older checkpoint's may.
+            continue
+        named = state.get("best_model_checkpoint")
+        step = manifests.step_of_name(named) if isinstance(named, str) else None
+        if step is None and manifests.is_whole_number(state.get("best_global_step")):
+            step = state["best_global_step"]
+        for other in paths:
+            if step is not None and os.path.realpath(other) != directory and step_of(other) == step:
+                return other
+    return None

@@ -1,0 +1,264 @@
+"""Is this checkpoint whole: every file, every tensor and every value, with a name for each kind of damage."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from allranks.checkpoints import adapter as parts
+from allranks.checkpoints import consistency, expectation
+from allranks.checkpoints import manifest as manifests
+from allranks.checkpoints.adapter import Adapter, Config
+from allranks.checkpoints.catalogue import found
+from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.values import scan
+from allranks.checkpoints.weights import Damaged, Tensor, printable, read_header
+from allranks.words import BLOCK, UNKNOWN, Finding
+
+WEIGHTS, PICKLED, CONFIG = "adapter_model.safetensors", "adapter_model.bin", "adapter_config.json"
+_KNOWN = (WEIGHTS, CONFIG, manifests.MANIFEST, manifests.TRAINER_STATE)
+_TEMPORARY = re.compile(r"(tmp[-.].*|.*\.(tmp|partial|part|incomplete)([-.].*)?|\.allranks-.*)")
+_TRAINER_FILES = re.compile(
+    r"training_args\.bin|optimizer\.pt|scheduler\.pt|rng_state.*\.pth|latest|global_step\d+"
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was seen of one checkpoint. `whole` is true only if nothing is damaged and nothing is unknown."""
+
+    path: str
+    findings: Tuple[Finding, ...]
+    tensors: int
+    parameters: int
+    step: Optional[int]
+    whole: bool
+
+    @property
+    def exit_code(self) -> int:
+        """0 whole, 1 damaged, 3 could not tell."""
+        if self.whole:
+            return 0
+        return 1 if any(f.verdict == BLOCK for f in self.findings) else 3
+
+    def as_json(self) -> Dict[str, Any]:
+        return asdict(self)
+
+
+def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
+    """Judges the adapter in the folder `path` (or beside the file `path`); see `expectation` for `expect`.
+
+    Reads every byte of the weights once, and of each file that a manifest names. Raises nothing for what
+    lies in the folder, however hostile: what could not be looked at is a finding of verdict `unknown`.
+    """
+    expect = dict(expect or {})
+    path = os.fspath(path)
+    if os.path.basename(path) in (WEIGHTS, CONFIG) and not os.path.isdir(path):
+        path = os.path.dirname(path) or "."
+    try:
+        with Folder(path) as folder:
+            return _verify(folder, expect)
+    except (FileNotFoundError, NotADirectoryError):
+        return _report(path, [found("checkpoint-missing", path, "no such folder")])
+    except OSError as error:
+        return _report(path, [_unreadable(path, error)])
+
+
+def _unreadable(file: str, error: OSError) -> Finding:
+    return found("checkpoint-unreadable", file, "%s" % (error.strerror or error))
+
+
+def _report(
+    path: str, findings: List[Finding], tensors: Tuple[Tensor, ...] = (), step: Optional[int] = None
+) -> Report:
+    parameters = sum(t.count for t in tensors)
+    whole = not any(f.verdict in (BLOCK, UNKNOWN) for f in findings)
+    if whole:
+        saw = "{:,} tensors, {:,} parameters".format(len(tensors), parameters)
+        saw += "" if step is None else ", step %d" % step
+        findings = [found("adapter-whole", path, saw), *findings]
+    return Report(path, tuple(findings), len(tensors), parameters, step, whole)
+
+
+def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
+    manifest, findings = manifests.read(folder)
+    state, more = manifests.trainer_state(folder)
+    findings += more
+    step, more = manifests.judge_steps(folder, manifest, state, expect.get("step"))
+    findings += more
+    findings += _finished(folder, manifest is not None, state is not None)
+    config, more = _config(folder)
+    findings += more
+    tensors, more = _weights(folder, config, expect)
+    findings += more
+    if manifest is not None and not findings:
+        findings += _manifest_agrees(folder, manifest, config)
+    return _report(folder.path, _once(findings), tensors, step)
+
+
+def _once(findings: List[Finding]) -> List[Finding]:
+    """Without a second report of the same thing about the same file (a manifest and a read see one link)."""
+    seen, kept = set(), []
+    for finding in findings:
+        key = (finding.id, finding.where.file)
+        if key not in seen:
+            seen.add(key)
+            kept.append(finding)
+    return kept
+
+
+def _finished(folder: Folder, has_manifest: bool, has_state: bool) -> List[Finding]:
+    """Our save writes the manifest last, transformers trainer_state.json, PEFT adapter_config.json."""
+    findings, names = [], folder.names()
+    name = os.path.basename(folder.path)
+    if _TEMPORARY.fullmatch(name):
+        findings.append(
+            found("checkpoint-unfinished", folder.path, "the folder has a temporary name: %s" % name)
+        )
+    left = [n for n in names if _TEMPORARY.fullmatch(n) and any(known in n for known in _KNOWN)]
+    if left:
+        id = "checkpoint-leftover" if has_manifest else "checkpoint-unfinished"
+        findings.append(found(id, folder.path, "temporary files: %s" % ", ".join(map(printable, left[:5]))))
+    if has_manifest or has_state or manifests.step_of_name(folder.path) is None:
+        return findings
+    if any(_TRAINER_FILES.fullmatch(n) for n in names):
+        saw = "a trainer's files, and no trainer_state.json, which it writes last"
+        findings.append(found("checkpoint-unfinished", folder.path, saw))
+    else:
+        findings.append(found("checkpoint-unmarked", folder.path, "no manifest and no trainer_state.json"))
+    return findings
+
+
+def _config(folder: Folder) -> Tuple[Optional[Config], List[Finding]]:
+    file = os.path.join(folder.path, CONFIG)
+    try:
+        config = parts.parse_config(folder.read_json(CONFIG))
+    except FileNotFoundError:
+        if not folder.has(WEIGHTS):
+            return None, []  # no adapter at all: one finding says so
+        return None, [found("adapter-config-missing", file, "no adapter_config.json")]
+    except Damaged as error:
+        return None, [found(error.id, file, error.saw)]
+    except OSError as error:
+        return None, [_unreadable(file, error)]
+    except (ValueError, re.error) as error:
+        return None, [found("adapter-config-broken", file, printable(error))]
+    if config.kind != "LORA":
+        return config, [found("adapter-kind-unknown", file, "peft_type %s" % config.kind, "LORA")]
+    return config, []
+
+
+def _weights(
+    folder: Folder, config: Optional[Config], expect: Mapping[str, Any]
+) -> Tuple[Tuple[Tensor, ...], List[Finding]]:
+    file = os.path.join(folder.path, WEIGHTS)
+    try:
+        fd, size = folder.open(WEIGHTS)
+    except FileNotFoundError:
+        return (), [_no_weights(folder)]
+    except Damaged as error:
+        return (), [found(error.id, file, error.saw)]
+    except OSError as error:
+        return (), [_unreadable(file, error)]
+    try:
+        tensors = read_header(fd, size)
+        return tuple(tensors), _judge(fd, tensors, config, expect, file)
+    except Damaged as error:
+        return (), [found(error.id, file, error.saw, error.expected)]
+    except OSError as error:
+        return (), [_unreadable(file, error)]
+    finally:
+        os.close(fd)
+
+
+def _no_weights(folder: Folder) -> Finding:
+    if folder.has(PICKLED):
+        return found(
+            "adapter-pickled", os.path.join(folder.path, PICKLED), "adapter_model.bin and no safetensors"
+        )
+    file = os.path.join(folder.path, WEIGHTS)
+    if folder.has(WEIGHTS):
+        return found("adapter-missing", file, "adapter_model.safetensors is a link to nothing")
+    below = [n for n in folder.names() if manifests.CHECKPOINT_NAME.fullmatch(n)]
+    fix = "name one of its checkpoints: %s." % ", ".join(sorted(below)[:5]) if below else ""
+    return found("adapter-missing", file, "no adapter_model.safetensors", fix=fix)
+
+
+def _judge(
+    fd: int, tensors: List[Tensor], config: Optional[Config], expect: Mapping[str, Any], file: str
+) -> List[Finding]:
+    if not tensors:
+        return [found("adapter-empty", file, "a header and no tensor")]
+    hollow = tuple(printable(t.name) + " " + str(list(t.shape)) for t in tensors if t.count == 0)
+    if hollow:
+        saw = "%d of %d tensors have a dimension of size 0: %s" % (len(hollow), len(tensors), hollow[0])
+        return [found("adapter-ungathered", file, saw, evidence=hollow)]
+    findings: List[Finding] = []
+    adapter = None
+    if config is not None and config.kind == "LORA":
+        adapter = parts.sort_tensors(config, tensors)
+        findings += consistency.judge(adapter, file)
+        if not findings or all(f.verdict == UNKNOWN for f in findings):
+            exact = bool(
+                expect.get("shapes")
+            )  # then the planner's shapes say it, and the guess is not needed
+            findings = [] if exact else findings
+            findings += expectation.judge(adapter, expect, file)
+    return findings + _values(fd, tensors, adapter, bool(expect.get("trained")), file)
+
+
+def _values(
+    fd: int, tensors: List[Tensor], adapter: Optional[Adapter], trained: bool, file: str
+) -> List[Finding]:
+    bad, zero = [], set()
+    for tensor in tensors:
+        finite, is_zero = scan(fd, tensor)
+        if not finite:
+            bad.append(printable(tensor.name))
+        if is_zero:
+            zero.add(tensor.name)
+    findings = []
+    if bad:
+        saw = "NaN or infinity in %d of %d tensors: %s" % (len(bad), len(tensors), bad[0])
+        findings.append(found("adapter-not-finite", file, saw, evidence=tuple(bad)))
+    if trained and adapter is not None:
+        findings += _untrained(adapter, zero, file)
+    return findings
+
+
+def _untrained(adapter: Adapter, zero: "set[str]", file: str) -> List[Finding]:
+    """The half that starts at zero: lora_B, and lora_embedding_A of an embedding (PEFT's initialisation).
+
+    A module that is zero in some layers only lost its gradient or its data there. A place that is zero in
+    every layer may have had no data (an image tower), an expert may have had no token: those are warned of.
+    """
+    starts = {}
+    for module, tensors in adapter.modules.items():
+        tensor = tensors.get(parts.B) or tensors.get(parts.EMBEDDING_A)
+        if tensor is not None:
+            starts[module] = tensor.name in zero
+    dead = sorted(module for module, is_zero in starts.items() if is_zero)
+    if not dead:
+        return []
+    shown = tuple(printable(m) for m in dead)
+    saw = "lora_B is zero in %d of %d modules: %s" % (len(dead), len(starts), shown[0])
+    alive = {consistency.pattern_of(m) for m, is_zero in starts.items() if not is_zero}
+    uneven = [m for m in dead if consistency.pattern_of(m) in alive and ".experts." not in m]
+    id = "adapter-untrained" if uneven or len(dead) == len(starts) else "adapter-partly-untrained"
+    return [found(id, file, saw, evidence=shown)]
+
+
+def _manifest_agrees(folder: Folder, manifest: manifests.Manifest, config: Optional[Config]) -> List[Finding]:
+    """Who covers the weights must cover the config too, and both must speak of one adapter."""
+    file = os.path.join(folder.path, manifests.MANIFEST)
+    uncovered = [name for name in (WEIGHTS, CONFIG) if name not in manifest.files]
+    if uncovered:
+        return [found("checkpoint-manifest-broken", file, "it does not cover %s" % ", ".join(uncovered))]
+    if config is None or not manifest.targets or not isinstance(config.targets, tuple):
+        return []
+    if set(manifest.targets) != set(config.targets):
+        saw = "the manifest names other targets than adapter_config.json"
+        return [found("adapter-wrong-targets", file, saw)]
+    return []
