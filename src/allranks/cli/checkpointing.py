@@ -24,8 +24,8 @@ def folder_of(path: str) -> tuple[Path, dict[str, Any]]:
         raise BadInput(
             Problem(f"{path} is no folder and no run known here", do="allranks ps lists the runs")
         ) from None
-    state = read_json(str(directory.keeper.state)) or {}
-    job = next((read_json(str(p)) for p in Path(str(directory.path)).glob("nodes/*/job.json")), None) or {}
+    state = read_json(directory.keeper.state) or {}
+    job = next((read_json(str(p)) for p in Path(directory.root).glob("nodes/*/job.json")), None) or {}
     if not state.get("output_dir"):
         raise BadInput(Problem(f"{path} has saved nothing", do=f"allranks logs {path}"))
     return Path(state["output_dir"]), (job.get("keep") or {}).get("adapter") or {}

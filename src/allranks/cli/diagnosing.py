@@ -81,4 +81,4 @@ def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
             Problem(f"{name} is no file, no folder and no run known here", do="allranks ps lists the runs")
         )
         return []
-    return sorted(str(p) for p in Path(str(directory.path)).glob("nodes/*/logs/*.log"))
+    return sorted(str(p) for p in Path(directory.root).glob("nodes/*/logs/*.log"))

@@ -55,12 +55,13 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
     return str(places.run_directory(run_id) / "output")
 
 
-def script(run: Run, output_dir: str, deepspeed_path: str | None) -> list[str]:
+def script(run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None) -> list[str]:
     """What torchrun starts, with its arguments."""
     if run.train.kind == "llamafactory":
-        arguments = trainer.arguments(run, output_dir, deepspeed_path)
+        arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
-    return list(run.train.command)
+    program, *words = run.train.command
+    return [trainer.here(run, program, bare=True), *words]
 
 
 def make(
@@ -92,7 +93,9 @@ def node_job(
         "ranks": [entry["rank"] for entry in plan.ranks if entry["node"] == node.name],
         "world_size": cluster.world_size,
         "keeper": {"host": cluster.head.address, "port": keeper_port},
-        "argv": render.torchrun(places.python, cluster, node, port, script(run, output_dir, deepspeed_path)),
+        "argv": render.torchrun(
+            places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path)
+        ),
         "env": environment(plan, node, output_dir),
         "secrets": list(run.secrets),
         "cwd": str(folder / "work"),

@@ -20,9 +20,11 @@ PATHS = ("model_name_or_path", "dataset_dir", "adapter_name_or_path", "media_dir
 """Keys that hold a path of the training environment."""
 
 
-def arguments(run: Run, output_dir: str, deepspeed_path: str | None) -> dict[str, Any]:
-    """LLaMA-Factory's arguments for this run, in the order of the run file, ours last."""
-    asked = dict(run.train.arguments)
+def arguments(
+    run: Run, planned: Mapping[str, Any], output_dir: str, deepspeed_path: str | None
+) -> dict[str, Any]:
+    """LLaMA-Factory's arguments for this run, in the order of the run file, the plan's and ours last."""
+    asked = {**run.train.arguments, **planned}
     asked.setdefault("stage", "sft")
     asked["do_train"] = asked.get("do_train", True)
     asked.setdefault("logging_steps", 1)
@@ -37,12 +39,13 @@ def arguments(run: Run, output_dir: str, deepspeed_path: str | None) -> dict[str
     return asked
 
 
-def here(run: Run, path: str) -> str:
-    """A path that begins with `./` or `../` is meant from the run file's folder.
+def here(run: Run, path: str, bare: bool = False) -> str:
+    """A path that begins with `./` or `../` is meant from the run file's folder; with `bare` any relative one.
 
     It can only mean something where the nodes are this machine; elsewhere it stays as written.
     """
-    if run.file and run.launch.with_ == "local" and path.startswith(("./", "../")):
+    relative = not path.startswith("/") if bare else path.startswith(("./", "../"))
+    if run.file and run.launch.with_ == "local" and relative:
         return str((Path(run.file).resolve().parent / path).resolve())
     return path
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ def entries() -> list[dict[str, Any]]:
     """All entries, newest first; an unreadable one is skipped, since the truth lies on the nodes."""
     found = []
     try:
-        names = os.listdir(folder())
+        names = [path.name for path in folder().iterdir()]
     except OSError:
         return []
     for name in names:

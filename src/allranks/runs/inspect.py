@@ -93,7 +93,7 @@ def planned(run: Run, facts: Sequence[Facts] = ()) -> Plan:
     if config is None:
         found = (config_in(one) for one in facts)
         config = next((c for c in found if c is not None), None)
-    return make_plan(run, config, facts or None, deepspeed=deepspeed_of(run))
+    return make_plan(run, config, {one.node: one for one in facts}, deepspeed=deepspeed_of(run))
 
 
 def config_in(facts: Facts) -> dict[str, Any] | None:

@@ -170,7 +170,7 @@ class Finish:
         if render is None:
             return
         try:
-            write_text(self.directory.keeper.report, render(self.directory.path))
+            write_text(self.directory.keeper.report, render(self.directory.root))
         except Exception as error:
             # The run is over and its state is written: a report that cannot be drawn is a note, no failure.
             self.record._own("report-failed", {"error": f"{type(error).__name__}: {error}"})

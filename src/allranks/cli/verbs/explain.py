@@ -13,21 +13,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks import checks, diagnose
-    from allranks.faces import pages
+    from allranks.faces.pages import known
 
-    known = {**{i: checks.page for i in checks.ids()}, **{i: diagnose.page for i in diagnose.ids()}}
-    known.update({i: pages.page for i in pages.ids() if i not in known})
+    pages = known()
     if options.id is None:
-        print("\n".join(sorted(known)))
+        print("\n".join(sorted(pages)))
         return 0
-    if options.id not in known:
-        near = difflib.get_close_matches(options.id, known, n=3)
-        raise BadInput(
-            Problem(
-                f"{options.id} is no id of a finding",
-                do="nearest: " + ", ".join(near) if near else "allranks explain lists all ids",
-            )
-        )
-    print(known[options.id](options.id).strip())
+    if options.id not in pages:
+        near = difflib.get_close_matches(options.id, pages, n=3)
+        do = "nearest: " + ", ".join(near) if near else "allranks explain lists all ids"
+        raise BadInput(Problem(f"{options.id} is no id of a finding", do=do))
+    print(pages[options.id](options.id).strip())
     return 0

@@ -27,8 +27,8 @@ def call(options: argparse.Namespace) -> int:
     from allranks.runs.index import find
 
     directory = RunDirectory(asyncio.run(find(options.run)))
-    data = report.collect(str(directory.path))
-    path = Path(options.output or str(directory.keeper.report))
+    data = report.collect(directory.root)
+    path = Path(options.output or directory.keeper.report)
     try:
         path.write_text(report.render(data), encoding="utf-8")
     except OSError as error:

@@ -1,0 +1,24 @@
+"""The pages of `allranks explain ID`, from every room that makes findings. No room is listed by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+
+def books() -> list[ModuleType]:
+    """The rooms that have pages: each offers `ids()` and `page(id)`."""
+    from allranks import checks, diagnose, watch
+    from allranks.faces import pages_checkpoints
+    from allranks.runs import keeper_pages
+
+    return [checks, diagnose, watch, pages_checkpoints, keeper_pages]
+
+
+def known() -> dict[str, Callable[[str], str]]:
+    """Every id and the function that gives its page; the first room that knows an id has it."""
+    found: dict[str, Callable[[str], str]] = {}
+    for book in books():
+        for name in book.ids():
+            found.setdefault(name, book.page)
+    return found

@@ -1,0 +1,85 @@
+"""The pages of the findings that the keeper and the controller make themselves."""
+
+from __future__ import annotations
+
+from typing import Dict, List
+
+PAGES: Dict[str, str] = {
+    "node-did-not-join": """A node's supervisor did not reach the keeper.
+
+What it looks at
+  The connection that each supervisor opens to the head node, within 60 s of its start.
+
+Why it matters
+  No rank is started anywhere until all have joined: torchrun would wait for the missing node until its
+  own time-out and then name no node.
+
+What to do
+  allranks logs RUN --node NODE shows the supervisor's own log. A firewall between the node and the head
+  is the usual cause: network.keeper_port fixes the port so that it can be opened.
+""",
+    "keeper-fault": """The keeper itself failed.
+
+Why it matters
+  Nothing watches the run any more, so it is stopped; what it had saved is kept.
+
+What to do
+  It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
+""",
+    "adapter-without-effect": """The adapter is whole and changes nothing.
+
+What it looks at
+  The base model's outputs for a fixed input, with the adapter and without it.
+
+Why it matters
+  Whoever loads it gets the untrained model. A learning rate of zero, targets that are not on the path of the
+  data, or a save of the initial weights look like this.
+
+What to do
+  Look at the loss in the report; compare lora_target with the model's layers (allranks plan).
+""",
+    "adapter-not-loaded": """The adapter was not loaded onto its base model.
+
+What it looks at
+  The bytes of the base model against a quarter of the free memory of the head node.
+
+Why it matters
+  Its tensors were verified; what it does to the model's outputs was not shown here.
+
+What to do
+  python -m allranks.inside.proof --base BASE --adapter ADAPTER, where the base model fits.
+""",
+    "adapter-unproved": """The adapter could not be loaded onto its base model.
+
+Why it matters
+  Its tensors are whole; that they load, and do something, is not shown.
+
+What to do
+  Load it by hand with peft.PeftModel.from_pretrained and read the error there.
+""",
+    "prune-failed": """Old checkpoints could not be removed.
+
+Why it matters
+  The disk fills by one checkpoint each save.
+
+What to do
+  allranks checkpoints prune PATH -n shows what would go and what is in the way.
+""",
+    "start-not-undone": """A start that failed could not be undone on a node.
+
+Why it matters
+  A supervisor or a folder of that run may be left there.
+
+What to do
+  allranks clean RUN, once the node answers again.
+""",
+}
+
+
+def ids() -> List[str]:
+    return sorted(PAGES)
+
+
+def page(name: str) -> str:
+    """One finding's page. Raises KeyError for an unknown id."""
+    return PAGES[name]
