@@ -1,0 +1,74 @@
+"""What LLaMA-Factory is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from allranks.launch import trainer
+from allranks.spec import Launch, Run, Save, Train
+from allranks.words import Cluster, Node
+
+
+def run_with(launch: str = "local", save: Save | None = None, file: str | None = None, **arguments) -> Run:
+    return Run(
+        name="r",
+        cluster=Cluster((Node("n", "127.0.0.1", 0),)),
+        train=Train("llamafactory", arguments=arguments),
+        launch=Launch(with_=launch),
+        save=save or Save(),
+        file=file,
+    )
+
+
+def test_ours_win_over_the_users_where_both_speak() -> None:
+    run = run_with(save=Save(every=7), output_dir="/theirs", save_steps=3, deepspeed="/theirs.json")
+    told = trainer.arguments(run, {}, "/ours", "/ours.json")
+    assert told["output_dir"] == "/ours"
+    assert told["deepspeed"] == "/ours.json"
+    assert (told["save_strategy"], told["save_steps"]) == ("steps", 7)
+
+
+def test_the_trainers_own_saving_stays_where_the_run_file_is_silent() -> None:
+    assert trainer.arguments(run_with(save_steps=3), {}, "/o", None)["save_steps"] == 3
+
+
+def test_the_plans_arguments_come_between() -> None:
+    told = trainer.arguments(run_with(lora_rank=8), {"lora_rank": 16}, "/o", None)
+    assert told["lora_rank"] == 16
+
+
+def test_relative_paths_mean_the_run_files_folder_on_this_machine_alone(tmp_path: Path) -> None:
+    file = str(tmp_path / "sub" / "run.yaml")
+    here = run_with(file=file, model_name_or_path="../model")
+    assert trainer.arguments(here, {}, "/o", None)["model_name_or_path"] == str(tmp_path / "model")
+    there = replace(here, launch=Launch(with_="ssh"))
+    assert trainer.arguments(there, {}, "/o", None)["model_name_or_path"] == "../model"
+    hub = run_with(file=file, model_name_or_path="org/model")
+    assert trainer.arguments(hub, {}, "/o", None)["model_name_or_path"] == "org/model"
+
+
+def test_every_value_is_one_word() -> None:
+    words = trainer.words(
+        {
+            "a": "--rm -rf",
+            "b": True,
+            "c": 1e-5,
+            "d": ["x", "y"],
+            "e": None,
+            "f": {"k": "v w"},
+            "report_to": ["tensorboard", "wandb"],
+            "g": "$HOME\n`id`",
+        }
+    )
+    assert words == [
+        "--a=--rm -rf",
+        "--b=true",
+        "--c=1e-05",
+        "--d=x,y",
+        '--f={"k": "v w"}',
+        "--report_to",
+        "tensorboard",
+        "wandb",
+        "--g=$HOME\n`id`",
+    ]
