@@ -1,0 +1,6 @@
+"""Parameters, memory, traffic, time, ranks, environment and DeepSpeed JSON: pure arithmetic, no I/O, no torch."""
+
+from allranks.plan.make import make_plan
+from allranks.plan.result import Plan
+
+__all__ = ["Plan", "make_plan"]

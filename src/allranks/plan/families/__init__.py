@@ -1,0 +1,54 @@
+"""Model families, one file each, found by name: `model_type` in `config.json` is the file's name.
+
+A file holds `DEFAULTS` (the family's configuration defaults in transformers 5.6), `describe(parts)`, and
+may name further `model_type`s in `ALSO`. Nothing lists the files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from allranks.plan.families._parts import Parts
+from allranks.plan.model import Config, Model, UnknownModel
+
+
+def names() -> list[str]:
+    """The families there are, sorted."""
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def _load(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def find(model_type: str) -> ModuleType:
+    """The family's module; raises UnknownModel where there is none."""
+    known = names()
+    if model_type in known:
+        return _load(model_type)
+    for name in known:
+        family = _load(name)
+        if model_type in getattr(family, "ALSO", ()):
+            return family
+    raise UnknownModel(f"model_type {model_type!r} is none of the {len(known)} families described here")
+
+
+def describe(config: Mapping[str, Any], fused_experts: bool = True) -> Model:
+    """The model that `transformers` builds from this `config.json`.
+
+    `fused_experts` is how transformers ≥ 5 holds routed experts (two 3-D tensors a layer); before, each
+    expert was three Linear modules. Raises UnknownModel.
+    """
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str) or not model_type:
+        raise UnknownModel("the config names no model_type")
+    family = find(model_type)
+    prepare = getattr(family, "prepare", None)
+    values = prepare(config) if prepare else config
+    parts = Parts(family.__name__.rpartition(".")[2], Config(values, family.DEFAULTS), fused_experts)
+    family.describe(parts)
+    return parts.model()

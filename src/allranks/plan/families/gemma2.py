@@ -1,0 +1,30 @@
+"""Gemma 2: a norm before and after both blocks, tied embedding."""
+
+from __future__ import annotations
+
+from allranks.plan.families._parts import Parts
+
+DEFAULTS = {
+    "vocab_size": 256000,
+    "hidden_size": 2304,
+    "intermediate_size": 9216,
+    "num_hidden_layers": 26,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "max_position_embeddings": 8192,
+    "tie_word_embeddings": True,
+    "sliding_window": 4096,
+    "sliding_window_pattern": 2,
+}
+
+
+def describe(parts: Parts) -> None:
+    bias = parts.config.flag("attention_bias")
+    for _ in parts.layers():
+        parts.attention(bias=bias, out_bias=bias)
+        parts.mlp()
+        parts.norm("input_layernorm")
+        parts.norm("post_attention_layernorm")
+        parts.norm("pre_feedforward_layernorm")
+        parts.norm("post_feedforward_layernorm")

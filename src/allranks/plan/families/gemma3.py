@@ -1,0 +1,44 @@
+"""Gemma 3, the text model: Gemma 2 with norms on q and k and one full-attention layer in six."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.plan.families._parts import Parts
+from allranks.plan.model import UnknownModel
+
+ALSO = ("gemma3_text",)
+
+DEFAULTS = {
+    "vocab_size": 262208,
+    "hidden_size": 2304,
+    "intermediate_size": 9216,
+    "num_hidden_layers": 26,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "max_position_embeddings": 131072,
+    "tie_word_embeddings": True,
+    "sliding_window": 4096,
+    "sliding_window_pattern": 6,
+}
+
+
+def prepare(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    if config.get("model_type") == "gemma3":
+        raise UnknownModel(
+            "model_type gemma3 has a vision tower; the text model alone (gemma3_text) is described here"
+        )
+    return config
+
+
+def describe(parts: Parts) -> None:
+    bias = parts.config.flag("attention_bias")
+    for _ in parts.layers():
+        parts.attention(bias=bias, out_bias=bias, qk_norm=True)
+        parts.mlp()
+        parts.norm("input_layernorm")
+        parts.norm("post_attention_layernorm")
+        parts.norm("pre_feedforward_layernorm")
+        parts.norm("post_feedforward_layernorm")

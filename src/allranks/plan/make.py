@@ -1,0 +1,132 @@
+"""`make_plan`: a run and its model's configuration in, a plan out. Pure: reads and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.plan import families
+from allranks.plan.deepspeed import deepspeed_config, is_profile, reasons_for
+from allranks.plan.environment import environment
+from allranks.plan.full import trained_by
+from allranks.plan.lora import Trained, is_pattern, linear_names
+from allranks.plan.model import Model, UnknownModel
+from allranks.plan.ranks import rank_findings, rank_map
+from allranks.plan.result import Plan
+from allranks.plan.setting import Setting, setting_of
+from allranks.spec import Run
+from allranks.words import UNKNOWN, Facts, Finding
+
+
+def make_plan(
+    run: Run,
+    config: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Facts] | None = None,
+    *,
+    deepspeed: Mapping[str, Any] | None = None,
+) -> Plan:
+    """The plan of a run.
+
+    `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers
+    are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
+    the content of the JSON that `run.deepspeed` names, where it names a path. Never raises for what the user wrote:
+    what is wrong is in `findings`.
+    """
+    setting = setting_of(run)
+    findings: list[Finding] = []
+    model = _model(run, setting, config, facts, findings)
+    trained = trained_by(model, setting, run, findings) if model else None
+    ranks = rank_map(run, setting.uses_gpu)
+    findings += rank_findings(run, ranks, setting.uses_gpu)
+    content, reasons = _deepspeed(run, setting, model, trained, deepspeed)
+    return Plan(
+        run=run,
+        setting=setting,
+        ranks=ranks,
+        environment=environment(run, setting.uses_gpu, facts),
+        deepspeed=content,
+        deepspeed_reasons=reasons,
+        model=model,
+        trainable_parameters=trained.parameters if trained else None,
+        trainer=_trainer(setting, model, trained),
+        findings=tuple(findings),
+    )
+
+
+def _model(
+    run: Run,
+    setting: Setting,
+    config: Mapping[str, Any] | None,
+    facts: Mapping[str, Facts] | None,
+    findings: list[Finding],
+) -> Model | None:
+    if not setting.known:
+        reason = "train.command runs a script of your own; its model is not known here"
+    elif config is None:
+        reason = "no config.json was given: neither beside the run file nor in the model's folder"
+    else:
+        try:
+            return families.describe(config, fused_experts=transformers_major(run, facts) >= 5)
+        except UnknownModel as error:
+            reason = str(error)
+    findings.append(
+        Finding(
+            id="model-config-unreadable",
+            verdict=UNKNOWN,
+            where=run.where("train.llamafactory.model_name_or_path" if setting.known else "train.command"),
+            saw=reason,
+            expected="a config.json of a known family",
+            why="parameters, memory and traffic cannot be planned.",
+            fix="put the model's config.json beside the run file" if setting.known else "",
+            blocks=False,
+        )
+    )
+    return None
+
+
+def transformers_major(run: Run, facts: Mapping[str, Facts] | None = None) -> int:
+    """The major version of transformers that will train: as the container pins it, as a node reports it, else 5.
+
+    It decides how routed experts are held: before 5 each was three Linear modules, since then a layer has two tensors.
+    """
+    for requirement in run.container.pip if run.container else ():
+        name, found, version = requirement.replace("~=", "==").partition("==")
+        if found and name.strip().lower() == "transformers" and version.strip()[:1].isdigit():
+            return int(version.strip().split(".")[0])
+    for known in (facts or {}).values():
+        version = known.get("training.transformers")
+        if isinstance(version, str) and version[:1].isdigit():
+            return int(version.split(".")[0])
+    return 5
+
+
+def _deepspeed(
+    run: Run,
+    setting: Setting,
+    model: Model | None,
+    trained: Trained | None,
+    content: Mapping[str, Any] | None,
+) -> tuple[Mapping[str, Any] | None, Mapping[str, str]]:
+    if not setting.known:
+        return None, {}
+    if not is_profile(run.deepspeed):
+        return content, reasons_for(content, {}) if content is not None else {}
+    config, reasons = deepspeed_config(run.deepspeed, setting, model, trained)
+    return config, reasons_for(config, reasons)
+
+
+def _trainer(setting: Setting, model: Model | None, trained: Trained | None) -> dict[str, Any]:
+    """LLaMA-Factory hands `lora_target` to PEFT as a list, so an expression goes over as the names it matches."""
+    lora = setting.lora
+    if model is None or trained is None or lora is None or not isinstance(lora.targets, str):
+        return {}
+    if not is_pattern(lora.targets) or not trained.matched:
+        return {}
+    suffixes = tuple(f".{leaf}" for leaf in trained.leaves)
+    same = {m.name for m in model.modules if m.name in trained.leaves or m.name.endswith(suffixes)}
+    names = (
+        trained.leaves
+        if same == set(trained.matched) and set(trained.leaves) <= set(linear_names(model))
+        else ()
+    )
+    return {"lora_target": ",".join(names or trained.matched)}

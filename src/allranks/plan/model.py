@@ -1,0 +1,191 @@
+"""A model as its named modules and the shapes of their tensors, from `config.json` alone.
+
+LoRA matching, totals, active parameters, the largest gathered unit and memory all derive from this one
+description. Shapes are torch's: a Linear's weight is (out, in). Names are those of `named_modules()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple
+
+LINEAR, EMBEDDING, NORM, ROUTER, EXPERTS, OTHER = "linear", "embedding", "norm", "router", "experts", "other"
+
+
+class UnknownModel(Exception):
+    """No description of this model exists here, or its config cannot be used; the text says why."""
+
+
+class Module(NamedTuple):
+    """One module that owns tensors. `tensors` is ((name, shape), …); `layer` is None outside the layers.
+
+    `expert` tells a routed expert's tensors from what every token passes through.
+    """
+
+    name: str
+    kind: str
+    tensors: tuple[tuple[str, tuple[int, ...]], ...]
+    layer: int | None = None
+    expert: bool = False
+
+    @property
+    def parameters(self) -> int:
+        return sum(prod(shape) for _, shape in self.tensors)
+
+    @property
+    def leaf(self) -> str:
+        return self.name.rpartition(".")[2]
+
+
+class Config:
+    """A model's configuration: what its `config.json` says, else the family's own defaults."""
+
+    def __init__(self, values: Mapping[str, Any], defaults: Mapping[str, Any]):
+        self._values, self._defaults = values, defaults
+
+    def get(self, name: str) -> Any:
+        value = self._values.get(name)
+        return self._defaults.get(name) if value is None else value
+
+    def has(self, name: str) -> bool:
+        return self._values.get(name) is not None
+
+    def whole(self, name: str) -> int:
+        """A whole number ≥ 0; raises UnknownModel where the config has something else."""
+        value = self.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 0:
+            raise UnknownModel(f"{name} is {value!r}, not a whole number")
+        return int(value)
+
+    def positive(self, name: str) -> int:
+        value = self.whole(name)
+        if value == 0:
+            raise UnknownModel(f"{name} is 0")
+        return value
+
+    def optional(self, name: str) -> int | None:
+        return None if self.get(name) is None else self.whole(name)
+
+    def flag(self, name: str) -> bool:
+        return bool(self.get(name))
+
+    def head_dim(self) -> int:
+        value = self.optional("head_dim")
+        return value if value else self.positive("hidden_size") // self.positive("num_attention_heads")
+
+    def kv_heads(self) -> int:
+        value = self.optional("num_key_value_heads")
+        return value if value else self.positive("num_attention_heads")
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Head counts and sizes; `qk_dim` and `v_dim` are per head. `window` is the sliding window in tokens, or None,
+    and `windowed` the number of layers that use it."""
+
+    heads: int
+    kv_heads: int
+    qk_dim: int
+    v_dim: int
+    window: int | None = None
+    windowed: int = 0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A causal language model. `experts_per_token` of `experts` routed experts see a token (0 of 0 if dense)."""
+
+    family: str
+    hidden: int
+    vocabulary: int
+    layers: int
+    positions: int
+    attention: Attention
+    modules: tuple[Module, ...]
+    tied: bool = False
+    experts: int = 0
+    experts_per_token: int = 0
+    fused_experts: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def total_parameters(self) -> int:
+        return sum(module.parameters for module in self.modules)
+
+    @cached_property
+    def expert_parameters(self) -> int:
+        return sum(module.parameters for module in self.modules if module.expert)
+
+    @cached_property
+    def active_parameters(self) -> int:
+        """Parameters that one token passes through: everything but the routed experts it is not sent to."""
+        if not self.experts:
+            return self.total_parameters
+        return (
+            self.total_parameters
+            - self.expert_parameters * (self.experts - self.experts_per_token) // self.experts
+        )
+
+    @cached_property
+    def parameters_per_layer(self) -> tuple[int, ...]:
+        counts = [0] * self.layers
+        for module in self.modules:
+            if module.layer is not None:
+                counts[module.layer] += module.parameters
+        return tuple(counts)
+
+    @cached_property
+    def experts_per_layer(self) -> tuple[int, ...]:
+        """Parameters of the routed experts of each layer; 0 for a dense layer."""
+        counts = [0] * self.layers
+        for module in self.modules:
+            if module.expert and module.layer is not None:
+                counts[module.layer] += module.parameters
+        return tuple(counts)
+
+    @cached_property
+    def outside_parameters(self) -> int:
+        """What stands outside the layers: embedding, last norm, and the head unless it is tied."""
+        return self.total_parameters - sum(self.parameters_per_layer)
+
+    @cached_property
+    def largest_unit(self) -> tuple[str, int]:
+        """What ZeRO-3 gathers at once, at most: (name, parameters).
+
+        A block with routed experts counts whole (router and shared expert too): as single modules, experts
+        must be one leaf (`deepspeed.utils.set_z3_leaf_modules` on the block) or ranks that route differently
+        stop in mismatched collectives; fused, they are two tensors of one module.
+        """
+        blocks = {module.name.partition(".experts")[0] for module in self.modules if module.expert}
+        units: dict[str, int] = {}
+        for module in self.modules:
+            name = module.name
+            for depth in range(2):  # the block is the module itself, or one or two levels above it
+                above = name.rsplit(".", depth + 1)[0]
+                if above in blocks:
+                    name = above
+                    break
+            if module.expert:
+                name = module.name.partition(".experts")[0]
+            units[name] = units.get(name, 0) + module.parameters
+        largest = max(units, key=lambda unit: units[unit])
+        return largest, units[largest]
+
+    @cached_property
+    def head_parameters(self) -> int:
+        """Parameters of the output projection, also where it shares the embedding's tensor."""
+        return self.vocabulary * self.hidden
+
+    def containers(self) -> Iterable[str]:
+        """Names of the modules that hold others and own no tensor, as `named_modules()` gives them."""
+        own = {module.name for module in self.modules}
+        seen: set[str] = set()
+        for module in self.modules:
+            parent = module.name.rpartition(".")[0]
+            while parent and parent not in seen:
+                seen.add(parent)
+                parent = parent.rpartition(".")[0]
+        return seen - own

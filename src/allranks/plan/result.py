@@ -1,0 +1,97 @@
+"""The plan as data: what a run trains, needs and does, and exactly what each rank will be given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.plan.model import Model
+from allranks.plan.setting import Setting
+from allranks.spec import Run
+from allranks.words import Finding
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Numbers are None where the model is not known. `ranks`, `environment` and `deepspeed` are what will run.
+
+    `trainer` holds the training arguments that must differ from what the user wrote for the run to do what
+    was meant. `deepspeed` is None for `train.command`, and for a path until its content is given.
+    """
+
+    run: Run
+    setting: Setting
+    ranks: tuple[Mapping[str, Any], ...]
+    environment: Mapping[str, Mapping[str, Any]]
+    deepspeed: Mapping[str, Any] | None
+    deepspeed_reasons: Mapping[str, str] = field(default_factory=dict)
+    model: Model | None = None
+    trainable_parameters: int | None = None
+    memory: Mapping[str, Any] | None = None
+    traffic: Mapping[str, Any] | None = None
+    trainer: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def total_parameters(self) -> int | None:
+        return self.model.total_parameters if self.model else None
+
+    @property
+    def world_size(self) -> int:
+        return len(self.ranks)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what will run and of the numbers, 64 hexadecimal digits; equal plans have equal digests."""
+        text = json.dumps(self._body(), sort_keys=True, separators=(",", ":"), default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _body(self) -> dict[str, Any]:
+        return {
+            "name": self.run.name,
+            "trainable_parameters": self.trainable_parameters,
+            "total_parameters": self.total_parameters,
+            "active_parameters": self.model.active_parameters if self.model else None,
+            "model": self._model(),
+            "memory": self.memory or EMPTY_MEMORY,
+            "traffic": self.traffic or {"received_bytes_per_step": None},
+            "deepspeed": self.deepspeed,
+            "deepspeed_reasons": dict(self.deepspeed_reasons),
+            "environment": self.environment,
+            "ranks": [dict(row) for row in self.ranks],
+            "trainer": dict(self.trainer),
+        }
+
+    def _model(self) -> dict[str, Any] | None:
+        if self.model is None:
+            return None
+        name, count = self.model.largest_unit
+        return {
+            "family": self.model.family,
+            "layers": self.model.layers,
+            "parameters_per_layer": list(self.model.parameters_per_layer),
+            "largest_unit": {"name": name, "parameters": count},
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        body = self._body()
+        body["findings"] = [finding.as_json() for finding in self.findings]
+        body["digest"] = self.digest
+        return body
+
+
+EMPTY_MEMORY: Mapping[str, Any] = {
+    "gpu_bytes": {
+        "parameters": None,
+        "working_set": None,
+        "gradients": None,
+        "optimizer": None,
+        "activations": None,
+        "total": None,
+    },
+    "host_bytes": None,
+    "verdict": None,
+}

@@ -1,0 +1,69 @@
+"""What a run's training arguments say that the plan needs, read once: one place for names and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.plan.lora import Lora, lora_of
+from allranks.spec import Run
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Training settings. `micro_batch` is samples a rank a micro-step, `cutoff` the longest sample in tokens,
+    `quantization_bits` 4 or 8 or None. `weight_bytes` is the size of one frozen parameter."""
+
+    method: str
+    lora: Lora | None
+    micro_batch: int
+    accumulation: int
+    cutoff: int
+    max_steps: int | None
+    epochs: float
+    precision: str
+    checkpointing: bool
+    quantization_bits: int | None
+    attention: str
+    liger: bool
+    uses_gpu: bool
+    save_only_model: bool
+    optimizer: str
+    packing: bool
+    known: bool = True
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of a parameter in the compute precision."""
+        return 2.0 if self.precision in ("bf16", "fp16") else 4.0
+
+
+def setting_of(run: Run) -> Setting:
+    """Reads LLaMA-Factory's arguments (0.9.5, `hparams/`) with its and transformers' defaults.
+
+    For `train.command` nothing is known: `known` is False and the numbers are the defaults.
+    """
+    arguments: Mapping[str, Any] = run.train.arguments if run.train.kind == "llamafactory" else {}
+    method = str(arguments.get("finetuning_type") or "lora")
+    steps = arguments.get("max_steps")
+    bits = arguments.get("quantization_bit")
+    return Setting(
+        method=method,
+        lora=lora_of(arguments) if method == "lora" else None,
+        micro_batch=int(arguments.get("per_device_train_batch_size") or 8),
+        accumulation=int(arguments.get("gradient_accumulation_steps") or 1),
+        cutoff=int(arguments.get("cutoff_len") or 2048),
+        max_steps=int(steps) if steps is not None and int(steps) > 0 else None,
+        epochs=float(arguments.get("num_train_epochs") or 3.0),
+        precision="bf16" if arguments.get("bf16") else "fp16" if arguments.get("fp16") else "fp32",
+        checkpointing=not arguments.get("disable_gradient_checkpointing", False),
+        quantization_bits=int(bits) if bits else None,
+        attention=str(arguments.get("flash_attn") or "auto"),
+        liger=bool(arguments.get("enable_liger_kernel")),
+        uses_gpu=not arguments.get("use_cpu", False) and not arguments.get("no_cuda", False),
+        save_only_model=bool(arguments.get("save_only_model")),
+        optimizer=str(arguments.get("optim") or "adamw_torch"),
+        packing=bool(arguments.get("packing")),
+        known=run.train.kind == "llamafactory",
+    )
