@@ -9,7 +9,7 @@ import pytest
 
 from allranks import cli
 
-HEAVY = {"torch", "transformers", "rich", "yaml", "asyncssh", "asyncio", "json"}
+HEAVY = {"torch", "transformers", "rich", "yaml", "asyncssh", "asyncio"}
 
 
 @pytest.mark.parametrize("verb", cli.verb_names())

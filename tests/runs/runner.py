@@ -1,0 +1,124 @@
+"""Starts real runs of `scripts/loop.py` on three local nodes through the command line, as a user does."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SCRIPTS = Path(__file__).parent / "scripts"
+ALLRANKS = [sys.executable, "-m", "allranks.cli"]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Runner:
+    """One home, any number of runs in it."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return Path(os.environ["ALLRANKS_HOME"])
+
+    def file(self, *arguments: object, **more: Any) -> Path:
+        """A run file for the loop with these arguments; `more` are further top-level keys."""
+        command = [str(SCRIPTS / "loop.py"), *map(str, arguments)]
+        data = {
+            "name": "loop",
+            "nodes": "node-[0-2]",
+            "same_host": True,
+            "gpus": 1,
+            "network": {"port": free_port()},
+            "train": {"command": command},
+            "env": {"GLOO_SOCKET_IFNAME": "lo", **more.pop("env", {})},
+            **more,
+        }
+        path = self.folder / "run.yaml"
+        path.write_text(json.dumps(data, indent=1))
+        return path
+
+    def call(self, *words: object, code: int | None = None, seconds: float = 120) -> subprocess.CompletedProcess:
+        done = subprocess.run(
+            [*ALLRANKS, *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env={**os.environ, **self.environment},
+            stdin=subprocess.DEVNULL,
+        )
+        if code is not None:
+            assert done.returncode == code, (done.returncode, done.stdout[-3000:], done.stderr[-3000:])
+        return done
+
+    def json(self, *words: object, code: int | None = None) -> dict[str, Any]:
+        done = self.call(*words, "--json", code=code)
+        return json.loads(done.stdout)
+
+    def start(self, *words: object) -> subprocess.Popen:
+        return subprocess.Popen(
+            [*ALLRANKS, *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **self.environment},
+            start_new_session=True,
+        )
+
+    def runs(self) -> list[dict[str, Any]]:
+        return self.json("ps", code=0)["runs"]
+
+    def wait_for(self, test, seconds: float = 60.0, every: float = 0.3) -> Any:
+        """Polls `test` until it returns something true."""
+        deadline = time.monotonic() + seconds
+        while True:
+            value = test()
+            if value:
+                return value
+            assert time.monotonic() < deadline, f"{test} did not come true within {seconds} s"
+            time.sleep(every)
+
+    def events(self, run_id: str) -> list[dict[str, Any]]:
+        path = self.home / "runs" / run_id / "keeper" / "journal.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+    def at_step(self, step: int) -> Any:
+        """The newest run once it has come to this step."""
+
+        def there() -> Any:
+            runs = self.runs()
+            return runs and (runs[0].get("step") or 0) >= step and runs[0]
+
+        return self.wait_for(there)
+
+    def ours(self) -> list[str]:
+        """The command lines of all live processes that belong to a run of this home."""
+        found = []
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit() or int(folder.name) == os.getpid():
+                continue
+            try:
+                environ = (folder / "environ").read_bytes()
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            except (OSError, IndexError):
+                continue
+            if state in "ZX" or (str(self.home).encode() not in environ and str(self.home) not in command):
+                continue
+            if b"PYTEST_CURRENT_TEST" in environ and b"ALLRANKS_RUN_ID" not in environ and "supervis" not in command:
+                continue
+            found.append(f"{folder.name} {command}")
+        return found

@@ -1,0 +1,70 @@
+"""A small gloo training loop that can be told to go wrong in one way on one rank."""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=20)
+parser.add_argument("--seconds", type=float, default=0.1)
+parser.add_argument("--fault", default="none")
+parser.add_argument("--rank", type=int, default=1)
+parser.add_argument("--at", type=int, default=5)
+parser.add_argument("--workers", type=int, default=0)
+parser.add_argument("--started", default="")
+options = parser.parse_args()
+
+dist.init_process_group("gloo")
+rank, world = dist.get_rank(), dist.get_world_size()
+mine = options.rank == rank
+
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 100000
+
+    def __getitem__(self, index):
+        return torch.full((16,), float(index % 7))
+
+
+model = torch.nn.Linear(16, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=options.workers))
+if options.started:
+    Path(options.started, f"rank-{rank}").write_text(json.dumps({"pid": os.getpid()}))
+
+for step in range(options.steps):
+    if mine and step == options.at:
+        if options.fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif options.fault == "raise":
+            raise ValueError("the label of sample 7 is -1")
+        elif options.fault == "exit":
+            os._exit(0)
+        elif options.fault == "disk":
+            with open(os.environ["FULL_DISK"] + "/checkpoint.pt", "wb") as file:
+                for _ in range(64):
+                    file.write(b"x" * (1 << 20))
+        elif options.fault == "orphan":
+            # A child in a session of its own, without our environment, whose parent goes away.
+            code = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(600)"
+            subprocess.run([sys.executable, "-c", code], env={}, check=True)
+        elif options.fault == "secret":
+            print("the token is", os.environ["CANARY_TOKEN"], flush=True)
+    loss = model(next(batches)).pow(2).mean()
+    loss.backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+    optimizer.zero_grad()
+    print(f"step {step} loss {loss.item():.4f}", flush=True)
+    time.sleep(options.seconds)
+dist.destroy_process_group()

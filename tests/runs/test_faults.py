@@ -1,0 +1,165 @@
+"""Real runs of three ranks that go wrong in one way, and what is said, done and left then."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runner import Runner
+
+pytestmark = pytest.mark.training
+
+
+@pytest.fixture
+def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
+    runner = Runner(tmp_path)
+    yield runner
+    for run in runner.runs():
+        if run["state"] not in ("succeeded", "failed", "stopped"):
+            runner.call("stop", run["id"], "-y")
+
+
+def test_a_healthy_run_ends_well_and_leaves_no_process(runner: Runner) -> None:
+    run = runner.json("run", runner.file("--steps", 12), code=0)["runs"][0]
+    assert run["state"] == "succeeded"
+    assert run["step"] == 12
+    beats = [e for e in runner.events(run["id"]) if e["kind"] == "beat"]
+    assert {e["rank"] for e in beats} == {0, 1, 2}
+    assert runner.ours() == []
+    assert Path(run["directory"], "keeper", "report.html").stat().st_size > 10_000
+
+
+def test_a_killed_rank_is_named_although_the_others_name_themselves(runner: Runner) -> None:
+    run = runner.json("run", runner.file("--fault", "kill", "--rank", 1, "--steps", 200), code=1)["runs"][0]
+    assert run["state"] == "failed"
+    diagnosis = run["diagnosis"]
+    assert (diagnosis["where"]["node"], diagnosis["where"]["rank"]) == ("node-1", 1)
+    assert diagnosis["cause"] in ("rank-sigkilled", "cpu-oom-killed")
+    assert {place["rank"] for place in diagnosis["collateral"]} == {0, 2}
+    assert runner.ours() == []
+
+
+def test_an_exception_is_named_with_its_rank_and_line(runner: Runner) -> None:
+    run = runner.json("run", runner.file("--fault", "raise", "--rank", 2, "--steps", 200), code=1)["runs"][0]
+    assert run["diagnosis"]["where"]["rank"] == 2
+    said = " ".join([*run["diagnosis"]["evidence"], run["diagnosis"]["why"]])
+    assert "the label of sample 7 is -1" in said
+    assert runner.ours() == []
+
+
+def test_a_rank_that_leaves_early_with_0_is_named(runner: Runner) -> None:
+    run = runner.json("run", runner.file("--fault", "exit", "--rank", 1, "--steps", 200), code=1)["runs"][0]
+    assert run["state"] == "failed"
+    assert run["diagnosis"]["where"]["rank"] == 1
+    assert runner.ours() == []
+
+
+def test_a_full_disk_is_the_cause_and_not_the_lost_peers(runner: Runner, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "small", str(disk)], check=True)
+    try:
+        file = runner.file("--fault", "disk", "--rank", 0, "--steps", 200, env={"FULL_DISK": str(disk)})
+        run = runner.json("run", file, code=1)["runs"][0]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert run["diagnosis"]["cause"] == "disk-full-checkpoint"
+    assert run["diagnosis"]["where"]["rank"] == 0
+
+
+def test_a_script_that_ends_at_once_is_a_finding_with_its_cause(runner: Runner) -> None:
+    run = runner.json("run", runner.file("--no-such-option"), code=1)["runs"][0]
+    assert run["state"] == "failed"
+    said = " ".join([*run["diagnosis"]["evidence"], run["diagnosis"]["why"]])
+    assert "--no-such-option" in said
+    assert runner.ours() == []
+
+
+def test_the_controller_may_die_at_any_time_after_the_launch(runner: Runner) -> None:
+    controller = runner.start("run", runner.file("--steps", 60))
+    runner.at_step(2)
+    os.killpg(controller.pid, signal.SIGKILL)
+    controller.wait()
+    run = runner.json("watch", code=0)["runs"][0]
+    assert (run["state"], run["step"]) == ("succeeded", 60)
+    assert Path(run["directory"], "keeper", "report.html").exists()
+    assert runner.ours() == []
+
+
+def test_ctrl_c_after_the_launch_leaves_the_run_running(runner: Runner) -> None:
+    controller = runner.start("run", runner.file("--steps", 60))
+    run = runner.at_step(2)
+    controller.send_signal(signal.SIGINT)
+    out, _ = controller.communicate(timeout=20)
+    assert controller.returncode == 0
+    assert f"allranks watch {run['id']}" in out and f"allranks stop {run['id']}" in out
+    assert runner.json("watch", run["id"], code=0)["runs"][0]["state"] == "succeeded"
+
+
+def test_ctrl_c_before_the_launch_leaves_nothing(runner: Runner) -> None:
+    controller = runner.start("run", runner.file("--steps", 60))
+    time.sleep(0.8)
+    controller.send_signal(signal.SIGINT)
+    out, _ = controller.communicate(timeout=60)
+    if "goes on without" in out:
+        pytest.fail("the launch came within 0.8 s: the test needs an earlier moment")
+    assert controller.returncode == 1
+    assert runner.runs() == []
+    assert runner.ours() == []
+
+
+def test_stop_leaves_no_process_of_ours_and_no_orphan(runner: Runner) -> None:
+    file = runner.file("--fault", "orphan", "--rank", 1, "--steps", 500, "--workers", 2)
+    controller = runner.start("run", file)
+    run = runner.at_step(8)
+    before = len(runner.ours())
+    assert before >= 3 * (1 + 1 + 1 + 2), runner.ours()
+    stopped = runner.json("stop", run["id"], "-y", code=0)
+    assert (stopped["state"], stopped["left"]) == ("stopped", 0)
+    controller.communicate(timeout=30)
+    assert controller.returncode == 1
+    assert runner.ours() == []
+    orphans = subprocess.run(["pgrep", "-f", "os.setsid..time.sleep.600"], capture_output=True, text=True).stdout
+    assert orphans == ""
+
+
+def test_a_secret_is_in_no_artefact(runner: Runner) -> None:
+    canary = "canary-5f2c9a7e41d8"
+    runner.environment["CANARY_TOKEN"] = canary
+    file = runner.file("--fault", "secret", "--rank", 1, "--steps", 10, secrets=["CANARY_TOKEN"])
+    done = runner.call("run", file, code=0)
+    logs = runner.call("logs", "--rank", 1, code=0)
+    assert "the token is" in logs.stdout
+    texts = [done.stdout, done.stderr, logs.stdout]
+    for path in [*runner.home.rglob("*")]:
+        if path.is_file():
+            texts.append(path.read_bytes().decode("latin-1"))
+    assert not [text[:200] for text in texts if canary in text]
+
+
+def test_a_secret_that_is_not_set_is_bad_input(runner: Runner) -> None:
+    done = runner.call("run", runner.file(secrets=["NOT_SET_ANYWHERE"]), code=2)
+    assert "NOT_SET_ANYWHERE" in done.stderr
+    assert runner.runs() == []
+
+
+def test_the_port_of_a_stranger_blocks_the_launch(runner: Runner) -> None:
+    import socket
+
+    file = runner.file("--steps", 5)
+    port = __import__("json").loads(file.read_text())["network"]["port"]
+    with socket.create_server(("127.0.0.1", port)):
+        answer = runner.json("run", file, code=1)
+    held = [f for f in answer["findings"] if f["verdict"] == "block"]
+    assert held and str(port) in held[0]["saw"]
+    assert runner.runs() == []
