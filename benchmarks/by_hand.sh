@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The demo's training without allranks: three torchruns of one rank each on this machine, as a person would
+# start them from one script. The peer that `make bench` measures against.
+#
+#   benchmarks/by_hand.sh OUT [MODEL_AND_DATA]
+#
+# OUT gets the adapter, the logs (node-0.log, ...) and two times of day, `started` and `ended`;
+# MODEL_AND_DATA is what examples/make_tiny.py made (.cache/tiny-deepseek-v3 by default). PORT chooses the rendezvous port.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+out=$(realpath -m "${1:?usage: benchmarks/by_hand.sh OUT [MODEL_AND_DATA]}")
+tiny=$(realpath "${2:-.cache/tiny-deepseek-v3}")
+python=$PWD/.venv/bin/python
+port=${PORT:-$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
+mkdir -p "$out"
+
+cat > "$out/deepspeed.json" <<'JSON'
+{
+  "train_micro_batch_size_per_gpu": "auto",
+  "gradient_accumulation_steps": "auto",
+  "gradient_clipping": "auto",
+  "bf16": {"enabled": "auto"},
+  "zero_optimization": {
+    "stage": 3,
+    "overlap_comm": true,
+    "contiguous_gradients": true,
+    "reduce_bucket_size": "auto",
+    "stage3_prefetch_bucket_size": "auto",
+    "stage3_param_persistence_threshold": "auto",
+    "stage3_gather_16bit_weights_on_model_save": false
+  }
+}
+JSON
+
+# The same keys as examples/tiny-deepseek-v3.yaml; a test holds the two together.
+arguments=(
+    --stage=sft
+    --do_train=true
+    "--model_name_or_path=$tiny/model"
+    "--dataset_dir=$tiny/data"
+    --dataset=keeping
+    --template=default
+    --cutoff_len=64
+    --preprocessing_num_workers=1
+    --finetuning_type=lora
+    --lora_target=q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj
+    --lora_rank=16
+    --lora_alpha=32
+    --per_device_train_batch_size=4
+    --gradient_accumulation_steps=1
+    --learning_rate=1e-2
+    --lr_scheduler_type=cosine
+    --warmup_steps=3
+    --max_steps=36
+    --logging_steps=1
+    --bf16=true
+    --use_cpu=true
+    --report_to=none
+    --save_strategy=steps
+    --save_steps=10
+    --save_total_limit=2
+    "--output_dir=$out/adapter"
+    "--deepspeed=$out/deepspeed.json"
+)
+
+# The environment's own ninja and torchrun come first; one thread a rank, as the run file asks.
+export PATH="$PWD/.venv/bin:$PATH" OMP_NUM_THREADS=1
+
+pids=()
+stop() { kill "${pids[@]}" 2> /dev/null || true; }
+trap stop EXIT
+
+date +%s.%N > "$out/started"
+for rank in 0 1 2; do
+    mkdir -p "$out/node-$rank"
+    (cd "$out/node-$rank" && exec "$python" -m torch.distributed.run --nnodes=3 --nproc-per-node=1 \
+        --node-rank=$rank --master-addr=127.0.0.1 "--master-port=$port" --max-restarts=0 \
+        -m llamafactory.launcher "${arguments[@]}") > "$out/node-$rank.log" 2>&1 &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid"; done
+trap - EXIT
+date +%s.%N > "$out/ended"
