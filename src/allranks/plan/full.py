@@ -56,7 +56,9 @@ def trained_by(model: Model, setting: Setting, run: Run, findings: list[Finding]
 
 
 def trained_fully(model: Model) -> Trained:
-    tensors = tuple((f"{m.name}.{name}", shape) for m in model.modules for name, shape in m.tensors)
+    tensors = tuple(
+        (f"{m.name}.{name}", shape) for m in model.modules if not m.shared for name, shape in m.tensors
+    )
     return Trained(model.total_parameters, tensors, tuple(m.name for m in model.modules))
 
 
@@ -80,6 +82,7 @@ def _frozen(model: Model, run: Run, findings: list[Finding]) -> Trained | None:
     tensors = tuple(
         (f"{m.name}.{name}", shape)
         for m in model.modules
+        if not m.shared
         for name, shape in m.tensors
         if any(part in f"{m.name}.{name}" for part in wanted)
     )

@@ -226,9 +226,6 @@ def _saved(model: Model, lora: Lora, tensors: list) -> set[str]:
     if not lora.save:
         return found
     names = [(module.name, [(module.name, module)]) for module in model.modules]
-    if model.tied:
-        shared = next(m for m in model.modules if m.kind == EMBEDDING)
-        names.append(("lm_head", [("lm_head", shared)]))
     for name in sorted(model.containers()):
         names.append((name, [(m.name, m) for m in model.modules if m.name.startswith(name + ".")]))
     copied: set[str] = set()

@@ -22,7 +22,8 @@ class UnknownModel(Exception):
 class Module(NamedTuple):
     """One module that owns tensors. `tensors` is ((name, shape), …); `layer` is None outside the layers.
 
-    `expert` tells a routed expert's tensors from what every token passes through.
+    `expert` tells a routed expert's tensors from what every token passes through; `shared` says that the
+    tensors are another module's (a head tied to the embedding), so they count once.
     """
 
     name: str
@@ -30,10 +31,11 @@ class Module(NamedTuple):
     tensors: tuple[tuple[str, tuple[int, ...]], ...]
     layer: int | None = None
     expert: bool = False
+    shared: bool = False
 
     @property
     def parameters(self) -> int:
-        return sum(prod(shape) for _, shape in self.tensors)
+        return 0 if self.shared else sum(prod(shape) for _, shape in self.tensors)
 
     @property
     def leaf(self) -> str:
@@ -47,11 +49,8 @@ class Config:
         self._values, self._defaults = values, defaults
 
     def get(self, name: str) -> Any:
-        value = self._values.get(name)
-        return self._defaults.get(name) if value is None else value
-
-    def has(self, name: str) -> bool:
-        return self._values.get(name) is not None
+        """The value; an explicit null stays None, as in transformers."""
+        return self._values[name] if name in self._values else self._defaults.get(name)
 
     def whole(self, name: str) -> int:
         """A whole number ≥ 0; raises UnknownModel where the config has something else."""

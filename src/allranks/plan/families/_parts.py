@@ -56,8 +56,9 @@ class Parts:
             yield index
         self.layer = None
         self.norm("model.norm")
-        if not self.config.flag("tie_word_embeddings"):
-            self.linear("lm_head", self.hidden, self.vocabulary)
+        self.linear("lm_head", self.hidden, self.vocabulary)
+        if self.config.flag("tie_word_embeddings"):
+            self._modules[-1] = self._modules[-1]._replace(shared=True)
 
     def attention(self, *, bias: bool = False, out_bias: bool = False, qk_norm: bool = False) -> None:
         """Grouped-query attention: q_proj, k_proj, v_proj, o_proj, and norms of the head size on q and k."""
