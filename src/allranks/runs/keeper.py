@@ -9,6 +9,8 @@ controller's and stands in the job as `before`.
 
 from __future__ import annotations
 
+import errno
+import socket
 import threading
 import time
 import traceback
@@ -39,7 +41,7 @@ class Keeper(threading.Thread):
         self.directory, self.job, self.task = directory, job, dict(job["keep"])
         self.report = report
         self.nodes: List[str] = list(self.task["nodes"])
-        self.listener = Listener(key, "0.0.0.0", int(job["keeper"].get("port") or 0))
+        self.listener = listener_on(key, job["keeper"], self.nodes)
         self.port = self.listener.port
         self.record = Record(directory, job, self.nodes)
         self.watch = Watch(self.task["expect"])
@@ -50,6 +52,8 @@ class Keeper(threading.Thread):
         self.stop_why: Optional[str] = None
         self.blocking: List[Finding] = []
         self.next_lease = 0.0
+        self.started = False
+        self.stopping: Optional[Dict[str, Any]] = None
 
     # ---- the life of a run ----
 
@@ -79,6 +83,7 @@ class Keeper(threading.Thread):
         if not self._gather():
             self._stop_all("a node did not join")
             return self.record.end("failed", "a node did not join")
+        self.started = True
         self._tell_all({"start": 0})
         self.record.state("running")
         self.record.phase("watch")
@@ -137,7 +142,7 @@ class Keeper(threading.Thread):
             if message.kind == "joined":
                 self._on_joined(message.node)
             elif message.kind == "lost":
-                self.record.event(Event(time.time(), "lost", message.node))
+                self._hear(Event(time.time(), "lost", message.node, None, message.data))
             else:
                 self._on_message(message.node, message.data)
         for statement in self.watch.tick(time.time()):
@@ -147,9 +152,14 @@ class Keeper(threading.Thread):
         self.record.flush()
 
     def _on_joined(self, node: str) -> None:
+        """Also after a broken connection: what matters is said again, since a send is no receipt."""
         self.joined[node] = True
-        self.record.event(Event(time.time(), "joined", node))
+        self._hear(Event(time.time(), "joined", node))
         self.listener.send(node, {"lease": self.job["lease_seconds"]})
+        if self.stopping is not None:
+            self.listener.send(node, self.stopping)
+        elif self.started:
+            self.listener.send(node, {"start": 0})
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
         if "logs" in data:
@@ -160,11 +170,15 @@ class Keeper(threading.Thread):
             event = event_from_json(data["event"])
         except ValueError:
             return
-        self.record.event(event)
         if event.kind == "torchrun-ended":
             self.ended[node] = int(event.data.get("code", 1))
         if self._is_trouble(event) and self.trouble_at is None:
             self.trouble_at = time.monotonic()
+        self._hear(self.watch.corrected(event, time.time()))
+
+    def _hear(self, event: Event) -> None:
+        """Into the journal, and before the judge; `event` is on the head's clock."""
+        self.record.event(event)
         for statement in self.watch.add(event):
             self._state(statement)
 
@@ -192,7 +206,8 @@ class Keeper(threading.Thread):
         """Asks every supervisor for its logs' ends and to stop; waits until all have, or the time is up."""
         self.record.phase("stop", why)
         self._tell_all({"logs": 65536})
-        self._tell_all({"stop": self.job["grace_seconds"], "why": why})
+        self.stopping = {"stop": self.job["grace_seconds"], "why": why}
+        self._tell_all(self.stopping)
         deadline = time.monotonic() + float(self.job["grace_seconds"]) + STOP_MARGIN_SECONDS
         while time.monotonic() < deadline and not self._all_swept():
             self._turn()
@@ -236,6 +251,17 @@ class Keeper(threading.Thread):
             self.listener.close()
         except OSError:
             pass
+
+
+def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
+    """On the head's own address where this machine has it; behind address translation on all of them."""
+    port = int(place.get("port") or 0)
+    try:
+        return Listener(key, str(place["host"]), port, nodes)
+    except OSError as error:
+        if error.errno not in (errno.EADDRNOTAVAIL, None) and not isinstance(error, socket.gaierror):
+            raise
+        return Listener(key, "", port, nodes)
 
 
 def keep(directory: RunDirectory, job: Dict[str, Any], key: bytes, report: Any = None) -> Keeper:

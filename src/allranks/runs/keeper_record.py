@@ -6,6 +6,7 @@ import time
 from typing import Any, Dict, List, Optional, Set
 
 from allranks.node.paths import Journal, RunDirectory, write_json
+from allranks.node.processes import record_of
 from allranks.words import Diagnosis, Event, Finding, Process
 
 STATE_EVERY_SECONDS = 1.0
@@ -43,7 +44,7 @@ class Record:
         self.dirty, self.written_at = True, 0.0
 
     def begin(self, process: Process, port: int) -> None:
-        write_json(self.directory.keeper.identity, {"process": process.as_json(), "port": port})
+        write_json(self.directory.keeper.identity, {"process": record_of(process), "port": port})
         for event in self.before:
             self.journal.append(
                 Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {})
