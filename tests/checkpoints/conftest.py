@@ -30,7 +30,7 @@ def values(count: int, dtype: str, seed: int = 0) -> bytes:
     numbers = [source.uniform(0.01, 0.05) * source.choice((-1, 1)) for _ in range(count)]
     if dtype == "BF16":
         return b"".join(struct.pack("<f", n)[2:] for n in numbers)
-    return struct.pack("<%d%s" % (count, {"F16": "e", "F32": "f", "F64": "d"}[dtype]), *numbers)
+    return struct.pack(f"<{count}{dict(F16='e', F32='f', F64='d')[dtype]}", *numbers)
 
 
 def product(shape) -> int:
@@ -74,7 +74,7 @@ class Checkpoint:
         self.put(f"base_model.model.{module}.lora_A.weight", (rank, size))
         self.put(f"base_model.model.{module}.lora_B.weight", (out, rank))
 
-    def put(self, name: str, shape, data: bytes = None, dtype: str = None) -> None:
+    def put(self, name: str, shape, data: bytes | None = None, dtype: str | None = None) -> None:
         dtype = dtype or self.dtype
         data = values(product(shape), dtype, len(self.tensors)) if data is None else data
         self.tensors[name] = (dtype, tuple(shape), data)

@@ -115,6 +115,9 @@ _KINDS = (
     Kind("adapter-target-missing", BLOCK, "A target module of the config has no tensor.",
          "That part of the training was not saved, or never took place: PEFT passes over a name that matches "
          "no module without a word.", "check lora_target against the base model's module names."),
+    Kind("adapter-target-nowhere", WARN, "A target module of the config is no module of the base model.",
+         "PEFT passes over such a name without a word: fewer parameters trained than the list suggests.",
+         "correct lora_target before the next run; this adapter holds all that was trained."),
     Kind("adapter-module-missing", BLOCK, "Modules that should have an adapter have none.",
          "That part of the training was not saved.", _ANOTHER),
     Kind("adapter-layers-uneven", UNKNOWN, "Some layers have adapters that their neighbours lack.",
@@ -168,3 +171,14 @@ def found(
         fix=fix or kind.fix,
         evidence=evidence,
     )
+
+
+def as_markdown() -> str:
+    """The catalogue as the section "Findings" of docs/checkpoints.md."""
+    lines = []
+    for kind in _KINDS:
+        lines.append("### %s\n\n%s (`%s`)" % (kind.id, kind.title, kind.verdict))
+        if kind.why:
+            lines.append("\n- **Why it matters**: %s\n- **What to do**: %s" % (kind.why, kind.fix))
+        lines.append("")
+    return "\n".join(lines)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from allranks.checkpoints import adapter as parts
 from allranks.checkpoints.adapter import Adapter, Config
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.weights import Tensor, printable
-from allranks.words import Finding
+from allranks.words import WARN, Finding
 
 _PAIRS = ((parts.A, parts.B), (parts.EMBEDDING_A, parts.EMBEDDING_B))
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
-def judge(adapter: Adapter, file: str) -> List[Finding]:
-    """Every way in which the tensors and the config disagree with themselves."""
+def judge(adapter: Adapter, file: str, modules: Sequence[str] = ()) -> List[Finding]:
+    """Every way in which the tensors and the config disagree with themselves.
+
+    `modules` are paths (or their ends) of the base model's modules, where they are known: a target that is
+    none of them was never trained, and is not lost.
+    """
     findings: List[Finding] = []
     findings.extend(_pairs(adapter, file))
     findings.extend(_ranks(adapter, file))
     findings.extend(_foreign(adapter, file))
-    findings.extend(_targets(adapter, file))
+    findings.extend(_targets(adapter, file, modules))
     findings.extend(_saved_modules(adapter, file))
     findings.extend(_magnitudes(adapter, file))
-    if not findings:
+    if all(f.verdict == WARN for f in findings):
         findings.extend(_sizes(adapter, file))
     return findings
 
@@ -106,7 +110,7 @@ def _layer(module: str) -> Optional[int]:
     return int(match.group(1)) if match else None
 
 
-def _targets(adapter: Adapter, file: str) -> List[Finding]:
+def _targets(adapter: Adapter, file: str, modules: Sequence[str]) -> List[Finding]:
     config, owners = adapter.config, {parts.owner(m) for m in adapter.modules}
     missing: List[str] = []
     if not isinstance(config.targets, str):
@@ -115,10 +119,16 @@ def _targets(adapter: Adapter, file: str) -> List[Finding]:
         holder = name.rpartition(".")[0]
         if holder and not any(parts.ends_with(m, holder) for m in owners):
             missing.append(name)
-    if not missing:
-        return []
-    shown = tuple(printable(name) for name in sorted(missing))
-    return [found("adapter-target-missing", file, "no tensor for %s" % ", ".join(shown[:8]), evidence=shown)]
+    nowhere = [t for t in missing if modules and not any(parts.ends_with(m, t) for m in modules)]
+    findings = []
+    for id, names in (
+        ("adapter-target-missing", set(missing) - set(nowhere)),
+        ("adapter-target-nowhere", nowhere),
+    ):
+        shown = tuple(printable(name) for name in sorted(names))
+        if shown:
+            findings.append(found(id, file, "no tensor for %s" % ", ".join(shown[:8]), evidence=shown))
+    return findings
 
 
 def _saved_modules(adapter: Adapter, file: str) -> List[Finding]:

@@ -40,13 +40,9 @@ def parse(data: Mapping[str, Any]) -> Manifest:
     for name, entry in table.items():
         if not name or os.path.isabs(name) or os.pardir in name.split("/") or "\0" in name:
             raise ValueError("it names %s, which is outside the folder" % printable(name))
-        size, sha = (entry.get("bytes"), entry.get("sha256")) if isinstance(entry, dict) else (None, None)
-        if (
-            not isinstance(size, int)
-            or not is_whole_number(size)
-            or not isinstance(sha, str)
-            or not _SHA256.fullmatch(sha)
-        ):
+        described: Dict[str, Any] = entry if isinstance(entry, dict) else {}
+        size, sha = described.get("bytes", -1), described.get("sha256")
+        if not is_whole_number(size) or not isinstance(sha, str) or not _SHA256.fullmatch(sha):
             raise ValueError("it has no size and SHA-256 for %s" % printable(name))
         files[name] = (size, sha)
     step, base, targets = data.get("step"), data.get("base_model"), data.get("targets")

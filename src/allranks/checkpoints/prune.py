@@ -150,13 +150,13 @@ class _Pruning:
         checkpoints = [r for r in reports if os.path.realpath(r.path) != self.directory]
         staying = self._choose(reports, keep)
         whole = [r for r in checkpoints if r.whole and r.path in staying]
-        to_resume = {r.path for r in whole[:resumable]}
+        to_resume = {r.path for r in [r for r in whole if _can_resume(r)][:resumable]}
         for report in reports:
             if report.path not in staying:
                 name = os.path.basename(report.path)
                 self._remove(self.home.fd, name, name, "older than the %d that are kept" % keep)
         for report in reports:
-            if report.path in staying and report.whole:
+            if report.path in staying and report.whole and not _may_be_under_way(report):
                 self._thin(report, report.path in to_resume)
         return self._report()
 
@@ -258,6 +258,17 @@ class _Pruning:
             reasons=self.reasons,
             dry_run=self.dry_run,
         )
+
+
+def _may_be_under_way(report: Report) -> bool:
+    return any(f.id == "checkpoint-unmarked" for f in report.findings)
+
+
+def _can_resume(report: Report) -> bool:
+    """Whether a finished save holds optimizer states. One without a last mark may still be under way."""
+    return not _may_be_under_way(report) and any(
+        _FOR_RESUME.fullmatch(name) for name in os.listdir(report.path)
+    )
 
 
 def _use_needs(name: str, tag: Optional[str]) -> bool:

@@ -199,12 +199,13 @@ def _judge(
     adapter = None
     if config is not None and config.kind == "LORA":
         adapter = parts.sort_tensors(config, tensors)
-        findings += consistency.judge(adapter, file)
-        if not findings or all(f.verdict == UNKNOWN for f in findings):
-            exact = bool(
-                expect.get("shapes")
-            )  # then the planner's shapes say it, and the guess is not needed
-            findings = [] if exact else findings
+        shapes = expect.get("shapes")
+        known = shapes if isinstance(shapes, dict) else {}
+        modules = tuple(parts.owner(parts.split_name(str(path))[0]) for path in known)
+        findings += consistency.judge(adapter, file, modules)
+        if known:  # the planner's shapes decide, a guess from the other layers is not needed
+            findings = [f for f in findings if f.verdict != UNKNOWN]
+        if all(f.verdict != BLOCK for f in findings):
             findings += expectation.judge(adapter, expect, file)
     return findings + _values(fd, tensors, adapter, bool(expect.get("trained")), file)
 
