@@ -125,7 +125,7 @@ def test_junk_before_the_proof_is_dropped_at_once(listener, pump, junk):
 
 
 def test_a_silent_peer_is_dropped_and_blocks_nobody(listener, pump, dials, monkeypatch):
-    monkeypatch.setattr(link, "HANDSHAKE_SECONDS", 0.2)
+    monkeypatch.setattr(wire, "HANDSHAKE_SECONDS", 0.2)
     with socket.create_connection(("127.0.0.1", listener.port)) as silent:
         silent.sendall(b'{"hel')
         assert dials(listener.port).connect(2)

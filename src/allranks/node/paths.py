@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import stat
@@ -194,14 +195,26 @@ def write_json(path: str, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1) + "\n")
 
 
-def read_bytes(path: str, most_bytes: int = 64 << 20) -> bytes:
-    """The first `most_bytes` of a regular file; empty where there is none that may be read."""
+def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
+    """At most `most_bytes` of a regular file; a negative `offset` counts from its end.
+
+    Empty where there is no file that may be read.
+    """
     try:
         descriptor = open_regular(path)
     except OSError:
         return b""
     with os.fdopen(descriptor, "rb") as file:
+        file.seek(offset if offset >= 0 else max(0, os.fstat(descriptor).st_size + offset))
         return file.read(most_bytes)
+
+
+def size_of(path: str) -> int:
+    """The bytes in a file; 0 where there is none."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_size
+    except OSError:
+        return 0
 
 
 def read_text(path: str, most_bytes: int = 64 << 20) -> str:
@@ -364,7 +377,11 @@ def events_of(tail: Tail) -> List[Event]:
     events = []
     for value in tail.read():
         try:
-            events.append(event_from_json(value))
+            event = event_from_json(value)
         except (ValueError, OverflowError):
+            event = None
+        if event is not None and math.isfinite(event.at):
+            events.append(event)
+        else:
             tail.garbage += 1
     return events

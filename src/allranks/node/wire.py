@@ -19,6 +19,7 @@ BUFFER_BYTES = 8 << 20
 """What may wait for a peer that does not read. A heartbeat is about 300 bytes: 8 MiB are hours of them."""
 
 HANDSHAKE_BYTES = 4096
+HANDSHAKE_SECONDS = 5.0
 
 KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 20_000))
 """A peer that is gone without a word is noticed after 10 + 3 × 5 = 25 s, or 20 s where data waits for it."""

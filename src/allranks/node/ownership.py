@@ -1,0 +1,131 @@
+"""Whose a process is. Pure: it judges what `processes` read; docs/decisions/ownership.md says why so.
+
+Ours is, and nothing else:
+
+1. what descends from the run's live supervisor;
+2. what the supervisor recorded while it saw it descend from itself: same pid, start time and boot;
+3. what carries the run id in its environment, AND is in a session that this run made, AND started after
+   that session's leader;
+4. what descends from any of these.
+
+All of it only where it runs as the run's user. A process that merely carries the run id (a shell opened
+from a training script's tmux, an exported variable) is reported and left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
+
+from allranks.node.processes import Stat, descendants
+
+RUN_ID_VARIABLE = "ALLRANKS_RUN_ID"
+
+
+class Records(NamedTuple):
+    """What `processes.jsonl` says: who was ours, and the sessions made (their leader's pid → start time)."""
+
+    seen: FrozenSet[Tuple[int, int]]
+    sessions: Mapping[int, int]
+
+
+class Claim(NamedTuple):
+    """One process and why it is ours, or why it is not although it looks like it."""
+
+    stat: Stat
+    why: str
+
+
+class Verdict(NamedTuple):
+    """`ours` may be stopped, `foreign` carries the run id and is only named."""
+
+    ours: List[Claim]
+    foreign: List[Claim]
+
+
+def read_records(lines: Iterable[Mapping[str, Any]], boot_id: str) -> Records:
+    """The lines of one or more `processes.jsonl`; those of another boot say nothing about this one."""
+    seen: Set[Tuple[int, int]] = set()
+    sessions: Dict[int, int] = {}
+    for line in lines:
+        pid, began = line.get("pid"), line.get("start_time")
+        if line.get("boot_id") != boot_id or not isinstance(pid, int) or not isinstance(began, int):
+            continue
+        seen.add((pid, began))
+        if line.get("session") == pid:
+            sessions[pid] = began
+    return Records(frozenset(seen), sessions)
+
+
+class Ownership:
+    """Judges one look at the process table.
+
+    `owner_of` and `run_id_of` read a process's user and the run id it carries; they are asked only where
+    the answer matters, since reading the environment of every process of a large machine takes a while.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        records: Records,
+        uid: int,
+        owner_of: Callable[[int], Optional[int]],
+        run_id_of: Callable[[int], Optional[str]],
+        spared: FrozenSet[int] = frozenset(),
+    ):
+        self.run_id, self.records, self.uid = run_id, records, uid
+        self.owner_of, self.run_id_of, self.spared = owner_of, run_id_of, spared
+
+    def judge(self, table: Dict[int, Stat]) -> Verdict:
+        """`table` is every process there is, by pid. Zombies are nobody's: they have ended."""
+        claims: Dict[int, Claim] = {}
+        foreign: List[Claim] = []
+        for stat in table.values():
+            if not stat.is_alive or stat.pid in claims:
+                continue
+            why = self._why_ours(stat, table)
+            if why:
+                self._claim(stat, why, table, claims)
+        for stat in table.values():
+            if stat.is_alive and stat.pid not in claims and self._carries(stat):
+                foreign.append(Claim(stat, self._why_foreign(stat)))
+        return Verdict(list(claims.values()), foreign)
+
+    def _claim(self, top: Stat, why: str, table: Dict[int, Stat], claims: Dict[int, Claim]) -> None:
+        claims[top.pid] = Claim(top, why)
+        for stat in descendants(top.pid, table):
+            if stat.is_alive and stat.pid not in claims and self._may_be_ours(stat):
+                claims[stat.pid] = Claim(stat, f"descends from pid {top.pid}, which is ours")
+
+    def _why_ours(self, stat: Stat, table: Dict[int, Stat]) -> str:
+        recorded = (stat.pid, stat.start_time) in self.records.seen
+        if not recorded and not self._in_our_session(stat, table):
+            return ""
+        if not self._may_be_ours(stat):
+            return ""
+        if recorded:
+            return "our supervisor recorded it"
+        return "it carries the run id in a session that the run made" if self._carries(stat) else ""
+
+    def _in_our_session(self, stat: Stat, table: Dict[int, Stat]) -> bool:
+        began = self.records.sessions.get(stat.session)
+        if began is None or stat.start_time < began:
+            return False
+        # While a session has members its id is no other process's pid: another leader is another session.
+        leader = table.get(stat.session)
+        return leader is None or leader.start_time == began
+
+    def _may_be_ours(self, stat: Stat) -> bool:
+        return stat.pid not in self.spared and self.owner_of(stat.pid) == self.uid
+
+    def _carries(self, stat: Stat) -> bool:
+        return self.run_id_of(stat.pid) == self.run_id
+
+    def _why_foreign(self, stat: Stat) -> str:
+        if stat.pid in self.spared:
+            return "it is the command that asks, or one that started it"
+        if self.owner_of(stat.pid) != self.uid:
+            return "it carries the run id but runs as another user"
+        return (
+            f"it carries the run id, but the run did not make its session {stat.session}"
+            " and no supervisor saw it descend from itself"
+        )

@@ -1,0 +1,235 @@
+"""A process by what proves that it is itself: reading /proc, and signalling through a pidfd.
+
+Pids are those of our own PID namespace. Nothing is ever found by its name; whose a process is, is said
+in `ownership`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from allranks.words import Process
+
+_PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
+"""System call numbers, the same on every architecture: they came after the tables were unified. Called
+directly, since Python 3.8 has no names for them and one way that is tested is better than two."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Stat(NamedTuple):
+    """The fields of /proc/PID/stat that we use. `exit_status` is what waitpid would say, once it is dead."""
+
+    pid: int
+    name: str
+    state: str
+    ppid: int
+    session: int
+    start_time: int
+    exit_status: int
+
+    @property
+    def is_alive(self) -> bool:
+        """A zombie has ended; only its parent has not asked yet."""
+        return self.state not in ("Z", "X", "x")
+
+
+def read_stat(pid: int) -> Optional[Stat]:
+    """None where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return None
+    # The name may hold spaces and parentheses, but no later field can: proc(5).
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    fields = rest.split()
+    if len(fields) < 20:
+        return None
+    exit_status = int(fields[49]) if len(fields) > 49 else 0
+    return Stat(pid, name, fields[0], int(fields[1]), int(fields[3]), int(fields[19]), exit_status)
+
+
+def pids() -> List[int]:
+    """All that /proc shows now."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def table() -> Dict[int, Stat]:
+    """Every process that /proc shows now, by pid."""
+    found = (read_stat(pid) for pid in pids())
+    return {stat.pid: stat for stat in found if stat is not None}
+
+
+def descendants(pid: int, among: Optional[Dict[int, Stat]] = None) -> List[Stat]:
+    """All below `pid`, parents before their children; without `pid` itself."""
+    processes = table() if among is None else among
+    children: Dict[int, List[Stat]] = {}
+    for stat in processes.values():
+        children.setdefault(stat.ppid, []).append(stat)
+    found: List[Stat] = []
+    waiting = [pid]
+    while waiting:
+        below = children.pop(waiting.pop(0), [])
+        found += below
+        waiting += [stat.pid for stat in below]
+    return found
+
+
+def start_time(pid: int) -> Optional[int]:
+    """Clock ticks since boot; None where there is no such process."""
+    stat = read_stat(pid)
+    return None if stat is None else stat.start_time
+
+
+def boot_id() -> str:
+    """The kernel's random id of this boot: a pid and start time of another boot are another process."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def pid_namespace() -> str:
+    """What our pids mean: `pid:[4026531836]`. Two programs that differ here cannot talk of each other's."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def read_environ(pid: int) -> Optional[Dict[str, str]]:
+    """The environment that the process was started with; None where it may not be read or is empty.
+
+    A process may erase or replace it, so that nothing in it proves anything by itself.
+    """
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            block = file.read(1 << 20)
+    except OSError:
+        return None
+    pairs = (entry.decode("utf-8", "replace").partition("=") for entry in block.split(b"\0") if entry)
+    return {name: value for name, _, value in pairs} or None
+
+
+def owner(pid: int) -> Optional[int]:
+    """The real user id of the process; None where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("Uid:"):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return None
+
+
+# ---- identity ----
+
+
+def identify(node: str, run_id: str, pid: Optional[int] = None) -> Process:
+    """The process `pid` (this one by default) as what may be signalled later. Raises ProcessLookupError."""
+    pid = os.getpid() if pid is None else pid
+    began = start_time(pid)
+    if began is None:
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH), str(pid))
+    return Process(node=node, pid=pid, start_time=began, boot_id=boot_id(), run_id=run_id)
+
+
+def still(process: Process) -> bool:
+    """Whether that very process lives: same boot, same start time, no zombie."""
+    stat = read_stat(process.pid)
+    if stat is None or not stat.is_alive:
+        return False
+    return stat.start_time == process.start_time and boot_id() == process.boot_id
+
+
+def signal(process: Process, number: int) -> bool:
+    """Signals that very process; False where it is gone or is another by now. Raises PermissionError.
+
+    The pidfd is opened first and the identity read after it: what the pidfd holds cannot become another
+    process any more, so what was read is what is signalled.
+    """
+    if process.pid <= 1:
+        return False
+    try:
+        handle = open_pidfd(process.pid)
+    except ProcessLookupError:
+        return False
+    if handle is None:
+        return _signal_without_pidfd(process, number)
+    try:
+        if not still(process):
+            return False
+        _send(handle, number)
+        return True
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _signal_without_pidfd(process: Process, number: int) -> bool:
+    """For kernels before 5.3 (RHEL 8) and sandboxes that forbid it: read and signal at once.
+
+    The pid would have to end, and the whole range of pids to be used up, between the two lines.
+    """
+    if not still(process):
+        return False
+    try:
+        os.kill(process.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def open_pidfd(pid: int) -> Optional[int]:
+    """A descriptor that stands for the process and becomes readable when it ends.
+
+    None where this kernel or sandbox has none. Raises ProcessLookupError.
+    """
+    try:
+        return _checked(_libc.syscall(_PIDFD_OPEN, pid, 0))
+    except ProcessLookupError:
+        raise
+    except OSError as error:
+        # pidfd_open(2) knows no EPERM: that one is a seccomp filter's.
+        if error.errno in (errno.ENOSYS, errno.EPERM, errno.EINVAL):
+            return None
+        raise
+
+
+def _send(handle: int, number: int) -> None:
+    _checked(_libc.syscall(_PIDFD_SEND_SIGNAL, handle, number, None, 0))
+
+
+def _checked(result: int) -> int:
+    if result >= 0:
+        return result
+    number = ctypes.get_errno()
+    raise OSError(number, os.strerror(number))
+
+
+def adopt_orphans() -> bool:
+    """From here on a descendant whose parent ends becomes our child, not init's (child subreaper)."""
+    return _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def exit_code(stat: Stat) -> Optional[int]:
+    """The code of a process that has ended, negative for a signal, as `subprocess` counts; None if alive."""
+    if stat.is_alive:
+        return None
+    number = stat.exit_status & 0x7F
+    return -number if number else stat.exit_status >> 8 & 0xFF
+
+
+def record_of(process: Process) -> Dict[str, Any]:
+    """A `Process` as it is stored: with the PID namespace, without which its pid means nothing."""
+    return {**process.as_json(), "pid_namespace": pid_namespace()}
+
+
+def can_be_seen(record: Dict[str, Any]) -> bool:
+    """Whether a stored process would be visible to us, were it alive: same PID namespace."""
+    return record.get("pid_namespace") in (None, "", pid_namespace())

@@ -1,0 +1,163 @@
+"""Starting a node's torchrun: its environment, its session, and what its log says when it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.node import processes
+from allranks.node.ownership import RUN_ID_VARIABLE
+from allranks.node.paths import NodeDirectory, read_bytes, size_of, write_text
+
+INHERITED = (
+    # who and where we are
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LANGUAGE", "TZ"),
+    # what the machine's administrator set up: libraries, GPUs that a scheduler gave us, certificates, proxies
+    *("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("REQUESTS_CA_BUNDLE", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    "XDG_RUNTIME_DIR",
+)
+"""All that a run takes from the supervisor's own environment. The rest, which differs between a login
+shell, srun and a container and from node to node, must not decide how a run behaves."""
+
+TABLE_BYTES = 256 << 10
+
+_STARTER = """
+import ctypes, json, os, signal, sys
+environment = json.load(sys.stdin)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+    signal.signal(number, signal.SIG_DFL)
+ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit("the supervisor ended before its torchrun began")
+try:
+    os.execvpe(sys.argv[2], sys.argv[2:], environment)
+except OSError as error:
+    print(f"could not start {sys.argv[2]}: {error.strerror}", file=sys.stderr)
+    sys.exit(127)
+"""
+"""Becomes torchrun. A process of its own does what would have to be done between fork and exec, which is
+not safe in a program with threads (the head's keeper is one). PR_SET_PDEATHSIG (1): when the supervisor is
+killed, torchrun gets SIGTERM and ends its ranks. The environment comes by standard input: secrets are in
+it, and a library path in it is for torchrun, not for the Python that runs this."""
+
+
+def environment(
+    job: Mapping[str, Any], directory: NodeDirectory, secrets: Mapping[str, str], own: Mapping[str, str]
+) -> Dict[str, str]:
+    """torchrun's whole environment: what may be inherited from `own`, the job's, the secrets, ours."""
+    merged = {name: own[name] for name in own if name in INHERITED or name.startswith("LC_")}
+    merged.setdefault("PATH", os.defpath)
+    merged.update({str(name): str(value) for name, value in dict(job.get("env") or {}).items()})
+    merged.update({name: secrets[name] for name in job.get("secrets") or () if name in secrets})
+    merged.update(
+        {
+            RUN_ID_VARIABLE: str(job["run_id"]),
+            "ALLRANKS_NODE": directory.name,
+            "ALLRANKS_RANKS_DIR": directory.ranks,
+            "ALLRANKS_LOGS_DIR": directory.logs,
+            "ALLRANKS_STACKS_DIR": directory.stacks,
+            "ALLRANKS_BEAT_SECONDS": str(job.get("beat_seconds", 1.0)),
+        }
+    )
+    if job.get("inside"):
+        # First, so that the sitecustomize.py in it is the one that Python finds.
+        rest = merged.get("PYTHONPATH")
+        merged["PYTHONPATH"] = os.pathsep.join([str(job["inside"]), *([rest] if rest else [])])
+    return merged
+
+
+def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subprocess.Popen[bytes]":
+    """Starts `argv` in a session of its own, its output appended to `log`. Raises OSError (no such folder).
+
+    A program that is not there ends with code 127 and a line in the log, as in a shell.
+    """
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _STARTER, str(os.getpid()), *argv],
+            stdin=subprocess.PIPE,
+            stdout=descriptor,
+            stderr=descriptor,
+            cwd=cwd,
+            start_new_session=True,
+        )
+    finally:
+        os.close(descriptor)
+    assert child.stdin is not None
+    try:
+        child.stdin.write(json.dumps(dict(env)).encode())
+        child.stdin.close()
+    except BrokenPipeError:
+        pass  # it died at once; its code says so
+    return child
+
+
+_FAILURE = re.compile(
+    r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)\s*\n"
+    r"\s*exitcode\s*: (?P<code>-?\d+) \(pid: (?P<pid>\d+)\)",
+    re.MULTILINE,
+)
+
+
+def failures(log: str, offset: int = 0) -> List[Dict[str, int]]:
+    """The ranks in torchrun's last table of failures after `offset`: `rank`, `local_rank`, `pid`, `code`.
+
+    The first that failed comes first; torchrun calls it the root cause and prints it last. The form is that
+    of torch.distributed.elastic.multiprocessing.errors (torch 1.9 to 2.13). Empty where there is no table.
+    """
+    offset = max(offset, size_of(log) - TABLE_BYTES)
+    text = read_bytes(log, offset=offset).decode("utf-8", "replace")
+    # "Failures:" begins the table; "Root Cause (first observed failure):" stands in it before the first one.
+    table = text.rpartition("\nFailures:\n")[2] if "\nFailures:\n" in text else ""
+    others, _, first = table.partition("\nRoot Cause (first observed failure):\n")
+    found = []
+    for match in [*_FAILURE.finditer(first), *_FAILURE.finditer(others)]:
+        found.append({name: int(value) for name, value in match.groupdict().items()})
+    return found
+
+
+class Torchrun:
+    """A node's torchrun, started once an attempt. `pid` is 0 where none runs.
+
+    `handle` becomes readable when it ends; None where none runs or the kernel has no pidfd.
+    """
+
+    def __init__(self, job: Mapping[str, Any], directory: NodeDirectory, secrets: Mapping[str, str]):
+        self.job, self.directory, self.secrets = job, directory, secrets
+        self.pid = 0
+        self.handle: Optional[int] = None
+        self._child: "Optional[subprocess.Popen[bytes]]" = None
+        self._log_offset = 0
+
+    def start(self) -> None:
+        """Writes the job's files and starts its `argv`. Raises OSError, or BadInput for a file's name."""
+        self._log_offset = size_of(self.directory.torchrun_log)
+        for name, text in dict(self.job.get("files") or {}).items():
+            write_text(self.directory.file(name), text)
+        env = environment(self.job, self.directory, self.secrets, os.environ)
+        cwd = str(self.job.get("cwd") or self.directory.work)
+        argv = [str(word) for word in self.job["argv"]]
+        self._child = start(argv, env, cwd, self.directory.torchrun_log)
+        self.pid = self._child.pid
+        self.handle = processes.open_pidfd(self.pid)
+
+    def ended(self) -> Optional[int]:
+        """Its code, told once, when it has ended since it was started."""
+        code = None if self._child is None else self._child.poll()
+        if code is not None:
+            self._child, self.pid = None, 0
+            if self.handle is not None:
+                os.close(self.handle)
+                self.handle = None
+        return code
+
+    def failures(self) -> List[Dict[str, int]]:
+        """What its log says of the last attempt."""
+        return failures(self.directory.torchrun_log, self._log_offset)

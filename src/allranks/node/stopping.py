@@ -1,0 +1,101 @@
+"""Stopping a set of processes: grace first, then force, looked for anew until nothing is left.
+
+It knows no run and no supervisor: `find` says each time which processes are ours.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any, Callable, Dict, List, Set, Tuple
+
+from allranks.node import processes
+from allranks.node.processes import Stat
+from allranks.words import Process
+
+FORCE_SECONDS = 10.0
+"""How long SIGKILL is repeated. What lives then hangs in the kernel (state D: a dead NFS server, a GPU
+driver) and no signal ends it; it is reported as left."""
+
+STEP_SECONDS = 0.1
+
+
+class Stopping:
+    """Call `step` a few times a second until it says True; then `report` tells what was done.
+
+    SIGTERM goes to the tops alone, the processes of ours whose parent is none of ours: torchrun passes it
+    on to its ranks, and a rank that saves on SIGTERM still has its data loaders. A child whose parent ends
+    becomes a top in its turn. After the grace time SIGKILL goes to all. During `settle_seconds` nothing is
+    signalled: what is ending by itself may do so.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[], List[Stat]],
+        as_process: Callable[[Stat], Process],
+        grace_seconds: float,
+        settle_seconds: float = 0.0,
+        send: Callable[[Process, int], bool] = processes.signal,
+    ):
+        self._find, self._as_process, self._send = find, as_process, send
+        self._began = time.monotonic()
+        self._ask_at = self._began + settle_seconds
+        self._force_at = self._ask_at + grace_seconds
+        self._asked: Set[Tuple[int, int]] = set()
+        self.signalled: Dict[Tuple[int, int], Dict[str, Any]] = {}
+        self.left: List[Stat] = []
+
+    def step(self) -> bool:
+        """One look and the signals due now; True when nothing is left, or nothing more can be done."""
+        now = time.monotonic()
+        self.left = self._find()
+        if not self.left or now > self._force_at + FORCE_SECONDS:
+            return True
+        if now >= self._force_at:
+            for stat in self.left:
+                self._signal(stat, signal.SIGKILL)
+            return False
+        if now >= self._ask_at:
+            self._ask()
+        return False
+
+    def run(self) -> Dict[str, Any]:
+        """Steps until it is over, at most grace + `FORCE_SECONDS`."""
+        while not self.step():
+            time.sleep(STEP_SECONDS)
+        return self.report()
+
+    def hurry(self, grace_seconds: float) -> None:
+        """A later wish to stop, with its own grace time: no more settling, and the shorter time counts."""
+        now = time.monotonic()
+        self._ask_at = min(self._ask_at, now)
+        self._force_at = min(self._force_at, now + grace_seconds)
+
+    def report(self) -> Dict[str, Any]:
+        """`signalled` and `left` as lists of `{pid, start_time, name, ...}`, and the seconds it took."""
+        left = [
+            {"pid": s.pid, "start_time": s.start_time, "name": s.name, "state": s.state} for s in self.left
+        ]
+        seconds = round(time.monotonic() - self._began, 3)
+        return {"signalled": list(self.signalled.values()), "left": left, "seconds": seconds}
+
+    def _ask(self) -> None:
+        ours = {stat.pid for stat in self.left}
+        for stat in self.left:
+            identity = (stat.pid, stat.start_time)
+            if stat.ppid not in ours and identity not in self._asked:
+                self._asked.add(identity)
+                self._signal(stat, signal.SIGTERM)
+
+    def _signal(self, stat: Stat, number: int) -> None:
+        try:
+            sent, why = self._send(self._as_process(stat), number), ""
+        except PermissionError:
+            sent, why = False, "not permitted"
+        if not sent and not why:
+            return  # it ended, or the pid is another process by now
+        entry = {"pid": stat.pid, "start_time": stat.start_time, "name": stat.name}
+        entry["signal"] = signal.Signals(number).name
+        if why:
+            entry["why"] = why
+        self.signalled[(stat.pid, stat.start_time)] = entry

@@ -1,0 +1,302 @@
+"""The supervisor: one small program on each node that starts torchrun, tells what happens, leaves nothing.
+
+It judges nothing. The keeper says when to start and when to stop; without a keeper (the lease ended), or
+told to end (SIGTERM, SIGINT), it stops its ranks by itself. Everything it tells stands first in its journal.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from typing import Any, Dict, Mapping, Optional
+
+from allranks.node import processes, spawn
+from allranks.node.link import Dial
+from allranks.node.paths import Journal, RunDirectory, read_bytes, write_json, write_text
+from allranks.node.ranks import Ranks
+from allranks.node.redact import Redactor
+from allranks.node.scrub import Scrubber, files_below, files_with_secrets
+from allranks.node.stopping import Stopping
+from allranks.node.tree import Tree
+from allranks.node.vault import Vault
+from allranks.node.wire import LINE_BYTES
+from allranks.words import BadInput, Event
+
+TURN_SECONDS = 0.2
+"""How often files are looked at. A rank's end and a word of the keeper wake the loop at once."""
+
+SECOND = 1.0
+SETTLE_SECONDS = 1.0
+"""After torchrun's own end its helpers (resource trackers, loaders whose pipe closed) end by themselves."""
+
+KEEPER_SECONDS = 15.0
+"""How long the keeper may take to end the run after a signal to its supervisor: verify, prune, report."""
+
+LAST_WORDS_SECONDS = 3.0
+
+
+class Supervisor:
+    """One node's supervisor. `key` proves the link; `keeper` is the head's keeper thread, None elsewhere."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        job: Mapping[str, Any],
+        key: bytes,
+        secrets: Mapping[str, str],
+        keeper: Any = None,
+    ):
+        self.run_directory, self.job, self.keeper = directory, job, keeper
+        self.directory = directory.node(str(job["node"]))
+        self.node, self.run_id = self.directory.name, directory.run_id
+        self.grace_seconds = float(job.get("grace_seconds", 10.0))
+        self.secrets = {name: secrets[name] for name in job.get("secrets") or () if name in secrets}
+        self.redactor = Redactor(self.secrets.values())
+        self.vault = Vault(directory, self.node)
+        folders = [self.directory.logs, self.directory.ranks, self.directory.stacks]
+        self.scrubber = Scrubber(self.redactor, folders)
+        self.journal = Journal(self.directory.journal, self.node)
+        self.ranks = Ranks(self.node, self.directory.ranks)
+        port = getattr(keeper, "port", None) or int(job["keeper"]["port"])
+        self.dial = Dial(key, str(job["keeper"]["host"]), port, self.node)
+        self.torchrun = spawn.Torchrun(job, self.directory, self.secrets)
+        self.attempt: Optional[int] = None
+        self.wanted_attempt: Optional[int] = None
+        self.code: Optional[int] = None
+        self.stopping: Optional[Stopping] = None
+        self.stop_why = ""
+        self.signalled: Optional[int] = None
+        self.ending_at: Optional[float] = None
+        self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
+        self.next_second = 0.0
+
+    def run(self) -> int:
+        """Works until the keeper says `bye`, the lease ends or a signal comes; leaves no process behind.
+
+        The code is 0 where the last torchrun ended with 0, else 1. Raises OSError where the run directory
+        cannot be written at the beginning.
+        """
+        self._open()
+        try:
+            while self.ending_at is None or self._is_busy():
+                self._wait(TURN_SECONDS)
+                self._turn()
+        except BaseException:
+            # A fault of ours must not leave ranks that nobody watches.
+            self._say(traceback.format_exc())
+            self._tell("swept", why="the supervisor failed", **self._stopping(self.grace_seconds).run())
+            raise
+        finally:
+            self._close()
+        return 0 if self.code == 0 else 1
+
+    # ---- beginning and end ----
+
+    def _open(self) -> None:
+        self.run_directory.create(node=self.node)
+        processes.adopt_orphans()
+        self._hear_signals()
+        self.tree = Tree(self.node, self.run_id, self.directory.processes)
+        me = processes.identify(self.node, self.run_id)
+        self.vault.keep(self.secrets)
+        self._tell("supervisor", process=me.as_json(), clock=time.time())
+        write_json(self.directory.supervisor, processes.record_of(me))
+
+    def _hear_signals(self) -> None:
+        """A signal writes a byte that wakes the loop; SIGHUP (a closed terminal) is none of our business."""
+        self.alarm, bell = os.pipe()
+        for end in (self.alarm, bell):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        self.signalled = number
+
+    def _close(self) -> None:
+        """Nothing of the run lives after this, no secret stands anywhere, and the keeper knows."""
+        self._finish_secrets()
+        if self.dial.alive:
+            self.dial.drain(LAST_WORDS_SECONDS)
+        self.dial.close()
+        self.ranks.close()
+        self.tree.close()
+        self.journal.close()
+
+    def _finish_secrets(self) -> None:
+        """Masks the last of the logs, names the script's own files that hold a secret, forgets the values."""
+        self.scrubber.turn()
+        for path in files_with_secrets(self.redactor, self.directory.work):
+            self._tell("secret-found", path=os.path.relpath(path, self.run_directory.root))
+        self.vault.destroy()
+
+    # ---- one turn ----
+
+    def _wait(self, seconds: float) -> None:
+        waiting = select.poll()
+        for handle in (self.alarm, self.dial.fileno(), self.torchrun.handle, *self.ranks.handles):
+            if handle is not None:
+                waiting.register(handle, select.POLLIN)
+        waiting.poll(seconds * 1000)
+        try:
+            os.read(self.alarm, 4096)
+        except BlockingIOError:
+            pass
+
+    def _turn(self) -> None:
+        for message in self.dial.poll(0):
+            self._hear(message)
+        for event in [*self.ranks.read(), *self.ranks.gone()]:
+            self._pass_on(event)
+        self._look_at_torchrun()
+        if self.stopping is not None and self.stopping.step():
+            self._swept(self.stopping)
+        self._look_at_orders()
+        if time.monotonic() >= self.next_second:
+            self.next_second = time.monotonic() + SECOND
+            self.tree.look(self.torchrun.pid)
+            self.vault.keep(self.secrets)
+            self.dial.tell({"alive": time.time()})
+        self.scrubber.turn()
+
+    def _is_busy(self) -> bool:
+        """Whether something must still happen before we may end."""
+        if self.torchrun.pid or self.stopping is not None:
+            return True
+        return self.ending_at is not None and time.monotonic() < self.ending_at and self._keeper_lives()
+
+    def _keeper_lives(self) -> bool:
+        return self.keeper is not None and self.keeper.is_alive()
+
+    def _look_at_orders(self) -> None:
+        now = time.monotonic()
+        if self.signalled is not None and self.ending_at is None:
+            self._end_by_signal(signal.Signals(self.signalled).name)
+        if now > self.lease_until and self.ending_at is None:
+            why = f"no word of the keeper for {float(self.job.get('lease_seconds', 30.0)):g} s"
+            self._tell("lease-lost", why=f"{why} ({self.dial.why_lost})" if self.dial.why_lost else why)
+            self._begin_stop("lease-lost", self.grace_seconds)
+            self.ending_at = now
+        ready = not self.torchrun.pid and self.stopping is None and self.ending_at is None
+        if self.wanted_attempt is not None and ready:
+            attempt, self.wanted_attempt = self.wanted_attempt, None
+            self._start(attempt)
+
+    def _end_by_signal(self, name: str) -> None:
+        self._begin_stop(f"the supervisor received {name}", self.grace_seconds)
+        self.ending_at = time.monotonic()
+        if self._keeper_lives():
+            # The whole run ends with its keeper: it gets the time to say so to the others and to report.
+            self.ending_at += self.grace_seconds + KEEPER_SECONDS
+            try:
+                write_json(self.run_directory.keeper.stop, {"at": time.time(), "why": name})
+            except OSError as error:
+                self._say(f"keeper/stop.json: {error}")
+
+    # ---- what the keeper says ----
+
+    def _hear(self, message: Dict[str, Any]) -> None:
+        """Unknown words are for a newer version of us."""
+        if "lease" in message:
+            self.lease_until = time.monotonic() + float(message["lease"])
+        if "start" in message:
+            attempt = int(message["start"])
+            if self.attempt is None or attempt > self.attempt:
+                self.wanted_attempt = attempt
+        if "stop" in message:
+            self.wanted_attempt = None
+            self._begin_stop(str(message.get("why") or "the keeper asked"), float(message["stop"]))
+        if "stacks" in message:
+            self._request_stacks()
+        if "logs" in message:
+            self.dial.send({"logs": self._ends_of_logs(int(message["logs"]))})
+        if "bye" in message:
+            if self.torchrun.pid and self.stopping is None:
+                self._begin_stop("the run has ended", self.grace_seconds)
+            self.ending_at = time.monotonic()
+
+    def _request_stacks(self) -> None:
+        try:
+            write_text(self.directory.stacks_request, f"{time.time()}\n")
+        except OSError as error:
+            self._say(f"stacks/request: {error}")
+
+    def _ends_of_logs(self, most_bytes: int) -> Dict[str, str]:
+        """The last `most_bytes` of each log, redacted; less where all would not fit into one message."""
+        paths = sorted(files_below(self.directory.logs))
+        # A byte takes up to six characters in JSON (\u001b).
+        most_bytes = min(most_bytes, LINE_BYTES // 8 // max(1, len(paths)))
+        ends = {}
+        for path in paths:
+            block = read_bytes(path, offset=-(most_bytes + self.redactor.overlap))
+            text = self.redactor.mask(block)[-most_bytes:] if most_bytes > 0 else b""
+            ends[os.path.relpath(path, self.directory.logs)] = text.decode("utf-8", "replace")
+        return ends
+
+    # ---- torchrun ----
+
+    def _start(self, attempt: int) -> None:
+        self.attempt, self.code = attempt, None
+        try:
+            self.torchrun.start()
+        except (OSError, BadInput) as error:
+            self.code = 127
+            self._tell("torchrun-ended", code=127, failures=[], attempt=attempt, why=str(error))
+            return
+        self.tree.look(self.torchrun.pid)
+        process = processes.identify(self.node, self.run_id, self.torchrun.pid)
+        self._tell("torchrun", process=process.as_json(), attempt=attempt)
+
+    def _look_at_torchrun(self) -> None:
+        code = self.torchrun.ended()
+        if code is None:
+            return
+        self.code = code
+        # Its ranks ended before it: what they wrote last belongs before its own end.
+        for event in [*self.ranks.read(), *self.ranks.gone()]:
+            self._pass_on(event)
+        self._tell("torchrun-ended", code=code, failures=self.torchrun.failures(), attempt=self.attempt)
+        if self.stopping is None:
+            self.stop_why = "torchrun ended"
+            self.stopping = self._stopping(self.grace_seconds, SETTLE_SECONDS)
+
+    def _begin_stop(self, why: str, grace_seconds: float) -> None:
+        self._tell("stopping", why=why, grace_seconds=grace_seconds)
+        self.stop_why = why
+        if self.stopping is not None:
+            self.stopping.hurry(grace_seconds)
+        else:
+            self.stopping = self._stopping(grace_seconds)
+
+    def _stopping(self, grace_seconds: float, settle_seconds: float = 0.0) -> Stopping:
+        return Stopping(self.tree.members, self.tree.as_process, grace_seconds, settle_seconds)
+
+    def _swept(self, stopping: Stopping) -> None:
+        self.tree.look(self.torchrun.pid)
+        self._look_at_torchrun()
+        self.stopping = None
+        self._tell("swept", why=self.stop_why, **stopping.report())
+
+    # ---- telling ----
+
+    def _tell(self, kind: str, **data: Any) -> None:
+        self._pass_on(Event(time.time(), kind, self.node, None, data))
+
+    def _pass_on(self, event: Event) -> None:
+        """To the journal first: it is what remains when the keeper cannot be reached."""
+        safe = Event(event.at, event.kind, event.node, event.rank, self.redactor.json(dict(event.data)))
+        self.journal.append(safe)
+        self.dial.send({"event": safe.as_json()})
+
+    def _say(self, text: str) -> None:
+        """To supervisor.log, which is our standard error."""
+        print(
+            self.redactor.text(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {text}"), file=sys.stderr, flush=True
+        )

@@ -1,0 +1,90 @@
+"""The values of a run's secrets, in a 0600 file in memory for as long as the run needs them, never on a disk.
+
+The supervisor keeps the file; `read` and `follow` take the values from it to mask what a rank has printed
+and the supervisor has not masked yet. After the run it is gone, and the logs are masked for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from typing import Dict, List, Mapping, Optional
+
+from allranks.node.paths import RunDirectory, open_regular
+
+PLACES = ("/dev/shm", "/run/shm")
+
+
+def _folders() -> List[str]:
+    """Folders in memory, the best first. A user's own runtime folder comes last: it goes with the login."""
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    return [place for place in (*PLACES, own or "") if place and os.access(place, os.W_OK | os.X_OK)]
+
+
+class Vault:
+    """The memory file of one run on one node. Several nodes may be one host: the home and the node are in its name."""
+
+    def __init__(self, directory: RunDirectory, node: str):
+        home = hashlib.sha256(os.fsencode(directory.home)).hexdigest()[:8]
+        self._name = f"allranks-{os.geteuid()}-{home}-{directory.run_id}-{node}"
+
+    def keep(self, secrets: Mapping[str, str]) -> Optional[str]:
+        """Writes the file, or writes it again where it went (logind's RemoveIPC deletes at logout).
+
+        The path; None where there is nothing to keep or no folder in memory.
+        """
+        if not secrets:
+            return None
+        for folder in _folders():
+            path = os.path.join(folder, self._name)
+            if self._is_ours(path):
+                return path
+            try:
+                self._write(path, secrets)
+            except OSError:
+                continue
+            return path
+        return None
+
+    def values(self) -> Dict[str, str]:
+        """The secrets by name; empty where there is no file that is ours."""
+        for path in self._paths():
+            if not self._is_ours(path):
+                continue
+            try:
+                descriptor = open_regular(path)
+            except OSError:
+                continue
+            with os.fdopen(descriptor, "rb") as file:
+                text = file.read()
+            try:
+                return dict(json.loads(text.decode("utf-8")))
+            except ValueError:
+                return {}  # it is being written
+        return {}
+
+    def destroy(self) -> bool:
+        """True where there was a file, and it is gone now."""
+        there = [path for path in self._paths() if self._is_ours(path)]
+        for path in there:
+            os.unlink(path)
+        return bool(there)
+
+    def _paths(self) -> List[str]:
+        return [os.path.join(folder, self._name) for folder in _folders()]
+
+    def _is_ours(self, path: str) -> bool:
+        """Memory folders are open to all: a file of another user, or a link, is not ours."""
+        try:
+            there = os.lstat(path)
+        except OSError:
+            return False
+        return stat.S_ISREG(there.st_mode) and there.st_uid == os.geteuid() and not there.st_mode & 0o077
+
+    def _write(self, path: str, secrets: Mapping[str, str]) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps(dict(secrets)).encode("utf-8"))
