@@ -1,0 +1,115 @@
+"""What one node says of itself. Knows no good or bad: `checks` judges.
+
+A family of facts is one module of this folder whose name does not begin with `_`; it is found by being
+there. It has `read(request, reading)`, which stores values and reasons in the `Reading`, `SECONDS`, its
+limit, and pure parsers that a test feeds with recorded output. Each family runs in a process of its own
+that can be abandoned (`_apart`): a hung driver or a dead mount costs its own facts and no others.
+
+The request is a JSON object; every key may be missing:
+
+| key | what |
+|---|---|
+| `node`, `address` | this node's name and the address under which the others reach it |
+| `peers` | names to addresses of all nodes of the run |
+| `ports` | TCP ports that the run will listen on here |
+| `paths` | folders that the run writes to |
+| `files` | small text files whose content is wanted |
+| `model` | the model's folder |
+| `dataset` | `{"dir": folder, "names": [...]}` as LLaMA-Factory reads it |
+| `python` | the training environment's Python; `env` the environment it gets |
+| `imports` | modules to import for real, in this order |
+| `libraries` | `true`: search the installed torch and NCCL for the variables they read; `variables` those wanted |
+| `limits` | seconds by family |
+| `families` | only these families |
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.node.facts import _apart
+from allranks.node.facts._reading import Reading
+from allranks.words import Facts
+
+SECONDS = 10.0
+"""What a family may take where neither it nor the request says otherwise. nvidia-smi on an idle 8-GPU node
+without persistence mode takes up to about 5 s; twice that is hung."""
+
+
+def families() -> List[str]:
+    """The names of all families, sorted."""
+    found = (module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def collect(request: Mapping[str, Any]) -> Facts:
+    """Reads every family at once and waits for none past its limit.
+
+    `taken_at` is when the reading began, on this node's clock; `values["collection"]` holds how long it took
+    by family. Never raises because of what a node is like.
+    """
+    began_at, began = time.time(), time.monotonic()
+    asked = _mapping(request.get("limits"))
+    wanted = request.get("families")
+    modules = {}
+    values: Dict[str, Any] = {}
+    unreadable: Dict[str, str] = {}
+    for name in families():
+        if isinstance(wanted, (list, tuple)) and name not in wanted:
+            continue
+        try:
+            modules[name] = importlib.import_module(f"{__name__}.{name}")
+        except Exception as error:  # a family that cannot be loaded is a reason, not a crash
+            unreadable[name] = f"{type(error).__name__}: {error}"
+    limits = {name: _seconds(asked.get(name), getattr(m, "SECONDS", SECONDS)) for name, m in modules.items()}
+    tasks = {name: _task(module, request) for name, module in modules.items()}
+    seconds: Dict[str, float] = {}
+    for name, outcome in _apart.run(tasks, limits).items():
+        seconds[name] = round(outcome.seconds, 3)
+        _merge(name, outcome, values, unreadable)
+    values["collection"] = {"seconds": round(time.monotonic() - began, 3), "families": seconds}
+    return Facts(str(request.get("node") or os.uname().nodename), began_at, values, unreadable)
+
+
+def _task(module: Any, request: Mapping[str, Any]) -> Any:
+    def read(send: Any) -> None:
+        module.read(request, Reading(send))
+
+    return read
+
+
+def _merge(name: str, outcome: "_apart.Outcome", values: Dict[str, Any], unreadable: Dict[str, str]) -> None:
+    """Puts what a family sent before it ended, or was abandoned, into its places."""
+    family: Dict[str, Any] = {}
+    for message in outcome.messages:
+        fact = str(message.get("fact"))
+        if "reason" in message:
+            unreadable[f"{name}.{fact}"] = str(message["reason"])
+        elif "value" in message:
+            family[fact] = message["value"]
+    values[name] = family
+    if outcome.reason is None:
+        return
+    # The fact that was being read when it ended is the one that hangs; those after it were never tried.
+    began = [str(message["begin"]) for message in outcome.messages if "begin" in message]
+    done = set(family) | {path.partition(".")[2] for path in unreadable if path.startswith(name + ".")}
+    hung = [fact for fact in began if fact not in done]
+    if hung:
+        unreadable[f"{name}.{hung[-1]}"] = outcome.reason
+    unreadable[name] = f"{hung[-1]}: {outcome.reason}" if hung else outcome.reason
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _seconds(asked: Any, default: float) -> float:
+    """A limit between 0.1 s and an hour; anything else that was asked is the default."""
+    value: Optional[float] = (
+        asked if isinstance(asked, (int, float)) and not isinstance(asked, bool) else None
+    )
+    return value if value is not None and 0.1 <= value <= 3600 else default

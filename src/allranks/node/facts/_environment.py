@@ -1,0 +1,67 @@
+"""The training environment's Python, asked with a script of our own; it imports nothing of the training."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.node.facts import _commands
+from allranks.node.facts._reading import Unreadable
+
+ASK_SECONDS = 20.0
+"""A Python on a cold network filesystem has been seen to start in 10 s."""
+
+KEPT = ("HOME", "USER", "LOGNAME", "PATH", "LD_LIBRARY_PATH", "LANG", "TMPDIR", "CUDA_HOME", "VIRTUAL_ENV")
+"""What a rank's environment takes over from the node's; the rest comes from the plan."""
+
+
+def python_of(request: Mapping[str, Any]) -> str:
+    python = request.get("python")
+    if not python:
+        raise Unreadable("the request names no Python")
+    return os.path.expanduser(str(python))
+
+
+def environment(request: Mapping[str, Any]) -> Dict[str, str]:
+    """What the ranks will have: the node's basic variables, then the plan's."""
+    found = {name: os.environ[name] for name in KEPT if name in os.environ}
+    asked = request.get("env")
+    if isinstance(asked, Mapping):
+        found.update({str(name): str(value) for name, value in asked.items()})
+    folder = os.path.dirname(python_of(request))
+    if folder:
+        # Its own programs (ninja) are found before the system's, as an activated environment does.
+        found["PATH"] = folder + os.pathsep + found.get("PATH", _commands.SYSTEM_PATH)
+    return found
+
+
+def ask(
+    request: Mapping[str, Any], script: str, words: List[str], seconds: float = ASK_SECONDS
+) -> Dict[str, Any]:
+    """The last JSON object that `script` printed; warnings of libraries before it do not matter.
+
+    Raises `Unreadable` with what the Python said instead.
+    """
+    python = python_of(request)
+    done = _commands.run([python, "-c", script, *words], seconds, environment(request), cwd="/")
+    answer = last_object(done.out)
+    if answer is None:
+        raise Unreadable(f"{python} ended with code {done.code}: {last_line(done.err) or done.first_line}")
+    return answer
+
+
+def last_object(output: str) -> Optional[Dict[str, Any]]:
+    for row in reversed(output.splitlines()):
+        try:
+            value = json.loads(row)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def last_line(output: str) -> str:
+    lines = output.strip().splitlines()
+    return lines[-1].strip()[:300] if lines else ""

@@ -1,0 +1,299 @@
+"""Interfaces, the way to every other node, what names resolve to, and the ports that the run wants."""
+
+from __future__ import annotations
+
+import array
+import errno
+import fcntl
+import os
+import re
+import socket
+import struct
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from allranks.node import paths
+from allranks.node.facts import _apart, _processes
+from allranks.node.facts._commands import line, text
+from allranks.node.facts._reading import Reading, why
+
+RESOLVE_SECONDS = 5.0
+"""glibc asks a nameserver for 5 s before it tries the next: a name that takes longer is a finding anyway."""
+
+_SIOCGIFCONF, _SIOCGIFNETMASK, _SIOCGIFFLAGS, _SIOCGIFMTU = 0x8912, 0x891B, 0x8913, 0x8921
+_IFF_UP, _IFF_RUNNING, _IFF_LOOPBACK = 0x1, 0x40, 0x8
+_IFREQ_BYTES = 40
+
+
+def read(request: Mapping[str, Any], reading: Reading) -> None:
+    interfaces = reading.fact("interfaces", read_interfaces) or {}
+    peers = request.get("peers")
+    peers = peers if isinstance(peers, Mapping) else {}
+    reading.fact("routes", lambda: {str(n): route(str(a), interfaces) for n, a in peers.items()})
+    reading.fact("resolved", lambda: resolve([*peers.keys(), *peers.values(), socket.gethostname()]))
+    ports = [p for p in request.get("ports") or [] if isinstance(p, int) and 0 < p < 65536]
+    reading.fact("ports", lambda: read_ports(ports))
+    reading.fact("local_port_range", lambda: [int(n) for n in line(_PORT_RANGE).split()])
+    reading.fact("somaxconn", lambda: int(line("/proc/sys/net/core/somaxconn")))
+
+
+_PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
+
+
+# ---- interfaces ----
+
+
+def read_interfaces() -> Dict[str, Dict[str, Any]]:
+    """By name: `mtu`, `up`, `loopback`, `speed_mbits`, `kind`, `addresses`. Of this network namespace."""
+    found: Dict[str, Dict[str, Any]] = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        descriptor = asking.fileno()
+        for _, name in socket.if_nameindex():
+            flags = _flags(descriptor, name)
+            found[name] = {
+                "mtu": _number(descriptor, _SIOCGIFMTU, name, "i"),
+                "up": bool(flags & _IFF_UP and flags & _IFF_RUNNING),
+                "loopback": bool(flags & _IFF_LOOPBACK),
+                "speed_mbits": _speed(name),
+                "kind": _kind(name),
+                "addresses": [],
+            }
+        for label, address in parse_ifconf(_ifconf(descriptor)):
+            name = label.partition(":")[0]
+            if name in found:
+                found[name]["addresses"].append(f"{address}/{_prefix(descriptor, label)}")
+    if os.path.exists("/proc/net/if_inet6"):
+        for name, address in parse_if_inet6(text("/proc/net/if_inet6")):
+            if name in found:
+                found[name]["addresses"].append(address)
+    return found
+
+
+def _ifreq(name: str) -> bytes:
+    return struct.pack(f"{_IFREQ_BYTES}s", os.fsencode(name)[:15])
+
+
+def _number(descriptor: int, request: int, name: str, form: str) -> Optional[int]:
+    try:
+        return struct.unpack_from(form, fcntl.ioctl(descriptor, request, _ifreq(name)), 16)[0]
+    except OSError:
+        return None
+
+
+def _flags(descriptor: int, name: str) -> int:
+    return _number(descriptor, _SIOCGIFFLAGS, name, "H") or 0
+
+
+def _prefix(descriptor: int, label: str) -> int:
+    try:
+        mask = fcntl.ioctl(descriptor, _SIOCGIFNETMASK, _ifreq(label))[20:24]
+    except OSError:
+        return 32
+    return bin(int.from_bytes(mask, "big")).count("1")
+
+
+def _ifconf(descriptor: int) -> bytes:
+    room = array.array("B", bytes(_IFREQ_BYTES * 512))
+    pointer, _ = room.buffer_info()
+    answer = fcntl.ioctl(descriptor, _SIOCGIFCONF, struct.pack("iL", len(room), pointer))
+    return room.tobytes()[: struct.unpack("iL", answer)[0]]
+
+
+def _speed(name: str) -> Optional[int]:
+    """Mbit/s as the driver says; None where it says nothing (virtual, down, or another namespace's /sys)."""
+    try:
+        speed = int(line(f"/sys/class/net/{name}/speed"))
+    except (OSError, ValueError):
+        return None
+    return speed if speed > 0 else None
+
+
+def _kind(name: str) -> Optional[str]:
+    """`ethernet`, `infiniband` or `loopback` by ARPHRD_* of linux/if_arp.h; None where unknown."""
+    try:
+        return {"1": "ethernet", "32": "infiniband", "772": "loopback"}.get(
+            line(f"/sys/class/net/{name}/type")
+        )
+    except OSError:
+        return None
+
+
+def parse_ifconf(data: bytes) -> List[Tuple[str, str]]:
+    """`(label, IPv4 address)` of what SIOCGIFCONF returned."""
+    found = []
+    for start in range(0, len(data) - _IFREQ_BYTES + 1, _IFREQ_BYTES):
+        label = data[start : start + 16].split(b"\0", 1)[0].decode("utf-8", "replace")
+        found.append((label, socket.inet_ntoa(data[start + 20 : start + 24])))
+    return found
+
+
+def parse_if_inet6(content: str) -> List[Tuple[str, str]]:
+    """`(interface, address/prefix)` of /proc/net/if_inet6; lines of another form are left out."""
+    found = []
+    for row in content.splitlines():
+        fields = row.split()
+        if len(fields) != 6 or not re.fullmatch(r"[0-9a-f]{32}", fields[0]):
+            continue
+        address = socket.inet_ntop(socket.AF_INET6, bytes.fromhex(fields[0]))
+        found.append((fields[5], f"{address}/{int(fields[2], 16)}"))
+    return found
+
+
+# ---- ways ----
+
+
+def route(address: str, interfaces: Mapping[str, Any]) -> Dict[str, Any]:
+    """The interface and own address that the kernel takes to `address`; no packet is sent.
+
+    `reason` says why there is none. A name is not resolved here: see `resolved`.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        socket.inet_pton(family, address)
+    except (OSError, ValueError):
+        found = resolve([address]).get(address, {})
+        if not found.get("addresses"):
+            return {"address": address, "reason": found.get("reason") or "the name resolves to nothing"}
+        address = found["addresses"][0]
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((address, 9))  # UDP: asks the routing table alone; 9 is `discard`
+        except OSError as error:
+            return {"address": address, "reason": why(error)}
+        source = asking.getsockname()[0]
+    return {"address": address, "source": source, "interface": interface_of(source, interfaces)}
+
+
+def interface_of(address: str, interfaces: Mapping[str, Any]) -> Optional[str]:
+    for name, one in interfaces.items():
+        if address in [held.partition("/")[0] for held in one["addresses"]]:
+            return name
+    return "lo" if address.startswith("127.") else None
+
+
+def resolve(names: List[Any]) -> Dict[str, Dict[str, Any]]:
+    """By name: `addresses`, or `reason`. Each in a process of its own, since a resolver may hang."""
+    wanted = sorted({str(name) for name in names if name})
+    asking = {name: _resolver(name) for name in wanted if not _is_address(name)}
+    found: Dict[str, Dict[str, Any]] = {}
+    for name, answer in _apart.calls(asking, RESOLVE_SECONDS).items():
+        try:
+            found[name] = {"addresses": answer()}
+        except Exception as error:
+            found[name] = {"addresses": [], "reason": why(error)}
+    return found
+
+
+def _is_address(name: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, name)
+            return True
+        except (OSError, ValueError):
+            pass
+    return False
+
+
+def _resolver(name: str) -> Any:
+    def addresses() -> List[str]:
+        answers = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        return sorted({str(answer[4][0]) for answer in answers})
+
+    return addresses
+
+
+# ---- ports ----
+
+
+def read_ports(ports: List[int]) -> Dict[str, Dict[str, Any]]:
+    """By port (as text): `free`, `reason` where not, `held_by` the listeners seen."""
+    if not ports:
+        return {}
+    listeners = []
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        if os.path.exists(path):
+            listeners += parse_listening(text(path, 32 << 20))
+    found: Dict[str, Dict[str, Any]] = {}
+    for port in ports:
+        held = [one for one in listeners if one["port"] == port]
+        reason = try_port(port)
+        found[str(port)] = {"free": reason is None, "reason": reason, "held_by": _holders(held)}
+    return found
+
+
+def try_port(port: int) -> Optional[str]:
+    """Really listens for a moment, as torch's TCPStore will (all addresses, SO_REUSEADDR); None where it may.
+
+    A port in TIME_WAIT alone is free for it.
+    """
+    for family, everywhere in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as trial:
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    trial.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                trial.bind((everywhere, port))
+                trial.listen(1)
+        except OSError as error:
+            if error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL) and family == socket.AF_INET6:
+                continue  # a kernel without IPv6
+            return why(error)
+    return None
+
+
+def parse_listening(content: str) -> List[Dict[str, Any]]:
+    """The listening sockets of /proc/net/tcp or tcp6: `port`, `uid`, `inode`."""
+    found = []
+    for row in content.splitlines()[1:]:
+        fields = row.split()
+        if len(fields) < 10 or fields[3] != "0A":
+            continue
+        try:
+            port, uid, inode = int(fields[1].rpartition(":")[2], 16), int(fields[7]), int(fields[9])
+        except ValueError:
+            continue
+        found.append({"port": port, "uid": uid, "inode": inode})
+    return found
+
+
+def _holders(listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Who holds these sockets; the pid is None where another user's descriptors may not be looked at."""
+    if not listeners:
+        return []
+    owned = _processes.owners(paths.home(), _processes.boot_id())
+    by_inode = _socket_owners({one["inode"] for one in listeners})
+    found: Dict[Any, Dict[str, Any]] = {}
+    for one in listeners:
+        pid = by_inode.get(one["inode"])
+        if pid is None:
+            holder = {"pid": None, "uid": one["uid"], "name": None, "run": None, "age_seconds": None}
+        else:
+            holder = {**_processes.described(pid, owned), "age_seconds": _age(pid)}
+        found[(holder["pid"], holder["uid"])] = holder
+    return list(found.values())
+
+
+def _socket_owners(inodes: "set[int]") -> Dict[int, int]:
+    links = {f"socket:[{inode}]": inode for inode in inodes}
+    found: Dict[int, int] = {}
+    for pid in _processes.pids():
+        try:
+            descriptors = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue
+        for descriptor in descriptors:
+            try:
+                inode = links.get(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+            except OSError:
+                continue
+            if inode is not None:
+                found.setdefault(inode, pid)
+    return found
+
+
+def _age(pid: int) -> Optional[float]:
+    found = _processes.stat(pid)
+    if found is None:
+        return None
+    up = float(line("/proc/uptime").split()[0])
+    return round(max(0.0, up - found["start_time"] / os.sysconf("SC_CLK_TCK")), 1)

@@ -1,0 +1,162 @@
+"""What is installed in the training environment: versions by its own metadata, nothing imported."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import Any, Dict, Mapping, Optional
+
+from allranks.node.facts import _commands, _environment
+from allranks.node.facts._reading import Reading, Unreadable
+
+SECONDS = 25.0
+
+PACKAGES = (
+    "torch",
+    "deepspeed",
+    "transformers",
+    "peft",
+    "accelerate",
+    "datasets",
+    "tokenizers",
+    "trl",
+    "llamafactory",
+    "tensorboard",
+    "safetensors",
+    "numpy",
+    "pyarrow",
+    "tensorboardX",
+    "wandb",
+    "swanlab",
+    "mlflow",
+    "ray",
+    "triton",
+    "flash_attn",
+    "bitsandbytes",
+    "ninja",
+    "mpi4py",
+    "huggingface_hub",
+)
+"""The training stack, its loggers, and `nvidia-*` (found by name), whose versions torch and NCCL depend on."""
+
+_SCRIPT = r"""
+import json, os, platform, sys
+from importlib import metadata, util
+wanted = set(n.lower().replace("_", "-") for n in sys.argv[1:])
+versions, folders = {}, {}
+for one in metadata.distributions():
+    try:
+        name = one.metadata["Name"]
+        key = name.lower().replace("_", "-")
+        if (key in wanted or key.startswith("nvidia-")) and key not in versions:
+            versions[key] = one.version
+    except Exception:
+        continue
+for name in ("torch", "llamafactory", "nvidia"):
+    try:
+        spec = util.find_spec(name)
+        folders[name] = list(spec.submodule_search_locations or [])[:1] if spec else []
+    except Exception:
+        folders[name] = []
+cuda = {}
+for folder in folders["torch"]:
+    try:
+        scope = {}
+        with open(os.path.join(folder, "version.py")) as file:
+            for line in file:
+                left, _, right = line.partition("=")
+                left = left.split(":")[0].strip()
+                if left in ("cuda", "hip", "debug", "git_version"):
+                    cuda[left] = right.strip().strip("'\"")
+    except OSError:
+        pass
+print(json.dumps({
+    "version": platform.python_version(), "implementation": platform.python_implementation(),
+    "executable": sys.executable, "prefix": sys.prefix, "path": sys.path, "versions": versions,
+    "folders": folders, "torch_build": cuda, "usable": sys.version_info >= (3, 8)}))
+"""
+
+
+def read(request: Mapping[str, Any], reading: Reading) -> None:
+    answer = reading.source("python", lambda: _environment.ask(request, _SCRIPT, list(PACKAGES)))
+    if answer is None:
+        reading.miss("versions", "the training environment's Python did not answer: see software.python")
+    else:
+        reading.fact("python", parse_python, answer)
+        reading.fact("versions", parse_versions, answer)
+        reading.put("launcher", launcher(answer))
+        reading.put("torch_cuda", torch_cuda(answer))
+    reading.fact("ninja", lambda: which(request, "ninja"))
+    reading.fact("compiler", lambda: compiler(request))
+    reading.fact("nvcc", lambda: nvcc(request))
+    reading.fact(
+        "programs", lambda: {name: which(request, name) for name in ("srun", "mpirun", "pdsh", "ray")}
+    )
+
+
+def which(request: Mapping[str, Any], name: str) -> Optional[str]:
+    return shutil.which(name, path=_environment.environment(request).get("PATH"))
+
+
+def compiler(request: Mapping[str, Any]) -> Optional[Dict[str, str]]:
+    """The C++ compiler that torch's extensions would use: `$CXX`, else `c++`, as torch.utils.cpp_extension."""
+    environment = _environment.environment(request)
+    name = environment.get("CXX") or "c++"
+    path = shutil.which(name, path=environment.get("PATH"))
+    if path is None:
+        return None
+    done = _commands.run([path, "-dumpfullversion", "-dumpversion"], 5.0, environment)
+    return {"path": path, "version": done.out.strip()[:40]}
+
+
+def nvcc(request: Mapping[str, Any]) -> Optional[Dict[str, str]]:
+    """`nvcc` of `$CUDA_HOME`, PATH or /usr/local/cuda; DeepSpeed builds its CUDA operators with it."""
+    environment = _environment.environment(request)
+    home = environment.get("CUDA_HOME") or "/usr/local/cuda"
+    path = shutil.which("nvcc", path=os.path.join(home, "bin") + os.pathsep + environment.get("PATH", ""))
+    if path is None:
+        return None
+    return {"path": path, "version": parse_nvcc(_commands.output([path, "--version"], 5.0, environment))}
+
+
+# ---- parsers ----
+
+
+def parse_python(answer: Mapping[str, Any]) -> Dict[str, Any]:
+    if not isinstance(answer.get("version"), str):
+        raise Unreadable("the training environment's Python names no version")
+    return {key: answer.get(key) for key in ("version", "implementation", "executable", "prefix")}
+
+
+def parse_versions(answer: Mapping[str, Any]) -> Dict[str, Optional[str]]:
+    """Version by package, None where it is not installed; `nvidia-*` only where they are."""
+    seen = answer.get("versions")
+    seen = {str(k): str(v) for k, v in seen.items()} if isinstance(seen, Mapping) else {}
+    found: Dict[str, Optional[str]] = {name: seen.get(name.lower().replace("_", "-")) for name in PACKAGES}
+    found.update({name: version for name, version in seen.items() if name.startswith("nvidia-")})
+    return found
+
+
+def launcher(answer: Mapping[str, Any]) -> Optional[str]:
+    """LLaMA-Factory's entry point under torchrun, where it is installed with one."""
+    folders = answer.get("folders")
+    for folder in (folders.get("llamafactory") or []) if isinstance(folders, Mapping) else []:
+        path = os.path.join(str(folder), "launcher.py")
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def torch_cuda(answer: Mapping[str, Any]) -> Optional[str]:
+    """The CUDA version that torch was built for; None for a CPU build."""
+    build = answer.get("torch_build")
+    cuda = build.get("cuda") if isinstance(build, Mapping) else None
+    return cuda if isinstance(cuda, str) and re.fullmatch(r"[\d.]+", cuda) else None
+
+
+def parse_nvcc(output: str) -> str:
+    match = re.search(r"release (\d+\.\d+)", output)
+    if match is None:
+        raise Unreadable("nvcc --version names no release")
+    return match.group(1)
