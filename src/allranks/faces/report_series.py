@@ -19,6 +19,10 @@ FURTHEST = 10**9
 """Steps and seconds beyond this are no steps and seconds (30 years)."""
 
 
+TOGETHER = 128
+"""Rows of one rank that are folded at once: a thousand ranks hold 30 MiB of them."""
+
+
 class Bin(NamedTuple):
     """One drawn point: x from `first` to `last` inclusive, the mean, the extremes."""
 
@@ -42,6 +46,8 @@ class Column:
         self.bad: Dict[int, int] = {}
 
     def put(self, place: int, values: Sequence[Any]) -> None:
+        if values[0] is None and values.count(None) == len(values):
+            return
         try:
             total = sum(values)
             if math.isfinite(total):
@@ -103,48 +109,53 @@ class Series:
         self.bins = bins - bins % 2
         self.width = 1
         self.used = 0
+        self.lowest, self.highest = float(FURTHEST), 0.0
         self.ranks: Dict[int, Tuple[Column, ...]] = {}
+        self.waiting: Dict[int, List[Any]] = {}
 
     def put(self, rank: int, x: float, values: Sequence[Any]) -> None:
         """One row: the values stand in the order of the names."""
         self.put_rows(rank, [(x, *values)])
 
-    def put_rows(self, rank: int, rows: Sequence[Sequence[Any]]) -> None:
-        """Rows `(x, value, …)`. A row whose x is no number from 0 to `FURTHEST` is passed over."""
-        rows = [row for row in rows if self._fits(row)]
-        length = len(self.names) + 1
-        if any(len(row) < length for row in rows):
-            rows = [(*row, *[None] * (length - len(row))) for row in rows]
+    def put_rows(self, rank: int, rows: Sequence[Any]) -> None:
+        """Rows `(x, value, …)`, kept until there are enough to be folded in one go: that is ten times quicker.
+
+        A row whose x is no number from 0 to `FURTHEST` is passed over.
+        """
+        held = self.waiting.setdefault(rank, [])
+        held += rows
+        if len(held) >= TOGETHER:
+            self.waiting[rank] = []
+            self._fold(rank, held)
+
+    def settle(self) -> None:
+        """Folds what is still waiting; every reading method begins with it."""
+        waiting, self.waiting = self.waiting, {}
+        for rank, rows in waiting.items():
+            self._fold(rank, rows)
+
+    def _fold(self, rank: int, rows: List[Any]) -> None:
+        rows = _even(rows, len(self.names) + 1)
         if not rows:
             return
-        top = int(max(row[0] for row in rows))
+        by_column = list(zip(*rows))
+        xs = by_column[0]
+        bottom, top = min(xs), max(xs)
         while top >= self.bins * self.width:
             self._double()
+        self.lowest, self.highest = min(self.lowest, bottom), max(self.highest, top)
+        width = self.width
+        self.used = max(self.used, int(top) // width + 1)
         columns = self.ranks.get(rank)
         if columns is None:
             columns = self.ranks[rank] = tuple(Column(self.bins) for _ in self.names)
-        width = self.width
-        self.used = max(self.used, top // width + 1)
-        first = int(min(row[0] for row in rows)) // width
-        if first == top // width:
-            self._put_bin(columns, first, rows)
-            return
-        by_bin: Dict[int, List[Sequence[Any]]] = {}
-        for row in rows:
-            by_bin.setdefault(int(row[0]) // width, []).append(row)
-        for place, group in by_bin.items():
-            self._put_bin(columns, place, group)
-
-    def _fits(self, row: Any) -> bool:
-        if not isinstance(row, (list, tuple)) or not row:
-            return False
-        x = row[0]
-        return isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < FURTHEST
-
-    def _put_bin(self, columns: Sequence[Column], place: int, rows: Sequence[Sequence[Any]]) -> None:
-        by_column = list(zip(*rows))[1:]
-        for column, values in zip(columns, by_column):
-            column.put(place, values)
+        places = [int(x) // width for x in xs]
+        begin = 0
+        for end in range(1, len(places) + 1):
+            if end == len(places) or places[end] != places[begin]:
+                for column, values in zip(columns, by_column[1:]):
+                    column.put(places[begin], values[begin:end])
+                begin = end
 
     def _double(self) -> None:
         self.width *= 2
@@ -156,11 +167,13 @@ class Series:
     # ---- reading ----
 
     def column(self, rank: int, name: str) -> Optional[Column]:
+        self.settle()
         columns = self.ranks.get(rank)
         return None if columns is None else columns[self.names.index(name)]
 
     def reporting(self, name: str) -> List[int]:
         """The ranks that have at least one value, or one bad value, of this quantity."""
+        self.settle()
         place = self.names.index(name)
         return sorted(r for r, c in self.ranks.items() if c[place].bad or any(c[place].counts))
 
@@ -221,11 +234,33 @@ class Series:
         return [(*self.edges(i), amount) for i, amount in sorted(amounts.items())]
 
     def edges(self, place: int) -> Tuple[int, int]:
-        return place * self.width, place * self.width + self.width - 1
+        """The bin's first and last x, both within what was seen."""
+        first = place * self.width
+        return max(first, int(self.lowest)), min(first + self.width - 1, int(self.highest))
 
     @staticmethod
     def _mean(column: Column, place: int) -> float:
         return column.sums[place] / column.counts[place]
+
+
+def _even(rows: List[Any], length: int) -> List[Any]:
+    """The rows that begin with a place on the axis, all of one length (short ones filled with None)."""
+    try:
+        firsts = [row[0] for row in rows]
+        inside = math.isfinite(sum(firsts)) and min(firsts) >= 0 and max(firsts) < FURTHEST
+        if inside and all(len(row) == length for row in rows):
+            return rows
+    except (TypeError, KeyError, IndexError, OverflowError, ValueError):
+        pass
+    fitting = [row for row in rows if _fits(row)]
+    return [(*row[:length], *[None] * (length - len(row))) for row in fitting]
+
+
+def _fits(row: Any) -> bool:
+    if not isinstance(row, (list, tuple)) or not row:
+        return False
+    x = row[0]
+    return isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < FURTHEST
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
