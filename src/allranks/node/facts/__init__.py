@@ -10,6 +10,7 @@ The request is a JSON object; every key may be missing:
 | key | what |
 |---|---|
 | `node`, `address` | this node's name and the address under which the others reach it |
+| `head` | the name of the head node |
 | `peers` | names to addresses of all nodes of the run |
 | `ports` | TCP ports that the run will listen on here |
 | `paths` | folders that the run writes to |

@@ -8,12 +8,10 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.node.facts import _commands
 from allranks.node.facts._reading import Unreadable
+from allranks.node.spawn import INHERITED
 
 ASK_SECONDS = 20.0
 """A Python on a cold network filesystem has been seen to start in 10 s."""
-
-KEPT = ("HOME", "USER", "LOGNAME", "PATH", "LD_LIBRARY_PATH", "LANG", "TMPDIR", "CUDA_HOME", "VIRTUAL_ENV")
-"""What a rank's environment takes over from the node's; the rest comes from the plan."""
 
 
 def python_of(request: Mapping[str, Any]) -> str:
@@ -25,7 +23,7 @@ def python_of(request: Mapping[str, Any]) -> str:
 
 def environment(request: Mapping[str, Any]) -> Dict[str, str]:
     """What the ranks will have: the node's basic variables, then the plan's."""
-    found = {name: os.environ[name] for name in KEPT if name in os.environ}
+    found = {n: v for n, v in os.environ.items() if n in INHERITED or n.startswith("LC_")}
     asked = request.get("env")
     if isinstance(asked, Mapping):
         found.update({str(name): str(value) for name, value in asked.items()})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping
 
-from allranks.node import paths
+from allranks.node import paths, processes
 from allranks.node.facts import _processes
 from allranks.node.facts._reading import Reading
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    reading.fact("runs", lambda: parse(_processes.recorded(paths.home()), _processes.boot_id()))
+    reading.fact("runs", lambda: parse(_processes.recorded(paths.home()), processes.boot_id()))
 
 
 def parse(parts: List[Dict[str, Any]], boot: str) -> List[Dict[str, Any]]:

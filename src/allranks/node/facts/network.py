@@ -11,7 +11,7 @@ import socket
 import struct
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.node import paths
+from allranks.node import paths, processes
 from allranks.node.facts import _apart, _processes
 from allranks.node.facts._commands import line, text
 from allranks.node.facts._reading import Reading, why
@@ -28,7 +28,9 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     interfaces = reading.fact("interfaces", read_interfaces) or {}
     peers = request.get("peers")
     peers = peers if isinstance(peers, Mapping) else {}
-    reading.fact("routes", lambda: {str(n): route(str(a), interfaces) for n, a in peers.items()})
+    routes = reading.fact("routes", lambda: {str(n): route(str(a), interfaces) for n, a in peers.items()})
+    head = (routes or {}).get(str(request.get("head")), {})
+    reading.put("interface_to_head", head.get("interface"))
     reading.fact("resolved", lambda: resolve([*peers.keys(), *peers.values(), socket.gethostname()]))
     ports = [p for p in request.get("ports") or [] if isinstance(p, int) and 0 < p < 65536]
     reading.fact("ports", lambda: read_ports(ports))
@@ -260,7 +262,7 @@ def _holders(listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """Who holds these sockets; the pid is None where another user's descriptors may not be looked at."""
     if not listeners:
         return []
-    owned = _processes.owners(paths.home(), _processes.boot_id())
+    owned = _processes.owners(paths.home(), processes.boot_id())
     by_inode = _socket_owners({one["inode"] for one in listeners})
     found: Dict[Any, Dict[str, Any]] = {}
     for one in listeners:
@@ -268,7 +270,7 @@ def _holders(listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         if pid is None:
             holder = {"pid": None, "uid": one["uid"], "name": None, "run": None, "age_seconds": None}
         else:
-            holder = {**_processes.described(pid, owned), "age_seconds": _age(pid)}
+            holder = _processes.described(pid, owned)
         found[(holder["pid"], holder["uid"])] = holder
     return list(found.values())
 
@@ -276,7 +278,7 @@ def _holders(listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
 def _socket_owners(inodes: "set[int]") -> Dict[int, int]:
     links = {f"socket:[{inode}]": inode for inode in inodes}
     found: Dict[int, int] = {}
-    for pid in _processes.pids():
+    for pid in processes.pids():
         try:
             descriptors = os.listdir(f"/proc/{pid}/fd")
         except OSError:
@@ -289,11 +291,3 @@ def _socket_owners(inodes: "set[int]") -> Dict[int, int]:
             if inode is not None:
                 found.setdefault(inode, pid)
     return found
-
-
-def _age(pid: int) -> Optional[float]:
-    found = _processes.stat(pid)
-    if found is None:
-        return None
-    up = float(line("/proc/uptime").split()[0])
-    return round(max(0.0, up - found["start_time"] / os.sysconf("SC_CLK_TCK")), 1)
