@@ -1,0 +1,28 @@
+"""Draws docs/picture.svg from the journal of the newest run on this machine that succeeded."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from allranks.faces.picture import write_svg
+from allranks.node.paths import RunDirectory, read_events
+from allranks.runs.index import all_runs
+
+PICTURE = Path(__file__).resolve().parent.parent / "docs" / "picture.svg"
+
+
+def main() -> int:
+    runs = [run for run in asyncio.run(all_runs()) if run["state"] == "succeeded"]
+    if not runs:
+        print("no run has succeeded here yet: make demo", file=sys.stderr)
+        return 1
+    events, _ = read_events(RunDirectory(runs[0]["id"]).keeper.journal)
+    write_svg(events, str(PICTURE))
+    print(PICTURE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
