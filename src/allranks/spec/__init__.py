@@ -1,5 +1,61 @@
-"""What the user wrote: run file, hostfile, node ranges, inventories. Knows nothing of reaching a node."""
+"""What the user wrote: run file, hostfile, node ranges, inventories. Knows nothing of reaching a node.
 
-from allranks.spec.run import Container, Environment, Gpus, Launch, Network, Run, Save, Train
+The names below are loaded when they are first used: the types of `run` must not cost the YAML reader.
+"""
 
-__all__ = ["Container", "Environment", "Gpus", "Launch", "Network", "Run", "Save", "Train"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from allranks.spec.run import LAUNCHERS, Container, Environment, Gpus, Launch, Network, Run, Save, Train
+
+if TYPE_CHECKING:
+    from allranks.spec.hostfile import cluster_from_hostfile
+    from allranks.spec.load import load, loads
+    from allranks.spec.names import expand, fold
+    from allranks.spec.schema import Key, schema_keys
+    from allranks.spec.start import cluster_from_names, init_text, local_cluster
+
+LATER = {
+    "Key": "schema",
+    "cluster_from_hostfile": "hostfile",
+    "cluster_from_names": "start",
+    "expand": "names",
+    "fold": "names",
+    "init_text": "start",
+    "load": "load",
+    "loads": "load",
+    "local_cluster": "start",
+    "schema_keys": "schema",
+}
+
+__all__ = [
+    "LAUNCHERS",
+    "Container",
+    "Environment",
+    "Gpus",
+    "Key",
+    "Launch",
+    "Network",
+    "Run",
+    "Save",
+    "Train",
+    "cluster_from_hostfile",
+    "cluster_from_names",
+    "expand",
+    "fold",
+    "init_text",
+    "load",
+    "loads",
+    "local_cluster",
+    "schema_keys",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{LATER[name]}"), name)
+    globals()[name] = value
+    return value

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from allranks.words import Cluster, Where
+from allranks.words import Cluster, Finding, Where
 
 LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
 """`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""
@@ -92,7 +92,10 @@ class Save:
 class Run:
     """One run file, validated. `file` is its path; paths inside it are kept as written, except that
     a relative `deepspeed`, `code`, `train.llamafactory` or `environment.python` path is resolved against
-    the run file's folder. `model_config` is the path of a `config.json` that lies beside the run file, or None."""
+    the run file's folder. `model_config` is the path of a `config.json` that lies beside the run file, or None.
+
+    `lines` maps each dotted key to its line, `lines_in` those of another file to that file; `notes` says
+    what was left out or overruled while reading."""
 
     name: str
     cluster: Cluster
@@ -118,16 +121,23 @@ class Run:
     model_config: str | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
     lines_in: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Finding, ...] = ()
+    nodes_known: bool = True
+    """False where the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
+    `cluster` then only stand for the node ranks."""
 
     def line(self, key: str) -> int | None:
-        """The line of a dotted key, or of the nearest key above it that stands in the file."""
-        parts = key.split(".")
-        for n in range(len(parts), 0, -1):
-            line = self.lines.get(".".join(parts[:n]))
-            if line is not None:
-                return line
-        return None
+        """The line of a dotted key, or of the nearest key above it that was written anywhere.
+
+        None where that came from `--set`. `where` says which file the line is of.
+        """
+        return self.where(key).line
 
     def where(self, key: str) -> Where:
-        """The place of a dotted key in the run file, or in the LLaMA-Factory YAML that it came from."""
-        return Where(file=self.lines_in.get(key, self.file), line=self.line(key))
+        """The place of a dotted key: the run file, the LLaMA-Factory YAML it came from, or its `--set`."""
+        parts = key.split(".")
+        for n in range(len(parts), 0, -1):
+            above = ".".join(parts[:n])
+            if above in self.lines or above in self.lines_in:
+                return Where(file=self.lines_in.get(above, self.file), line=self.lines.get(above))
+        return Where(file=self.file)

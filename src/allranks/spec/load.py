@@ -1,0 +1,370 @@
+"""Run file → `Run`. Everything that is wrong is found before anything is said."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from allranks.spec import text as files
+from allranks.spec import train as training
+from allranks.spec import validate
+from allranks.spec.nodes import make_cluster, read_nodes
+from allranks.spec.reading import MISSING, Reading, described
+from allranks.spec.run import Container, Environment, Gpus, Launch, Network, Run, Save, Train
+from allranks.spec.schema import BY_PATH, KEYS, below, elsewhere
+from allranks.spec.sets import apply_sets
+from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
+from allranks.spec.trouble import Problems, Wrong, looks_like_token, shown
+from allranks.spec.yaml12 import parse
+from allranks.words import BadInput, Cluster, Problem
+
+SLURM_ALONE = ("partition", "account", "time")
+
+
+def load(path: str | os.PathLike[str], sets: Iterable[str] = (), accept: Iterable[str] = ()) -> Run:
+    """Reads the run file at `path`. `sets` are `key.key=value` (the value is YAML), `accept` ids of findings.
+
+    Raises BadInput holding every problem of the file and of what it names (hostfile, LLaMA-Factory YAML).
+    """
+    file = os.fspath(path)
+    return loads(files.read(file), file, sets, accept)
+
+
+def loads(text: str, file: str | None = None, sets: Iterable[str] = (), accept: Iterable[str] = ()) -> Run:
+    """As `load`, from text. `file` is what messages call it; its folder is where relative paths begin."""
+    reading = Reading(file, Problems())
+    if len(text) > files.MAX_BYTES:
+        raise BadInput(
+            Problem(f"{len(text):,} characters; at most {files.MAX_BYTES:,} are read.", file=reading.label)
+        )
+    tree = parse(text, reading.label, reading.problems)
+    if not isinstance(tree, Table):
+        seen = (
+            "it is empty." if tree is None else f"{described(tree)} stands where the run file's keys should."
+        )
+        do = "`allranks init -o run.yaml` writes one that is ready to edit"
+        line = None if tree is None else tree.line
+        raise BadInput([*reading.problems.all(), Problem(seen, "", do, reading.label, line)])
+    refuse_trainers_file(tree, reading)
+    apply_sets(tree, list(sets), reading)
+    training.splice(tree.get("train"), reading)
+    refuse_tokens(tree, reading)
+    run = build(tree, reading, list(accept))
+    if run is None or reading.problems.found:
+        raise BadInput(reading.problems.all())
+    return run
+
+
+def refuse_trainers_file(tree: Table, reading: Reading) -> None:
+    keys = tree.entries
+    if "nodes" in keys or "train" in keys or not ("model_name_or_path" in keys or "stage" in keys):
+        return
+    seen = "model_name_or_path" if "model_name_or_path" in keys else "stage"
+    name = Path(reading.label).name if reading.file else "sft.yaml"
+    lines = (
+        "write run.yaml beside it and start that:",
+        "nodes: node[1-2]",
+        "gpus: 8",
+        f"train: {{llamafactory: {shown(name)}}}",
+    )
+    raise BadInput(
+        Problem(
+            f"a LLaMA-Factory file, not a run file: it has {seen} and no nodes.",
+            "it says what to train, not on which machines.",
+            "\n         ".join(lines),
+            reading.label,
+            keys[seen].line,
+        )
+    )
+
+
+def refuse_tokens(tree: Table, reading: Reading) -> None:
+    """No access token anywhere in the file. `env`, `secrets` and `nodes` look at theirs themselves."""
+    for path, file, line, node in walk(tree):
+        if not isinstance(node, Scalar) or path.startswith(("env.", "secrets.", "nodes.")):
+            continue
+        name = next(part for part in reversed(path.split(".")) if not part.isdigit() or "." not in path)
+        if looks_like_token(node.raw, name):
+            reading.problems.add(
+                f"{shown(path)}: its value looks like an access token.",
+                "run files are shown, stored and shared; a secret must not stand in one.",
+                "export it as a variable where allranks runs, and secrets: [ITS_NAME]",
+                file,
+                line,
+            )
+
+
+def section(tree: Table, name: str, reading: Reading) -> dict[str, Any]:
+    """The values of one section's keys, by the names of its dataclass; absent and unusable ones are left out."""
+    found = tree.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, Table):
+        example = next(key for key in KEYS if key.path.startswith(name + "."))
+        reading.wrong(
+            found, f"{name}: {described(found)} is no mapping.", "", f"{name}: {{{example.name}: …}}"
+        )
+        return {}
+    names = below(name)
+    top = below("")
+    reading.unknown_keys(
+        found, f"{name}.", names, hint=lambda key: f"{key}: at the top level" if key in top else ""
+    )
+    values = {}
+    for key in (BY_PATH[f"{name}.{inner}"] for inner in names):
+        if key.read is not None:
+            value = reading.value(found.get(key.name), key.path, key.read)
+            if value is not MISSING:
+                values[key.field or key.name] = value
+    return values
+
+
+def top_hint(key: str) -> str:
+    """Where an unknown key of the top level would belong."""
+    if key in training.LLAMAFACTORY_KEYS:
+        return f"train: {{llamafactory: {{{key}: …}}}}"
+    homes = [path.rpartition(".") for path in elsewhere(key)]
+    return " or ".join(f"{above}: {{{name}: …}}" for above, _, name in homes)
+
+
+def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
+    known = below("")
+    extensions = [
+        key for key in tree.entries if key.startswith("x-")
+    ]  # a place for anchors, as in compose files
+    reading.unknown_keys(tree, "", [*known, *extensions], hint=top_hint)
+    values: dict[str, Any] = {}
+    for key in (BY_PATH[name] for name in known):
+        if key.read is not None:
+            value = reading.value(tree.get(key.name), key.name, key.read)
+            if value is not MISSING:
+                values[key.name] = value
+    gpus = read_gpus(tree, reading)
+    launch = Launch(**section(tree, "launch", reading))
+    same_host = values.get("same_host", False)
+    cluster, known_nodes = read_cluster(tree, reading, launch, gpus, same_host)
+    train = read_training(tree, reading)
+    values.setdefault("name", default_name(reading.file))
+    values["accept"] = accepted(values.get("accept", ()), accept, reading)
+    run = Run(
+        **{key: value for key, value in values.items() if value is not None},
+        cluster=cluster,
+        train=train or Train("command"),
+        file=reading.file,
+        gpus=gpus,
+        container=read_container(tree, reading),
+        environment=Environment(**section(tree, "environment", reading)),
+        network=Network(**section(tree, "network", reading)),
+        launch=launch,
+        save=Save(**section(tree, "save", reading)),
+        alerts=section(tree, "alerts", reading),
+        nodes_known=known_nodes,
+    )
+    check_together(run, tree, reading)
+    if train is None or reading.problems.found:
+        return None
+    return finish(run, tree, reading)
+
+
+def read_gpus(tree: Table, reading: Reading) -> Gpus:
+    found = tree.get("gpus")
+    if isinstance(found, Scalar):
+        count = reading.value(found, "gpus", BY_PATH["gpus.count"].read or (lambda *_: 1))
+        return Gpus() if count is MISSING else Gpus(count)
+    return Gpus(**section(tree, "gpus", reading))
+
+
+def read_cluster(
+    tree: Table, reading: Reading, launch: Launch, gpus: Gpus, same_host: bool
+) -> tuple[Cluster, bool]:
+    found = tree.get("nodes")
+    if found is None:
+        place = tree.entries.get("nodes", tree)
+        reading.wrong(
+            place, "nodes: missing.", "a run needs machines.", "nodes: node[1-2], or nodes: localhost"
+        )
+        return Cluster(()), True
+    drafts = read_nodes(found, reading, launch.with_)
+    counted = isinstance(found, Scalar) and type(found.value) is int
+    return make_cluster(drafts, reading, gpus.count, same_host), not counted
+
+
+def read_container(tree: Table, reading: Reading) -> Container | None:
+    before = len(reading.problems.found)
+    values = section(tree, "container", reading)
+    found = tree.get("container")
+    if not isinstance(found, Table) or values.get("engine") == "none":
+        return None
+    values.setdefault("engine", "docker")
+    if "image" not in values:
+        if len(reading.problems.found) == before:
+            do = "container: {image: hiyouga/llamafactory@sha256:…}"
+            reading.wrong(found, "container.image: missing.", "there is nothing to start.", do)
+        return None
+    return Container(**values)
+
+
+def read_training(tree: Table, reading: Reading) -> Train | None:
+    found = tree.get("train")
+    if found is None:
+        place = tree.entries.get("train", tree)
+        do = "train: {llamafactory: sft.yaml}, or train: {command: [train.py]}"
+        reading.wrong(place, "train: missing.", "there is nothing to run.", do)
+        return None
+    inner = found.get("llamafactory") if isinstance(found, Table) else None
+    spliced = isinstance(inner, Table) and inner.file != reading.label and not inner.file.startswith("--set ")
+    return training.read_train(found, reading, inner.file if spliced and inner is not None else None)
+
+
+def default_name(file: str | None) -> str:
+    stem = Path(file or "run").stem
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[: validate.MAX_NAME] or "run"
+
+
+def accepted(in_file: Iterable[str], given: list[str], reading: Reading) -> tuple[str, ...]:
+    ids = list(in_file)
+    for text in given:
+        try:
+            ids.append(validate.finding(text))
+        except Wrong as wrong:
+            reading.problems.add(wrong.saw, wrong.why, wrong.do, "--accept")
+    return tuple(dict.fromkeys(ids))
+
+
+def check_together(run: Run, tree: Table, reading: Reading) -> None:
+    """What is wrong only because of two keys."""
+
+    def place(key: str) -> Entry:
+        section, _, name = key.partition(".")
+        above = tree.entries[section]
+        return above.node.entries[name] if name and isinstance(above.node, Table) else above
+
+    if run.network.port == run.network.keeper_port:
+        why = "the rendezvous and the keeper cannot listen on one port."
+        reading.wrong(
+            place("network.keeper_port"),
+            f"network.keeper_port: {run.network.port} is also network.port.",
+            why,
+            "0",
+        )
+    count = len(run.cluster.nodes)
+    if count and run.launch.spares >= count:
+        seen = f"launch.spares: {run.launch.spares} of {count} nodes."
+        reading.wrong(
+            place("launch.spares"), seen, "none would be left to train.", f"spares: {count - 1} at most"
+        )
+    away = [node for node in run.cluster.nodes if not validate.is_loopback(node.address)]
+    if run.launch.with_ == "local" and away:
+        seen = f"launch.with: local, but {away[0].name} is {away[0].address}."
+        reading.wrong(
+            place("launch.with"),
+            seen,
+            "local starts everything on this machine.",
+            "with: ssh, or same_host: true",
+        )
+    for name in run.secrets:
+        if name in run.env:
+            seen = f"env.{name}: it stands in secrets too."
+            reading.wrong(
+                place("env"), seen, "the file would show what secrets hides.", f"take {name} out of env"
+            )
+
+
+def finish(run: Run, tree: Table, reading: Reading) -> Run:
+    """Who wins where two keys speak of one thing, the places of all keys, and what lies beside the file."""
+    lines, lines_in = places(tree, reading.label)
+    run = settle_trainer(run, tree, reading, lines, lines_in)
+    env = training.settle_env(dict(run.env), tree.get("env"), run.network.interface != "auto", reading)
+    launch = run.launch
+    local = all(validate.is_loopback(node.address) and node.port is None for node in run.cluster.nodes)
+    if launch.with_ == "ssh" and local and (run.same_host or len(run.cluster.nodes) == 1):
+        launch = replace(launch, with_="local")
+    note_unread(tree.get("launch"), launch.with_, reading)
+    return replace(
+        run,
+        env=env,
+        launch=launch,
+        lines=lines,
+        lines_in=lines_in,
+        model_config=config_beside(reading.file) if run.train.kind == "llamafactory" else None,
+        notes=tuple(reading.notes),
+    )
+
+
+def places(tree: Table, label: str) -> tuple[dict[str, int], dict[str, str]]:
+    lines: dict[str, int] = {}
+    lines_in: dict[str, str] = {}
+    for path, file, line, _ in walk(tree):
+        if line is not None:
+            lines[path] = line
+        if file != label:
+            lines_in[path] = file
+    return lines, lines_in
+
+
+def settle_trainer(
+    run: Run, tree: Table, reading: Reading, lines: dict[str, int], lines_in: dict[str, str]
+) -> Run:
+    train = tree.get("train")
+    table = train.get("llamafactory") if isinstance(train, Table) else None
+    if not isinstance(table, Table):
+        return run
+    ours = {
+        key
+        for key in ("save.to", "save.every", "save.keep", "resume", "deepspeed")
+        if key in lines or key in lines_in
+    }
+    arguments = dict(run.train.arguments)
+    taken = training.settle(table, arguments, ours, reading)
+    save = {key.partition(".")[2]: value for key, value in taken.items() if key.startswith("save.")}
+    changes: dict[str, Any] = {
+        "train": replace(run.train, arguments=arguments),
+        "save": replace(run.save, **save),
+    }
+    for theirs, (key, _) in training.SAME.items():
+        if key in taken:
+            entry = table.entries[theirs]
+            lines.update({} if entry.line is None else {key: entry.line})
+            lines_in.update({} if entry.file == reading.label else {key: entry.file})
+    if "deepspeed" in taken:
+        changes["deepspeed"] = first_existing(taken["deepspeed"], run.train.source, reading)
+    if "resume" in taken:
+        changes["resume"] = taken["resume"]
+    return replace(run, **changes)
+
+
+def first_existing(path: str, source: str | None, reading: Reading) -> str:
+    """A path of the trainer's file: people mean it from the run file, from that file or from where they stand."""
+    if path.startswith(("/", "~")):
+        return path
+    homes = [Path(reading.folder), Path(source or "").parent, Path()]
+    candidates = [os.path.normpath(home / path) for home in homes]
+    return next((candidate for candidate in candidates if files.is_file(candidate)), candidates[0])
+
+
+def note_unread(table: Tree | None, launcher: str, reading: Reading) -> None:
+    """Keys of `launch` that the chosen launcher does not read."""
+    if not isinstance(table, Table):
+        return
+    readers: Mapping[str, tuple[str, ...]] = {**dict.fromkeys(SLURM_ALONE, ("slurm",)), "address": ("ray",)}
+    for key, launchers in readers.items():
+        if table.get(key) is not None and launcher not in launchers:
+            reading.note(
+                "setting-unread",
+                table.entries[key],
+                f"launch.{key}: not used with {launcher}.",
+                f"only {launchers[0]} reads it.",
+                f"launch: {{with: {launchers[0]}}}, or take it out",
+            )
+
+
+def config_beside(file: str | None) -> str | None:
+    """`<stem>.config.json` or `config.json` in the run file's folder: the model's numbers without the model."""
+    if file is None:
+        return None
+    beside = (Path(file).with_name(name) for name in (f"{Path(file).stem}.config.json", "config.json"))
+    return next((str(path) for path in beside if files.is_file(str(path))), None)

@@ -1,0 +1,111 @@
+"""The reference of the run file, printed from the schema: `python -m allranks.spec.reference`."""
+
+from __future__ import annotations
+
+from allranks.spec.schema import KEYS, NODE_KEYS, SECTIONS, Key
+
+INTRODUCTION = """\
+# The run file
+
+One YAML file says on which machines what is trained. The smallest:
+
+```yaml
+nodes: node[1-2]
+gpus: 8
+train: {llamafactory: sft.yaml}
+```
+
+`allranks init` writes a commented one. `examples/deepseek-v3-24xa100.yaml` uses most keys.
+
+This page is printed from the table that the reader itself uses (`python -m allranks.spec.reference`); a
+test holds the two together.
+
+## How it is read
+
+- Numbers and words follow YAML 1.2: `1e-5` is a number, `no`, `on` and `yes` are strings, `24:00:00` is a
+  string. Only `true` and `false` are booleans. Where a string is meant, what was written is kept as it
+  stands: `account: 0123` stays `0123`.
+- A key that is misspelt or given twice is an error. All errors are said at once, each with its line.
+- A key without a value (`resume:`) counts as not given.
+- A range inside `[ ]` or `{ }` needs quotes, since YAML reads brackets there: `["node[1-2]"]`.
+- Anchors, aliases and merge keys (`<<: *base`) work. Keys that begin with `x-` are a place for anchors and
+  are not read.
+- A relative path in `nodes`, `train.llamafactory`, `deepspeed`, `code` and `environment.python` begins at
+  the run file's folder. `~` means the home folder of the machine that the path is used on. Paths in `save`
+  belong to the training environment and are kept as written.
+- `--set train.llamafactory.max_steps=50` changes one key from the command line. Its value is YAML, and a
+  misspelt key is refused there too. `--set nodes.0.gpus=4` reaches into a list.
+- The file is UTF-8, at most 1 MiB, at most 32 levels deep, at most 100,000 keys and values with all aliases
+  written out.
+- An access token in the file is an error wherever it stands. Name its variable in `secrets`.
+"""
+
+NODES = """\
+## Nodes
+
+The first node is the head: the others meet there, and the run's keeper lives there.
+
+| form | means |
+|---|---|
+| `node[1-2]` | node1, node2; also `node[01-16,20]`, `rack[1-2]n[1-8]`, `a[1-4],b7`, as in SLURM's node lists |
+| `ubuntu@node[1-2]` | the same, with the user who logs in |
+| `localhost` | this machine |
+| `[node1, ubuntu@node2, {name: node3, gpus: 4}]` | a list of names and mappings |
+| `{name: node1, address: 10.0.0.1}` | one node |
+| `{node1: 10.0.0.1, node2: {address: 10.0.0.2, gpus: 4}}` | names with their addresses or keys |
+| `hosts.txt`, `./hostfile` | the path of a hostfile |
+| `$SLURM_JOB_NODELIST` | the nodes of the SLURM job that allranks runs in |
+| `3` | as many nodes as SLURM or Ray will choose |
+
+A name may be an alias of `~/.ssh/config`. Two nodes of one name are an error, and so are two of one address
+without `same_host: true`: their ranks would share GPUs. With `same_host: true`, a node whose address is not
+given is this machine.
+
+A hostfile holds a host a line, then in any order its slots, one interface and variables:
+
+```
+# DeepSpeed's and OpenMPI's forms
+node1 slots=8 ib0
+node2 slots=4 max_slots=8 NCCL_SOCKET_IFNAME=ib0
+node[3-4] slots=8
+node5                    # as many as `gpus` says
+```
+
+The keys of a node's mapping:
+"""
+
+TRAIN = """\
+The keys of LLaMA-Factory that say the same as `save`, `resume` and `deepspeed` (`output_dir`, `save_steps`,
+`save_total_limit`, `resume_from_checkpoint`, `deepspeed`) lose where both speak, and a note says so
+(`setting-said-twice`). Where only LLaMA-Factory's key stands, its value is taken over. Of the variables in
+`env`, those that torchrun sets for every rank (`RANK`, `WORLD_SIZE`, `MASTER_ADDR`, …) are left out, and so
+are `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME` where `network.interface` names one; a note says so.
+"""
+
+CONFIG = """\
+## What may lie beside it
+
+`<name of the run file>.config.json`, or `config.json`: the model's own `config.json`, from which the planner
+takes its numbers where the model is not at hand.
+"""
+
+
+def table(keys: list[Key]) -> str:
+    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    rows += [f"| `{key.path}` | {key.form} | {key.default or '–'} | {key.says} |" for key in keys]
+    return "\n".join(rows) + "\n"
+
+
+def page() -> str:
+    """docs/run-file.md as it has to be."""
+    top = [key for key in KEYS if "." not in key.path]
+    parts = [INTRODUCTION, "## Keys\n", table(top), NODES, table(list(NODE_KEYS))]
+    for section in SECTIONS:
+        parts += [f"## {section}\n", table([key for key in KEYS if key.path.startswith(section + ".")])]
+        if section == "train":
+            parts.append(TRAIN)
+    return "\n".join([*parts, CONFIG])
+
+
+if __name__ == "__main__":
+    print(page(), end="")

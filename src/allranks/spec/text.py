@@ -1,0 +1,113 @@
+"""Reading a text file that a user named: quickly refused where it is none."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from allranks.words import BadInput, Problem
+
+MAX_BYTES = 1 << 20
+"""1 MiB: a run file of 16,384 nodes with addresses is smaller."""
+
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+def is_file(path: str) -> bool:
+    """Whether a file stands at `path`; a path that no file system takes is none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def at_home(path: str) -> str:
+    """`~` replaced by this machine's home folder; `~user` of an unknown user stays as it is."""
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError:
+        return path
+
+
+def read(path: str, label: str | None = None) -> str:
+    """The text of the file at `path`, which messages call `label`. Raises BadInput where it cannot be used."""
+    return decode(read_bytes(path, label or path), label or path)
+
+
+def read_bytes(path: str, label: str) -> bytes:
+    """At most `MAX_BYTES` of a regular file. A device or a pipe is refused, since it may never end."""
+    try:
+        # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise BadInput(Problem(*cannot_open(error), file=label)) from None
+    with os.fdopen(handle, "rb") as stream:
+        state = os.fstat(stream.fileno())
+        if stat.S_ISDIR(state.st_mode):
+            raise BadInput(Problem("a folder, not a file.", do="the path of a file in it", file=label))
+        if not stat.S_ISREG(state.st_mode):
+            raise BadInput(
+                Problem("a device or a pipe, not a file.", do="write it to a file first", file=label)
+            )
+        try:
+            data = stream.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise BadInput(Problem(*cannot_open(error), file=label)) from None
+    if len(data) > MAX_BYTES:
+        raise BadInput(
+            Problem(
+                f"{max(state.st_size, len(data)):,} bytes; at most {MAX_BYTES:,} are read.",
+                why="it is data, a log or weights, not something written by hand.",
+                do="the path of the file that was meant",
+                file=label,
+            )
+        )
+    return data
+
+
+def cannot_open(error: OSError | ValueError) -> tuple[str, str, str]:
+    if isinstance(error, FileNotFoundError):
+        return "no such file.", "", "the right path"
+    if isinstance(error, PermissionError):
+        return "it may not be read by this user.", "", "chmod u+r, or run as its owner"
+    if isinstance(error, OSError):
+        return f"it cannot be read: {error.strerror or error}.", "", "a path that can be read"
+    return "its path holds a NUL character.", "no file system can name it.", "the right path"
+
+
+def decode(data: bytes, label: str) -> str:
+    """UTF-8 text of it, without a byte order mark; the line of the first byte that is none."""
+    if data.startswith(UTF16):
+        raise BadInput(
+            Problem(
+                "it is written in UTF-16.",
+                why="it is read as UTF-8.",
+                do="save it as UTF-8, or: iconv -f UTF-16 -t UTF-8",
+                file=label,
+            )
+        )
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise BadInput(
+            Problem(
+                "a NUL byte: this is a binary file, or UTF-16 without its mark.",
+                do="the path of a text file in UTF-8",
+                file=label,
+                line=line,
+            )
+        )
+    try:
+        return data.removeprefix(UTF8_MARK).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            Problem(
+                f"byte 0x{error.object[error.start]:02x} is not UTF-8.",
+                why="the file is binary, or saved in another encoding.",
+                do="save it as UTF-8, or: iconv -f LATIN1 -t UTF-8",
+                file=label,
+                line=line,
+            )
+        ) from None

@@ -1,0 +1,350 @@
+"""`train:` → what torchrun starts, and who wins where the trainer's own keys speak of the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from allranks.spec import text as files
+from allranks.spec import validate
+from allranks.spec.reading import MISSING, Reading, described, mapping, words
+from allranks.spec.run import Train
+from allranks.spec.tree import Entry, Scalar, Table, Tree, plain
+from allranks.spec.trouble import Wrong, shown
+from allranks.spec.yaml12 import parse
+from allranks.words import BadInput
+
+LAUNCHERS = {
+    "torchrun": "torchrun",
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+}
+"""What starts ranks as allranks does itself: dropped, with its options."""
+
+BARE_OPTIONS = ("standalone", "no-python", "run-path", "virtual-local-rank", "module", "m")
+"""torchrun's options without a value (torch/distributed/run.py, torch 2.13)."""
+
+OTHER_LAUNCHERS = (
+    "accelerate",
+    "deepspeed",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "sbatch",
+    "ray",
+    "pdsh",
+    "ssh",
+    "horovodrun",
+)
+NO_SCRIPTS = (
+    "bash",
+    "sh",
+    "zsh",
+    "dash",
+    "env",
+    "sudo",
+    "nohup",
+    "docker",
+    "podman",
+    "uv",
+    "poetry",
+    "conda",
+)
+PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+PYTHON_FLAGS = re.compile(r"-[bBdEhiIOPqsSuvx]+")
+
+
+def splice(train: Tree | None, reading: Reading) -> str | None:
+    """Replaces `llamafactory: FILE` by what stands in FILE, which keeps its own name and lines.
+
+    Returns FILE where that was done. What cannot be read is reported, and stays a scalar.
+    """
+    entry = train.entries.get("llamafactory") if isinstance(train, Table) else None
+    if entry is None or not isinstance(entry.node, Scalar) or entry.node.value is None:
+        return None
+    node = entry.node
+    try:
+        path = reading.path(validate.path(node.raw))
+        tree = parse(files.read(files.at_home(path), path), path, reading.problems)
+    except Wrong as wrong:
+        reading.refuse(node, "train.llamafactory", wrong)
+        return None
+    except BadInput as error:
+        reading.adopt(error, node, "train.llamafactory")
+        return None
+    if not isinstance(tree, Table):
+        seen = "it is empty." if tree is None else f"{described(tree)} stands where its keys should."
+        reading.wrong(node, f"train.llamafactory: {shown(node.raw)}: {seen}", do="a LLaMA-Factory YAML")
+        return None
+    if "train" in tree.entries and "nodes" in tree.entries:
+        reading.wrong(
+            node, f"train.llamafactory: {shown(node.raw)} is a run file itself.", do="a LLaMA-Factory YAML"
+        )
+        return None
+    entry.node = tree
+    return path
+
+
+def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None:
+    """The training part; None where it cannot be used. `source` is the file that was spliced in."""
+    if not isinstance(tree, Table):
+        reading.wrong(tree, f"train: {described(tree)} is no mapping.", "", suggestion(tree))
+        return None
+    reading.unknown_keys(tree, "train.", ("llamafactory", "command"), hint=belongs_to_llamafactory)
+    given = [key for key in ("llamafactory", "command") if key in tree.entries]
+    if len(given) != 1:
+        if given or not tree.entries:
+            seen = "both llamafactory and command." if given else "neither llamafactory nor command."
+            reading.wrong(
+                tree, f"train: {seen}", "a run trains one thing.", "train: {llamafactory: sft.yaml}"
+            )
+        return None
+    if given == ["command"]:
+        command = reading.value(
+            tree.get("command") or tree.entries["command"].node, "train.command", read_command
+        )
+        return None if command is MISSING else Train("command", command=command)
+    node = tree.entries["llamafactory"].node
+    if isinstance(node, Scalar) and node.value is not None:
+        return None  # a file that could not be read; `splice` has said why
+    arguments = reading.value(node, "train.llamafactory", read_arguments)
+    return None if arguments is MISSING else Train("llamafactory", arguments=arguments, source=source)
+
+
+def suggestion(tree: Tree) -> str:
+    raw = tree.raw if isinstance(tree, Scalar) else "train.py"
+    if raw.endswith((".yaml", ".yml", ".json")):
+        return f"train: {{llamafactory: {shown(raw)}}}"
+    return f"train: {{command: [{shown(raw)}]}}"
+
+
+def belongs_to_llamafactory(key: str) -> str:
+    return "llamafactory: with this key below it" if key in LLAMAFACTORY_KEYS else ""
+
+
+def read_arguments(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
+    table = mapping(tree, "LLaMA-Factory's keys, or the path of its YAML")
+    if not table.entries:
+        raise Wrong(
+            "no key stands in it.", "LLaMA-Factory would not know what to train.", "stage: sft, and so on"
+        )
+    for name, entry in table.entries.items():
+        if not validate.IDENTIFIER.fullmatch(name):
+            reading.wrong(
+                entry,
+                f"{key}.{shown(name)}: no argument has such a name.",
+                "LLaMA-Factory's arguments are words joined by `_`.",
+                shown(name).lstrip("-").replace("-", "_"),
+            )
+    return plain(table)
+
+
+def read_command(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
+    """The script and its arguments, without a launcher before them. A dropped one is noted."""
+    before = len(reading.problems.found)
+    given = words(tree, key, reading)
+    if len(reading.problems.found) > before:
+        return given
+    command = without_python(list(given))
+    if command != list(given):
+        reading.note(
+            "launcher-dropped",
+            tree,
+            f"{key}: {shown(' '.join(given[: len(given) - len(command)]))} is left out.",
+            "allranks starts torchrun on every node, with the environment's Python and the ranks that `gpus` says.",
+            f"command: [{shown(', '.join(command))}]",
+        )
+    check_script(command)
+    return tuple(command)
+
+
+def without_python(command: list[str]) -> list[str]:
+    """Drops a leading `python -u`, `torchrun --nnodes=2 …` or `python -m torch.distributed.run …`."""
+    if command and PYTHON.fullmatch(command[0]):
+        command = command[1:]
+        while command and PYTHON_FLAGS.fullmatch(command[0]):
+            command = command[1:]
+        if len(command) > 1 and command[0] == "-m" and command[1] in LAUNCHERS:
+            return without_options(command[2:])
+        return command
+    if command and command[0].rsplit("/", 1)[-1] in LAUNCHERS:
+        return without_options(command[1:])
+    return command
+
+
+def without_options(command: list[str]) -> list[str]:
+    """Drops torchrun's own options; `-m` stays, since it says how the script is named."""
+    module = False
+    while command and command[0].startswith("-"):
+        name, equals, _ = command[0].lstrip("-").replace("_", "-").partition("=")
+        if name in ("no-python", "run-path"):
+            raise Wrong(
+                f"torchrun's --{name}.", "allranks starts Python scripts.", "a script, or -m and a module"
+            )
+        module = module or name in ("m", "module")
+        command = command[1:] if equals or name in BARE_OPTIONS else command[2:]
+    return ["-m", *command] if module else command
+
+
+def check_script(command: list[str]) -> None:
+    if not command or not command[0].strip():
+        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+    first = command[0].rsplit("/", 1)[-1]
+    if first in ("llamafactory-cli", "lmf", "llamafactory.launcher"):
+        config = next((w for w in command if w.endswith((".yaml", ".yml"))), "sft.yaml")
+        raise Wrong(
+            f"{first} starts ranks by itself.",
+            "it does not see the other nodes.",
+            f"llamafactory: {shown(config)}",
+        )
+    if first in OTHER_LAUNCHERS:
+        raise Wrong(
+            f"{first} starts ranks by itself.",
+            "there would be ranks of ranks.",
+            "the script and its arguments alone",
+        )
+    if first in NO_SCRIPTS:
+        raise Wrong(
+            f"{first} is no Python script.", "torchrun runs Python.", "the script and its arguments alone"
+        )
+    if command[0] == "-m" and (len(command) < 2 or not re.fullmatch(r"[A-Za-z_][\w.]*", command[1])):
+        raise Wrong("-m without a module's name.", do="command: [-m, package.train]")
+    if command[0].startswith("-") and command[0] != "-m":
+        raise Wrong(
+            f"{shown(command[0])} is no script.", "torchrun would read it as its own.", "the script first"
+        )
+
+
+LLAMAFACTORY_KEYS = frozenset(
+    [
+        "adapter_name_or_path",
+        "bf16",
+        "cutoff_len",
+        "dataset",
+        "dataset_dir",
+        "ddp_timeout",
+        "do_train",
+        "finetuning_type",
+        "fp16",
+        "gradient_accumulation_steps",
+        "learning_rate",
+        "lora_alpha",
+        "lora_rank",
+        "lora_target",
+        "lr_scheduler_type",
+        "max_samples",
+        "max_steps",
+        "model_name_or_path",
+        "num_train_epochs",
+        "output_dir",
+        "overwrite_cache",
+        "per_device_train_batch_size",
+        "save_steps",
+        "stage",
+        "template",
+        "trust_remote_code",
+    ]
+)
+"""The commonest keys of its example files: enough to recognise a LLaMA-Factory YAML."""
+
+Taker = Callable[[Any], Any]
+
+
+def whole(value: Any) -> Any:
+    return value if type(value) is int and value > 0 else MISSING
+
+
+def some_text(value: Any) -> Any:
+    return value if isinstance(value, str) and value else MISSING
+
+
+def resume_of(value: Any) -> Any:
+    return "auto" if value is True else None if value in (False, None) else some_text(value)
+
+
+SAME: Mapping[str, tuple[str, Taker]] = {
+    "output_dir": ("save.to", some_text),
+    "save_steps": ("save.every", whole),
+    "save_total_limit": ("save.keep", whole),
+    "resume_from_checkpoint": ("resume", resume_of),
+    "deepspeed": ("deepspeed", some_text),
+}
+"""LLaMA-Factory's key → ours, and how its value becomes ours where we said nothing."""
+
+
+def settle(table: Table, arguments: dict[str, Any], ours: set[str], reading: Reading) -> dict[str, Any]:
+    """One owner for each setting. `ours` holds the keys that stand in the run file.
+
+    Where both speak ours wins, the trainer's key goes and a note says so. Where the trainer alone speaks,
+    its value becomes ours: the returned mapping of our keys. Afterwards `arguments` holds neither, except
+    `resume_from_checkpoint`, which the trainer needs in any case.
+    """
+    taken: dict[str, Any] = {}
+    for theirs, (key, take) in SAME.items():
+        if theirs not in arguments:
+            continue
+        if key in ours:
+            said_twice(reading, table.entries[theirs], theirs, arguments.pop(theirs), key)
+            continue
+        if theirs == "save_steps" and arguments.get("save_strategy", "steps") != "steps":
+            continue
+        value = take(arguments[theirs])
+        if value is MISSING:
+            if theirs == "deepspeed":
+                inline_deepspeed(table.entries[theirs], arguments.pop(theirs), reading)
+            continue
+        taken[key] = value
+        if theirs != "resume_from_checkpoint":
+            del arguments[theirs]
+    if "save.every" in ours and arguments.get("save_strategy", "steps") != "steps":
+        said_twice(
+            reading,
+            table.entries["save_strategy"],
+            "save_strategy",
+            arguments.pop("save_strategy"),
+            "save.every",
+        )
+    return taken
+
+
+def inline_deepspeed(entry: Entry, value: Any, reading: Reading) -> None:
+    if value is not None:
+        reading.wrong(
+            entry,
+            "train.llamafactory.deepspeed: the configuration itself stands here.",
+            "allranks takes a profile or the path of a JSON, so that every rank reads the same one.",
+            "write it to ds.json, and deepspeed: ds.json at the top of the run file",
+        )
+
+
+def said_twice(reading: Reading, entry: Entry, theirs: str, value: Any, ours: str) -> None:
+    reading.note(
+        "setting-said-twice",
+        entry,
+        f"train.llamafactory.{theirs}: {shown(value)} is not used, since {ours} says it.",
+        f"both speak of the same setting; {ours} wins.",
+        f"take {theirs} or {ours} out",
+    )
+
+
+def settle_env(env: dict[str, str], table: Tree | None, interface: bool, reading: Reading) -> dict[str, str]:
+    """The variables without those that torchrun or `network` sets in any case."""
+    kept = {}
+    for name, value in env.items():
+        if name in validate.SET_BY_TORCHRUN:
+            winner = "torchrun sets it for every rank"
+        elif interface and name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
+            winner = "network.interface says it"
+        else:
+            kept[name] = value
+            continue
+        assert isinstance(table, Table)
+        reading.note(
+            "setting-said-twice",
+            table.entries[name],
+            f"env.{name}: {shown(value)} is not used, since {winner}.",
+            "two values of one setting cannot both hold.",
+            f"take {name} out of env",
+        )
+    return kept

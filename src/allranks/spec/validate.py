@@ -1,0 +1,301 @@
+"""What may stand in a host, a user, a variable, a path: the rules that keep values from becoming syntax.
+
+Each function takes text and returns what is to be used, or raises Wrong. Values travel to other programs
+as single arguments, yet a host that begins with `-` is an option to ssh, and a name is part of paths.
+"""
+
+from __future__ import annotations
+
+import re
+
+from allranks.spec.trouble import Wrong, looks_like_token, shown
+
+HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]*")
+INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+FINDING = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SCHEDULER_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,@+:/-]*")
+SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKMGTP]?)(i?)[bB]?")
+SLURM_TIME = re.compile(
+    r"[0-9]+(?::[0-9]{2}){0,2}|[0-9]+-[0-9]{1,2}(?::[0-9]{2}){0,2}|UNLIMITED|INFINITE", re.I
+)
+
+MAX_HOST = 253
+"""RFC 1035: the longest name that DNS can hold."""
+
+MAX_NAME = 63
+"""A node's and a run's name is part of paths, of a host name and of a container's name."""
+
+MAX_VALUE = 131_072 - 256
+"""Linux passes one string of at most 128 KiB to a program (MAX_ARG_STRLEN), the variable's name included."""
+
+MAX_BYTES = 1 << 60
+
+SET_BY_TORCHRUN = frozenset(
+    [
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "GROUP_RANK",
+        "GROUP_WORLD_SIZE",
+        "ROLE_RANK",
+        "ROLE_WORLD_SIZE",
+        "ROLE_NAME",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "TORCHELASTIC_RESTART_COUNT",
+        "TORCHELASTIC_MAX_RESTARTS",
+        "TORCHELASTIC_RUN_ID",
+        "NODE_RANK",
+        "NNODES",
+        "NPROC_PER_NODE",
+        "FORCE_TORCHRUN",
+    ]
+)
+"""torchrun sets the first for every rank (torch/distributed/elastic/agent/server/local_elastic_agent.py);
+NNODES and the like are read by LLaMA-Factory's own launcher, which does not run here."""
+
+
+def host(text: str) -> str:
+    """A host name, an ssh alias, an IPv4 or an IPv6 address."""
+    if text.startswith("-"):
+        raise Wrong(
+            f"{shown(text)} begins with a dash.", "ssh would read it as an option.", "the host's name"
+        )
+    if ":" in text:
+        return ipv6(text)
+    if not HOST.fullmatch(text):
+        raise Wrong(
+            f"{shown(text)} is no host.",
+            "a host holds letters, digits, dots, dashes and underscores.",
+            "a name, an ssh alias or an address",
+        )
+    if len(text) > MAX_HOST:
+        raise Wrong(
+            f"{shown(text)} has {len(text):,} characters.",
+            f"a host name has at most {MAX_HOST}.",
+            "a shorter one",
+        )
+    if re.fullmatch(r"[0-9.]+", text):
+        parts = text.split(".")
+        if len(parts) != 4 or any(
+            not part or int(part[:9]) > 255 or (part[0] == "0" and part != "0") for part in parts
+        ):
+            raise Wrong(
+                f"{text} is no IPv4 address.", "it has four numbers from 0 to 255.", "such as 10.18.122.130"
+            )
+    return text
+
+
+def ipv6(text: str) -> str:
+    from ipaddress import IPv6Address
+
+    try:
+        if text.isascii() and re.fullmatch(r"[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?", text):
+            return str(IPv6Address(text))
+    except ValueError:
+        pass
+    raise Wrong(
+        f"{shown(text)} is neither a host nor an IPv6 address.",
+        "what follows a colon could be a port or a number of slots.",
+        "{name: …, address: …, port: …, gpus: …}",
+    )
+
+
+def name(text: str, what: str = "node's name", length: int = MAX_NAME) -> str:
+    if not NAME.fullmatch(text) or len(text) > length:
+        raise Wrong(
+            f"{shown(text)} is no {what}.",
+            f"it becomes part of paths: letters, digits, `.`, `_` and `-`, a letter or digit first, at most {length}.",
+            "such as node-0",
+        )
+    return text
+
+
+def user(text: str) -> str:
+    if text.startswith("-"):
+        raise Wrong(
+            f"{shown(text)} begins with a dash.", "ssh would read it as an option.", "the user's name"
+        )
+    if not USER.fullmatch(text) or len(text) > 255:
+        raise Wrong(f"{shown(text)} is no user's name.", do="letters, digits, `.`, `_`, `-`, `+` and `@`")
+    return text
+
+
+def interface(text: str) -> str:
+    if "," in text or text[:1] in "^=":
+        raise Wrong(
+            f"{shown(text)} is a pattern or a list.",
+            "NCCL takes patterns, gloo takes one exact name and crashes on anything else.",
+            "one name such as eth0, or auto",
+        )
+    if not INTERFACE.fullmatch(text):
+        raise Wrong(
+            f"{shown(text)} is no network interface.",
+            "Linux allows 15 characters.",
+            "such as eth0, ib0 or auto",
+        )
+    return text
+
+
+def variable(text: str, do: str = "such as NCCL_DEBUG") -> str:
+    if not VARIABLE.fullmatch(text) or len(text) > 255:
+        raise Wrong(
+            f"{shown(text)} is no name of a variable.", "letters, digits and `_`, no digit first.", do
+        )
+    if text.startswith("ALLRANKS_"):
+        raise Wrong(
+            f"{shown(text)} is a name of allranks' own.", "it would confuse the supervisor.", "another name"
+        )
+    return text
+
+
+def variable_value(key: str, text: str) -> str:
+    """The value of a variable; never echoed, since it may be a secret."""
+    if looks_like_token(text, key):
+        raise Wrong(
+            "its value looks like an access token.",
+            "run files are shown, stored and shared; a secret must not stand in one.",
+            f"export {key} where allranks runs, and secrets: [{key}]",
+        )
+    if "\0" in text:
+        raise Wrong("a NUL character.", "no variable can hold one.", "the value without it")
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_VALUE:
+        raise Wrong(
+            f"a value of {len(text):,} characters.",
+            "Linux passes at most 128 KiB.",
+            "a file, and its path here",
+        )
+    return text
+
+
+def secret(text: str) -> str:
+    """The name of a secret; what may be the secret itself is not echoed."""
+    if "=" in text or looks_like_token(text, "KEY") or not VARIABLE.fullmatch(text) or len(text) > 64:
+        raise Wrong(
+            "an entry that is no name of a variable (it is not shown: it may be the secret itself).",
+            "only names stand in a run file; values are taken from the environment of allranks.",
+            "such as secrets: [HF_TOKEN]",
+        )
+    return variable(text)
+
+
+def finding(text: str) -> str:
+    if not FINDING.fullmatch(text):
+        raise Wrong(
+            f"{shown(text)} is no finding's id.", do="such as port-busy, as `allranks check` prints it"
+        )
+    return text
+
+
+def one_line(text: str) -> str:
+    """Text without control characters; long enough for any path (PATH_MAX is 4,096)."""
+    if not text.strip():
+        raise Wrong("it is empty.", do="a value, or take the line out")
+    if any(c < " " or c == "\x7f" for c in text):
+        raise Wrong(f"{shown(text)} holds a control character.", do="one line of text")
+    if len(text) > 4096:
+        raise Wrong(f"{len(text):,} characters.", do="at most 4,096")
+    return text
+
+
+def path(text: str) -> str:
+    one_line(text)
+    if text.startswith("-"):
+        raise Wrong(
+            f"{shown(text)} begins with a dash.", "programs would read it as an option.", f"./{shown(text)}"
+        )
+    return text
+
+
+def size(text: str) -> int:
+    """Bytes of `16GiB`, `64G`, `1.5 GB`, `1024`. `G` and `GiB` are 2³⁰ (as docker's --shm-size), `GB` is 10⁹."""
+    match = SIZE.fullmatch(text.strip()) if len(text) < 40 else None
+    if match is None:
+        raise Wrong(f"{shown(text)} is no size.", do="such as 16GiB, 64GB or a number of bytes")
+    number, prefix, binary = match.groups()
+    base = 1000 if text.strip()[-1] in "bB" and not binary else 1024
+    unit = base ** " kmgtp".index(prefix.lower() or " ")
+    amount = int(float(number) * unit) if "." in number else int(number) * unit
+    if not 0 < amount <= MAX_BYTES:
+        raise Wrong(f"{shown(text)} is no size that a machine has.", do="such as 16GiB")
+    return amount
+
+
+def mount(text: str) -> str:
+    """`source:target[:options]`, both absolute; `~` at the start of the source is the node's home folder."""
+    one_line(text)
+    parts = text.split(":")
+    if len(parts) not in (2, 3):
+        raise Wrong(f"{shown(text)} is no mount.", do="/on/the/node:/in/the/container, or with :ro after it")
+    source, target = parts[:2]
+    if not source.startswith(("/", "~/")) and source != "~":
+        raise Wrong(
+            f"{shown(source)} is no absolute path.",
+            "docker would make an empty volume of that name.",
+            f"the whole path on the node, such as /home/ubuntu/{shown(source).lstrip('./')}",
+        )
+    if not target.startswith("/"):
+        raise Wrong(f"{shown(target)} is no absolute path.", "containers need one.", f"/{shown(target)}")
+    if len(parts) == 3 and not re.fullmatch(r"[A-Za-z][A-Za-z0-9,=_-]*", parts[2]):
+        raise Wrong(f"{shown(parts[2])} are no mount options.", do="ro or rw")
+    return text
+
+
+def image(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9./~_][A-Za-z0-9./~_:@+-]*", text) or len(text) > 1024:
+        raise Wrong(
+            f"{shown(text)} is no image.",
+            "it holds letters, digits and ./_:@+- alone.",
+            "such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
+        )
+    return text
+
+
+def requirement(text: str) -> str:
+    one_line(text)
+    if text.startswith("-"):
+        raise Wrong(
+            f"{shown(text)} is an option of pip.", "packages stand here.", "such as transformers==4.52.4"
+        )
+    return text
+
+
+def module(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*", text):
+        raise Wrong(f"{shown(text)} is no environment module.", do="such as cuda/12.1")
+    return text
+
+
+def scheduler_word(text: str) -> str:
+    if not SCHEDULER_WORD.fullmatch(text) or len(text) > 255:
+        raise Wrong(f"{shown(text)} is no name that a scheduler has.", do="letters, digits and `_.,@+:/-`")
+    return text
+
+
+def time_limit(text: str) -> str:
+    """SLURM's forms: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS."""
+    if not SLURM_TIME.fullmatch(text):
+        raise Wrong(f"{shown(text)} is no time limit.", do="such as 90 (minutes), 24:00:00 or 2-12:00:00")
+    return text
+
+
+def model(text: str) -> str:
+    one_line(text)
+    if len(text) < 2 or len(text) > 80:
+        raise Wrong(f"{shown(text)} is no GPU model.", do="such as A100-SXM4-80GB")
+    return text
+
+
+def url(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s\x00-\x1f\x7f]+", text) or len(text) > 2048:
+        raise Wrong("it is no web address.", "a webhook is called over HTTP.", "https://…")
+    return text
+
+
+def is_loopback(address: str) -> bool:
+    return address in ("localhost", "::1") or bool(re.fullmatch(r"127(\.[0-9]{1,3}){3}", address))
