@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from allranks.faces.picture import write_svg
+
 from allranks.node.paths import RunDirectory, read_events
 from allranks.runs.index import all_runs
 

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from allranks.node.link import Listener
 from allranks.node.paths import RunDirectory, read_json
@@ -36,7 +36,13 @@ STOP_MARGIN_SECONDS = 5.0
 class Keeper(threading.Thread):
     """One run's keeper. `port` is known as soon as the constructor returns."""
 
-    def __init__(self, directory: RunDirectory, job: Dict[str, Any], key: bytes, report: Any = None):
+    def __init__(
+        self,
+        directory: RunDirectory,
+        job: Dict[str, Any],
+        key: bytes,
+        report: Optional[Callable[[str], str]] = None,
+    ):
         super().__init__(name="keeper", daemon=True)
         self.directory, self.job, self.task = directory, job, dict(job["keep"])
         self.report = report
@@ -264,8 +270,17 @@ def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener
         return Listener(key, "", port, nodes)
 
 
-def keep(directory: RunDirectory, job: Dict[str, Any], key: bytes, report: Any = None) -> Keeper:
-    """Starts the keeper's thread; called by the head's supervisor at its start."""
-    keeper = Keeper(directory, job, key, report)
+def keep(
+    directory: RunDirectory,
+    job: Mapping[str, Any],
+    key: bytes,
+    secrets: Optional[Mapping[str, str]] = None,
+    report: Optional[Callable[[str], str]] = None,
+) -> Keeper:
+    """Starts the keeper's thread; called by the head's supervisor at its start.
+
+    `report` renders the run directory at a path as HTML: it is a face, which this room does not know.
+    """
+    keeper = Keeper(directory, dict(job), key, report)
     keeper.start()
     return keeper
