@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.node import journal as journals
 from allranks.node import paths
 from allranks.words import BadInput, Event
 
@@ -66,7 +67,7 @@ def test_create_refuses_a_run_directory_that_is_a_link(tmp_path):
     os.makedirs(tmp_path / "runs")
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", run.root)
-    with pytest.raises(PermissionError):
+    with pytest.raises(FileExistsError):
         run.create()
     assert not os.path.exists(tmp_path / "elsewhere" / paths.MARKER)
 
@@ -141,7 +142,7 @@ def test_garbage_is_skipped_and_counted(tmp_path):
 
 def test_an_endless_line_does_not_stop_the_reader(tmp_path):
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(b"x" * (paths.LINE_BYTES + 10))
+    path.write_bytes(b"x" * (journals.LINE_BYTES + 10))
     tail = paths.Tail(str(path))
     assert tail.read() == [] and tail.garbage == 1
     with open(path, "ab") as file:

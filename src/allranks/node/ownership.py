@@ -35,13 +35,6 @@ class Claim(NamedTuple):
     why: str
 
 
-class Verdict(NamedTuple):
-    """`ours` may be stopped, `foreign` carries the run id and is only named."""
-
-    ours: List[Claim]
-    foreign: List[Claim]
-
-
 def read_records(lines: Iterable[Mapping[str, Any]], boot_id: str) -> Records:
     """The lines of one or more `processes.jsonl`; those of another boot say nothing about this one."""
     seen: Set[Tuple[int, int]] = set()
@@ -57,7 +50,7 @@ def read_records(lines: Iterable[Mapping[str, Any]], boot_id: str) -> Records:
 
 
 class Ownership:
-    """Judges one look at the process table.
+    """Judges looks at the process table.
 
     `owner_of` and `run_id_of` read a process's user and the run id it carries; they are asked only where
     the answer matters, since reading the environment of every process of a large machine takes a while.
@@ -75,20 +68,20 @@ class Ownership:
         self.run_id, self.records, self.uid = run_id, records, uid
         self.owner_of, self.run_id_of, self.spared = owner_of, run_id_of, spared
 
-    def judge(self, table: Dict[int, Stat]) -> Verdict:
-        """`table` is every process there is, by pid. Zombies are nobody's: they have ended."""
+    def ours(self, table: Dict[int, Stat]) -> List[Claim]:
+        """What may be stopped. `table` is every process there is; a zombie is nobody's: it has ended."""
         claims: Dict[int, Claim] = {}
-        foreign: List[Claim] = []
         for stat in table.values():
-            if not stat.is_alive or stat.pid in claims:
-                continue
-            why = self._why_ours(stat, table)
+            why = self._why_ours(stat, table) if stat.is_alive and stat.pid not in claims else ""
             if why:
                 self._claim(stat, why, table, claims)
-        for stat in table.values():
-            if stat.is_alive and stat.pid not in claims and self._carries(stat):
-                foreign.append(Claim(stat, self._why_foreign(stat)))
-        return Verdict(list(claims.values()), foreign)
+        return list(claims.values())
+
+    def foreign(self, table: Dict[int, Stat], ours: Iterable[Claim]) -> List[Claim]:
+        """What carries the run id and is not ours: it is named and left alone. Reads every environment."""
+        known = {claim.stat.pid for claim in ours}
+        others = [stat for stat in table.values() if stat.is_alive and stat.pid not in known]
+        return [Claim(stat, self._why_foreign(stat)) for stat in others if self._carries(stat)]
 
     def _claim(self, top: Stat, why: str, table: Dict[int, Stat], claims: Dict[int, Claim]) -> None:
         claims[top.pid] = Claim(top, why)

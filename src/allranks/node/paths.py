@@ -1,33 +1,60 @@
-"""Where a run's files lie on a node, and the only ways in which they are written and read.
+"""Where a run's files lie on a node. How they are written and read is in `files` and `journal`.
 
-Nothing here judges what stands in a file. Every reader takes its file for hostile: the training script
-may write into the run directory, so links and FIFOs are refused and half-written lines are waited for.
+Their functions are offered here too, so that who works with a run directory needs one import.
 """
 
 from __future__ import annotations
 
 import errno
-import json
-import math
 import os
 import re
 import stat
-import threading
-from typing import Any, Dict, List, Optional, Tuple
+from typing import List, Optional
 
-from allranks.words import BadInput, Event, Problem, event_from_json
+from allranks.node.files import (
+    FLAGS,
+    open_regular,
+    read_bytes,
+    read_json,
+    read_object,
+    read_text,
+    size_of,
+    write_bytes,
+    write_json,
+    write_text,
+)
+from allranks.node.journal import Journal, Lines, Tail, events_of, read_events
+from allranks.words import BadInput, Problem
+
+__all__ = [
+    "Journal",
+    "KeeperDirectory",
+    "Lines",
+    "NodeDirectory",
+    "RunDirectory",
+    "Tail",
+    "checked_name",
+    "events_of",
+    "home",
+    "open_regular",
+    "read_bytes",
+    "read_events",
+    "read_json",
+    "read_object",
+    "read_text",
+    "size_of",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
 
 MARKER = ".allranks-run"
 """A file in every run directory that holds its run id: `clean` removes nothing that lacks it."""
 
-LINE_BYTES = 1 << 20
-"""A longer line is no event: it is skipped, since a reader that waits for its end would wait for ever."""
-
-READ_BYTES = 4 << 20
-"""The most that one `read_events` takes in, so that a large backlog does not stop the supervisor's loop."""
+NOBODY = 65534
+"""Whom an NFS server with root_squash gives root's files to."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
-_FILE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def home() -> str:
@@ -85,7 +112,7 @@ class NodeDirectory:
 
     def create(self) -> None:
         for path in (self.root, self.logs, self.ranks, self.stacks, self.work):
-            _make_private(path)
+            make_private(path)
 
 
 class KeeperDirectory:
@@ -100,7 +127,7 @@ class KeeperDirectory:
         self.report = os.path.join(self.root, "report.html")
 
     def create(self) -> None:
-        _make_private(self.root)
+        make_private(self.root)
 
 
 class RunDirectory:
@@ -134,23 +161,34 @@ class RunDirectory:
 
         Raises OSError, also where the run directory is a link or belongs to another user.
         """
-        for path in (self.home, os.path.join(self.home, "runs"), self.root, os.path.join(self.root, "nodes")):
-            _make_private(path)
-        there = os.lstat(self.root)
-        if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, "is a link, or belongs to another user", self.root)
+        for path in (self.home, os.path.join(self.home, "runs")):
+            if not os.path.isdir(path):  # which may be a link: where the home lies is the user's choice
+                make_private(path)
+        make_private(self.root)
+        if os.lstat(self.root).st_uid != os.geteuid() and os.geteuid():
+            raise PermissionError(errno.EPERM, "belongs to another user", self.root)
+        make_private(os.path.join(self.root, "nodes"))
         self._mark()
         if node is not None:
             self.node(node).create()
         if keeper:
             self.keeper.create()
 
+    def uid(self) -> int:
+        """The run's user: we, or for root the owner of the directory (a server that squashes root: root)."""
+        me = os.geteuid()
+        try:
+            owner = os.lstat(self.root).st_uid
+        except OSError:
+            return me
+        return me if me or owner == NOBODY else owner
+
     def is_marked(self) -> bool:
         return read_text(self.marker, 256).strip() == self.run_id
 
     def _mark(self) -> None:
         try:
-            descriptor = os.open(self.marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o600)
+            descriptor = os.open(self.marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600)
         except FileExistsError:
             return
         try:
@@ -159,229 +197,11 @@ class RunDirectory:
             os.close(descriptor)
 
 
-def _make_private(path: str) -> None:
+def make_private(path: str) -> None:
+    """Makes a folder of mode 0700 where there is none; raises OSError where a link or a file is there."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         os.mkdir(path, 0o700)
     except FileExistsError:
-        pass
-
-
-# ---- whole files ----
-
-
-def write_text(path: str, text: str) -> None:
-    """Replaces the file at once: a reader sees the old text or the new one, never a part. Mode 0600.
-
-    Raises OSError (a full disk among others) and then leaves the old file and no rest behind.
-    """
-    draft = os.path.join(
-        os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}.{threading.get_ident()}.draft"
-    )
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FILE_FLAGS, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except OSError:
-        os.unlink(draft)
-        raise
-
-
-def write_json(path: str, value: Any) -> None:
-    """`write_text` of `value` as JSON."""
-    write_text(path, json.dumps(value, indent=1) + "\n")
-
-
-def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
-    """At most `most_bytes` of a regular file; a negative `offset` counts from its end.
-
-    Empty where there is no file that may be read.
-    """
-    try:
-        descriptor = open_regular(path)
-    except OSError:
-        return b""
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(offset if offset >= 0 else max(0, os.fstat(descriptor).st_size + offset))
-        return file.read(most_bytes)
-
-
-def size_of(path: str) -> int:
-    """The bytes in a file; 0 where there is none."""
-    try:
-        return os.stat(path, follow_symlinks=False).st_size
-    except OSError:
-        return 0
-
-
-def read_text(path: str, most_bytes: int = 64 << 20) -> str:
-    return read_bytes(path, most_bytes).decode("utf-8", "replace")
-
-
-def read_json(path: str) -> Any:
-    """The JSON value in `path`; None where the file is missing, unreadable or no JSON."""
-    try:
-        return json.loads(read_bytes(path).decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-
-
-def read_object(path: str) -> Dict[str, Any]:
-    """`read_json` where an object is expected: empty where there is none."""
-    value = read_json(path)
-    return value if isinstance(value, dict) else {}
-
-
-def open_regular(path: str, directory: Optional[int] = None) -> int:
-    """A descriptor for reading; OSError where the last part is a link, a FIFO or anything but a file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _FILE_FLAGS, dir_fd=directory)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "is no regular file", path)
-
-
-# ---- append-only JSON lines ----
-
-
-class Lines:
-    """Appends JSON lines to one file, of which this object is the only writer. Never raises OSError.
-
-    Each line is one write(2). After a failed one (a full disk) `dropped` counts what was lost, and the
-    next line that fits is preceded by one that says so.
-    """
-
-    def __init__(self, path: str):
-        self.path = path
-        self.dropped = 0
-        self.error = ""
-        self._descriptor: Optional[int] = None
-        self._torn = False
-
-    def append(self, value: Dict[str, Any]) -> bool:
-        """False where the line could not be stored whole."""
-        lines = json.dumps(value, separators=(",", ":")).encode() + b"\n"
-        if self.dropped:
-            lines = json.dumps(self._note(), separators=(",", ":")).encode() + b"\n" + lines
-        try:
-            self._write(lines)
-        except OSError as error:
-            self.dropped += 1
-            self.error = f"{error.strerror} (errno {error.errno})"
-            return False
-        self.dropped = 0
-        return True
-
-    def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def _note(self) -> Dict[str, Any]:
-        return {"dropped": self.dropped, "why": self.error}
-
-    def _write(self, lines: bytes) -> None:
-        if self._descriptor is None:
-            self._open()
-        assert self._descriptor is not None
-        written = os.write(self._descriptor, b"\n" + lines if self._torn else lines)
-        # A line cut by a full disk is ended by the next write, so that it spoils no line but itself.
-        if written < len(lines) + self._torn:
-            self._torn = True
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
-        self._torn = False
-
-    def _open(self) -> None:
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _FILE_FLAGS, 0o600)
-        size = os.fstat(self._descriptor).st_size
-        # An earlier writer may have been killed in the middle of a line.
-        self._torn = size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
-
-
-class Journal(Lines):
-    """Appends events. What was dropped stands in it as an event of kind `dropped`."""
-
-    def __init__(self, path: str, node: Optional[str] = None):
-        super().__init__(path)
-        self.node = node
-
-    def append(self, value: "Event | Dict[str, Any]") -> bool:
-        event = value.as_json() if isinstance(value, Event) else value
-        self._at = float(event.get("at") or 0.0)
-        return super().append(event)
-
-    def _note(self) -> Dict[str, Any]:
-        data = {"events": self.dropped, "why": self.error}
-        return Event(self._at, "dropped", self.node, None, data).as_json()
-
-
-class Tail:
-    """Reads what was appended to a file since the last `read`; a line without its end waits for it.
-
-    `offset` is the byte after the last whole line read, `garbage` counts lines that were no JSON object.
-    """
-
-    def __init__(self, path: str, offset: int = 0):
-        self.path, self.offset, self.garbage = path, offset, 0
-
-    def read(self) -> List[Dict[str, Any]]:
-        values = []
-        for line in self._lines():
-            try:
-                value = json.loads(line.decode("utf-8"))
-            except (ValueError, RecursionError):
-                value = None
-            if isinstance(value, dict):
-                values.append(value)
-            elif line.strip():
-                self.garbage += 1
-        return values
-
-    def _lines(self) -> List[bytes]:
-        try:
-            descriptor = open_regular(self.path)
-        except OSError:
-            return []
-        try:
-            if os.fstat(descriptor).st_size < self.offset:
-                self.offset = 0  # the file was made anew
-            block = os.pread(descriptor, READ_BYTES, self.offset)
-        except OSError:
-            return []
-        finally:
-            os.close(descriptor)
-        end = block.rfind(b"\n") + 1
-        if not end and len(block) > LINE_BYTES:
-            self.offset += len(block)
-            self.garbage += 1
-            return []
-        self.offset += end
-        return block[:end].split(b"\n")[:-1]
-
-
-def read_events(path: str, offset: int = 0) -> Tuple[List[Event], int]:
-    """The whole events that stand in `path` from byte `offset` on, and the offset to go on from.
-
-    Garbage is skipped; to know how much there was, keep a `Tail`. At most `READ_BYTES` at once: a caller
-    that wants the file's end calls until the offset stays.
-    """
-    tail = Tail(path, offset)
-    return events_of(tail), tail.offset
-
-
-def events_of(tail: Tail) -> List[Event]:
-    """What `tail` reads now, as events; an object that is none counts as garbage."""
-    events = []
-    for value in tail.read():
-        try:
-            event = event_from_json(value)
-        except (ValueError, OverflowError):
-            event = None
-        if event is not None and math.isfinite(event.at):
-            events.append(event)
-        else:
-            tail.garbage += 1
-    return events
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise

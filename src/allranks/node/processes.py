@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from allranks.words import Process
+from allranks.words import Process, process_from_json
 
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
 """System call numbers, the same on every architecture: they came after the tables were unified. Called
@@ -226,10 +226,24 @@ def exit_code(stat: Stat) -> Optional[int]:
 
 
 def record_of(process: Process) -> Dict[str, Any]:
-    """A `Process` as it is stored: with the PID namespace, without which its pid means nothing."""
-    return {**process.as_json(), "pid_namespace": pid_namespace()}
+    """A `Process` as it is stored: with what says whether a later reader can see it at all."""
+    return {**process.as_json(), "pid_namespace": pid_namespace(), "host": os.uname().nodename}
 
 
-def can_be_seen(record: Dict[str, Any]) -> bool:
-    """Whether a stored process would be visible to us, were it alive: same PID namespace."""
-    return record.get("pid_namespace") in (None, "", pid_namespace())
+def can_be_seen(record: Mapping[str, Any]) -> bool:
+    """Whether a stored process would be visible to us, were it alive: same host, same PID namespace.
+
+    A run directory may lie in a home folder that nodes share, or be mounted into containers.
+    """
+    same_host = record.get("host") in (None, os.uname().nodename)
+    return same_host and record.get("pid_namespace") in (None, "", pid_namespace())
+
+
+def lives(record: Mapping[str, Any]) -> Optional[bool]:
+    """Whether a stored process lives; None where that cannot be told from here, or nothing is stored."""
+    if not record.get("pid") or not can_be_seen(record):
+        return None
+    try:
+        return still(process_from_json(record))
+    except TypeError:
+        return None  # not what `record_of` writes

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional
 
 from allranks.node import processes, spawn
 from allranks.node.link import Dial
@@ -74,13 +74,14 @@ class Supervisor:
         self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
         self.next_second = 0.0
 
-    def run(self) -> int:
+    def run(self, ready: Callable[[], None] = lambda: None) -> int:
         """Works until the keeper says `bye`, the lease ends or a signal comes; leaves no process behind.
 
-        The code is 0 where the last torchrun ended with 0, else 1. Raises OSError where the run directory
-        cannot be written at the beginning.
+        `ready` is called when the run directory and the signal handlers stand. The code is 0 where the last
+        torchrun ended with 0, else 1. Raises OSError where the run directory cannot be written at first.
         """
         self._open()
+        ready()
         try:
             while self.ending_at is None or self._is_busy():
                 self._wait(TURN_SECONDS)

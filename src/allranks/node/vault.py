@@ -28,7 +28,8 @@ class Vault:
 
     def __init__(self, directory: RunDirectory, node: str):
         home = hashlib.sha256(os.fsencode(directory.home)).hexdigest()[:8]
-        self._name = f"allranks-{os.geteuid()}-{home}-{directory.run_id}-{node}"
+        self._uid = directory.uid()
+        self._name = f"allranks-{self._uid}-{home}-{directory.run_id}-{node}"
 
     def keep(self, secrets: Mapping[str, str]) -> Optional[str]:
         """Writes the file, or writes it again where it went (logind's RemoveIPC deletes at logout).
@@ -50,27 +51,28 @@ class Vault:
 
     def values(self) -> Dict[str, str]:
         """The secrets by name; empty where there is no file that is ours."""
-        for path in self._paths():
-            if not self._is_ours(path):
-                continue
-            try:
-                descriptor = open_regular(path)
-            except OSError:
-                continue
-            with os.fdopen(descriptor, "rb") as file:
-                text = file.read()
-            try:
-                return dict(json.loads(text.decode("utf-8")))
-            except ValueError:
-                return {}  # it is being written
-        return {}
+        path = self.path()
+        try:
+            descriptor = open_regular(path) if path is not None else None
+        except OSError:
+            descriptor = None
+        if descriptor is None:
+            return {}
+        with os.fdopen(descriptor, "rb") as file:
+            text = file.read()
+        try:
+            return dict(json.loads(text.decode("utf-8")))
+        except ValueError:
+            return {}  # it is being written
 
-    def destroy(self) -> bool:
-        """True where there was a file, and it is gone now."""
-        there = [path for path in self._paths() if self._is_ours(path)]
-        for path in there:
+    def path(self) -> Optional[str]:
+        """Where the file is; None where there is none that is ours."""
+        return next((path for path in self._paths() if self._is_ours(path)), None)
+
+    def destroy(self) -> None:
+        path = self.path()
+        if path is not None:
             os.unlink(path)
-        return bool(there)
 
     def _paths(self) -> List[str]:
         return [os.path.join(folder, self._name) for folder in _folders()]
@@ -81,7 +83,8 @@ class Vault:
             there = os.lstat(path)
         except OSError:
             return False
-        return stat.S_ISREG(there.st_mode) and there.st_uid == os.geteuid() and not there.st_mode & 0o077
+        ours = there.st_uid in (self._uid, os.geteuid())
+        return ours and stat.S_ISREG(there.st_mode) and not there.st_mode & 0o077
 
     def _write(self, path: str, secrets: Mapping[str, str]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

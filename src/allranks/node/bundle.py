@@ -1,0 +1,161 @@
+"""The bundle: one zip of the rooms that run on nodes, which is all that the nodes ever get.
+
+It lies at `<home>/bundles/<sha256>.zip` and is compared with its digest before each use. The same source
+makes the same bytes, so that a node that has it is never sent it again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import os
+import zipfile
+from typing import Iterator, List, Tuple
+
+import allranks
+from allranks.node import paths
+
+ROOMS = ("words", "node", "inside", "watch", "diagnose", "checkpoints")
+PARTS = (("runs", ("__init__", "keeper")), ("faces", ("__init__", "report")))
+"""Of these rooms only the modules whose names begin so travel."""
+
+DATA = (".py", ".json", ".md")
+STAMP = (1980, 1, 1, 0, 0, 0)
+
+MISSING_CODE = 75
+"""EX_TEMPFAIL of sysexits.h: the bundle is not there, or damaged; send it and call again."""
+
+BOOT = """
+import hashlib, json, os, sys
+def fail(**answer):
+    print(json.dumps(answer)); sys.exit(75 if "bundle" in answer else 1)
+if sys.version_info < (3, 8):
+    fail(error="Python 3.8 or newer is needed, %s is %s" % (sys.executable, sys.version.split()[0]), python="old")
+path, digest = sys.argv[1:3]
+home = os.environ.get("ALLRANKS_HOME") or os.path.expanduser("~/.allranks")
+path = os.path.abspath(path or os.path.join(home, "bundles", digest + ".zip"))
+try:
+    with open(path, "rb") as file:
+        found = hashlib.sha256(file.read()).hexdigest()
+except OSError as error:
+    fail(error="%s: %s" % (path, error.strerror), bundle="missing")
+if found != digest:
+    fail(error="%s: its SHA-256 is %s" % (path, found), bundle="damaged")
+sys.argv[:] = [path] + sys.argv[3:]
+sys.path.insert(0, path)
+import runpy
+runpy.run_path(path, run_name="__main__")
+"""
+"""`python3 -c BOOT PATH SHA256 VERB …`; an empty PATH means the place in the node's own home. Readable by
+every Python from 2.6 on, so that an old one can say that it is too old."""
+
+RECEIVE = """
+import hashlib, json, os, sys
+digest = sys.argv[1]
+home = os.environ.get("ALLRANKS_HOME") or os.path.expanduser("~/.allranks")
+folder = os.path.join(os.path.abspath(home), "bundles")
+path = os.path.join(folder, digest + ".zip")
+data = sys.stdin.buffer.read()
+if hashlib.sha256(data).hexdigest() != digest:
+    print(json.dumps({"error": "%d bytes came, with another SHA-256" % len(data), "bundle": "damaged"}))
+    sys.exit(75)
+try:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    draft = "%s.%d.draft" % (path, os.getpid())
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+except OSError as error:
+    print(json.dumps({"error": "%s: %s" % (error.filename or path, error.strerror)}))
+    sys.exit(1)
+print(json.dumps({"bundle": path}))
+"""
+"""`python3 -c RECEIVE SHA256`, the zip on standard input."""
+
+MAIN = """
+import sys
+from allranks.node.program import main
+
+def keep(directory, job, key, secrets):
+    from allranks.faces import report, report_read
+    from allranks.runs import keeper
+    return keeper.keep(directory, job, key, lambda root: report.render(report_read.collect(root)))
+
+sys.exit(main(sys.argv[1:], keep))
+"""
+"""The zip's `__main__.py`: only here the node program meets the keeper, which stands above it."""
+
+FLAGS = ("-I", "-S")
+"""Isolated: no PYTHON* variable, no user site, no installed package takes part in the node program."""
+
+
+@functools.lru_cache(maxsize=1)
+def build() -> bytes:
+    """The zip's bytes, from the folder that this package was imported from."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in sorted(_entries()):
+            entry = zipfile.ZipInfo(name, STAMP)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o600 << 16
+            archive.writestr(entry, data, compresslevel=9)
+    return buffer.getvalue()
+
+
+@functools.lru_cache(maxsize=1)
+def digest() -> str:
+    return hashlib.sha256(build()).hexdigest()
+
+
+def path_in(home: str) -> str:
+    """Where the bundle lies on a node whose allranks home is `home`."""
+    return os.path.join(home, "bundles", digest() + ".zip")
+
+
+def command(verb: str, *words: str, path: str = "") -> List[str]:
+    """The arguments for a node's Python that run one verb of the node program."""
+    return [*FLAGS, "-c", BOOT, path, digest(), verb, *words]
+
+
+def receive_command() -> List[str]:
+    """The arguments for a node's Python that store the bundle, which comes by standard input."""
+    return [*FLAGS, "-c", RECEIVE, digest()]
+
+
+def install() -> str:
+    """Puts the bundle into this machine's own home; its path. Raises OSError."""
+    path = path_in(paths.home())
+    if paths.read_bytes(path) != build():
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        paths.write_bytes(path, build())
+    return path
+
+
+def _entries() -> Iterator[Tuple[str, bytes]]:
+    package = os.path.dirname(os.path.abspath(allranks.__file__))
+    yield "__main__.py", MAIN.lstrip().encode()
+    yield "sitecustomize.py", _read(os.path.join(package, "node", "ranksite.py"))
+    yield "allranks/__init__.py", _read(os.path.join(package, "__init__.py"))
+    for room in ROOMS:
+        for name in _files(package, room):
+            yield f"allranks/{name}", _read(os.path.join(package, name))
+    for room, beginnings in PARTS:
+        for name in _files(package, room):
+            if os.path.basename(name).startswith(beginnings):
+                yield f"allranks/{name}", _read(os.path.join(package, name))
+
+
+def _files(package: str, room: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(os.path.join(package, room)):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in names:
+            if name.endswith(DATA):
+                yield os.path.relpath(os.path.join(folder, name), package).replace(os.sep, "/")
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

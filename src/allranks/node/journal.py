@@ -1,0 +1,158 @@
+"""Append-only JSON lines: written whole or not at all, read while they are written."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from typing import Any, Dict, List, Optional, Tuple
+
+from allranks.node.files import FLAGS, open_regular
+from allranks.words import Event, event_from_json
+
+LINE_BYTES = 1 << 20
+"""A longer line is no event: it is skipped, since a reader that waits for its end would wait for ever."""
+
+READ_BYTES = 4 << 20
+"""The most that one `read_events` takes in, so that a large backlog does not stop the supervisor's loop."""
+
+
+class Lines:
+    """Appends JSON lines to one file, of which this object is the only writer. Never raises OSError.
+
+    Each line is one write(2). After a failed one (a full disk) `dropped` counts what was lost, and the
+    next line that fits is preceded by one that says so.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self.dropped = 0
+        self.error = ""
+        self._descriptor: Optional[int] = None
+        self._torn = False
+
+    def append(self, value: Dict[str, Any]) -> bool:
+        """False where the line could not be stored whole."""
+        lines = json.dumps(value, separators=(",", ":")).encode() + b"\n"
+        if self.dropped:
+            lines = json.dumps(self._note(), separators=(",", ":")).encode() + b"\n" + lines
+        try:
+            self._write(lines)
+        except OSError as error:
+            self.dropped += 1
+            self.error = f"{error.strerror} (errno {error.errno})"
+            return False
+        self.dropped = 0
+        return True
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _note(self) -> Dict[str, Any]:
+        return {"dropped": self.dropped, "why": self.error}
+
+    def _write(self, lines: bytes) -> None:
+        if self._descriptor is None:
+            self._open()
+        assert self._descriptor is not None
+        written = os.write(self._descriptor, b"\n" + lines if self._torn else lines)
+        # A line cut by a full disk is ended by the next write, so that it spoils no line but itself.
+        if written < len(lines) + self._torn:
+            self._torn = True
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        self._torn = False
+
+    def _open(self) -> None:
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | FLAGS, 0o600)
+        size = os.fstat(self._descriptor).st_size
+        # An earlier writer may have been killed in the middle of a line.
+        self._torn = size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+
+class Journal(Lines):
+    """Appends events. What was dropped stands in it as an event of kind `dropped`."""
+
+    def __init__(self, path: str, node: Optional[str] = None):
+        super().__init__(path)
+        self.node = node
+
+    def append(self, value: "Event | Dict[str, Any]") -> bool:
+        event = value.as_json() if isinstance(value, Event) else value
+        self._at = float(event.get("at") or 0.0)
+        return super().append(event)
+
+    def _note(self) -> Dict[str, Any]:
+        data = {"events": self.dropped, "why": self.error}
+        return Event(self._at, "dropped", self.node, None, data).as_json()
+
+
+class Tail:
+    """Reads what was appended to a file since the last `read`; a line without its end waits for it.
+
+    `offset` is the byte after the last whole line read, `garbage` counts lines that were no JSON object.
+    """
+
+    def __init__(self, path: str, offset: int = 0):
+        self.path, self.offset, self.garbage = path, offset, 0
+
+    def read(self) -> List[Dict[str, Any]]:
+        values = []
+        for line in self._lines():
+            try:
+                value = json.loads(line.decode("utf-8"))
+            except (ValueError, RecursionError):
+                value = None
+            if isinstance(value, dict):
+                values.append(value)
+            elif line.strip():
+                self.garbage += 1
+        return values
+
+    def _lines(self) -> List[bytes]:
+        try:
+            descriptor = open_regular(self.path)
+        except OSError:
+            return []
+        try:
+            if os.fstat(descriptor).st_size < self.offset:
+                self.offset = 0  # the file was made anew
+            block = os.pread(descriptor, READ_BYTES, self.offset)
+        except OSError:
+            return []
+        finally:
+            os.close(descriptor)
+        end = block.rfind(b"\n") + 1
+        if not end and len(block) > LINE_BYTES:
+            self.offset += len(block)
+            self.garbage += 1
+            return []
+        self.offset += end
+        return block[:end].split(b"\n")[:-1]
+
+
+def read_events(path: str, offset: int = 0) -> Tuple[List[Event], int]:
+    """The whole events that stand in `path` from byte `offset` on, and the offset to go on from.
+
+    Garbage is skipped; to know how much there was, keep a `Tail`. At most `READ_BYTES` at once: a caller
+    that wants the file's end calls until the offset stays.
+    """
+    tail = Tail(path, offset)
+    return events_of(tail), tail.offset
+
+
+def events_of(tail: Tail) -> List[Event]:
+    """What `tail` reads now, as events; an object that is none counts as garbage."""
+    events = []
+    for value in tail.read():
+        try:
+            event = event_from_json(value)
+        except (ValueError, OverflowError):
+            event = None
+        if event is not None and math.isfinite(event.at):
+            events.append(event)
+        else:
+            tail.garbage += 1
+    return events

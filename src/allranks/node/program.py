@@ -1,0 +1,202 @@
+"""The node program: `python3 <bundle> VERB …`, one JSON document on standard output.
+
+It is called by programs, over whatever reaches a node. Exit codes are those of `words.errors`; an error
+is a JSON document too: `{"error": text, "problems": [...]}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from allranks.words import AllranksError, BadInput, Problem
+
+INPUT_BYTES = 64 << 20
+
+Verb = Callable[[List[str]], Any]
+
+
+def main(argv: Sequence[str], keep: Any = None) -> int:
+    """Runs one verb. `keep` starts a keeper (`start.Keep`); the bundle gives it, since `runs` stands above."""
+    verbs: Dict[str, Verb] = {
+        "version": _version,
+        "facts": _facts,
+        "start": lambda words: _start(words, keep),
+        "read": _read,
+        "follow": _follow,
+        "stop": _stop,
+        "sweep": _sweep,
+        "put": _put,
+        "clean": _clean,
+    }
+    name, words = (argv[0], list(argv[1:])) if argv else ("", [])
+    try:
+        if name not in verbs:
+            raise BadInput(Problem(saw=f"{name!r} is no verb.", do="one of " + ", ".join(verbs)))
+        answer = verbs[name](words)
+    except BadInput as error:
+        _print({"error": str(error), "problems": [problem.as_json() for problem in error.problems]})
+        return error.exit_code
+    except AllranksError as error:
+        _print({"error": str(error)})
+        return error.exit_code
+    except BrokenPipeError:
+        return _end_silently()
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _print({"error": f"{where}{error.strerror or error}", "errno": error.errno})
+        return 1
+    if answer is None:
+        return 0
+    _print(answer)
+    return 1 if isinstance(answer, dict) and "error" in answer else 0
+
+
+# ---- verbs ----
+
+
+def _version(words: List[str]) -> Dict[str, Any]:
+    from allranks import __version__
+
+    return {"version": __version__, "python": sys.version.split()[0], "executable": sys.executable}
+
+
+def _facts(words: List[str]) -> Dict[str, Any]:
+    """`facts`, the request on standard input."""
+    from allranks.node.facts import collect
+
+    return collect(_input()).as_json()
+
+
+def _start(words: List[str], keep: Any) -> Optional[Dict[str, Any]]:
+    """`start RUN NODE [--stay]`, the order on standard input; `--stay` works until the run's end."""
+    from allranks.node import start
+
+    stay = _flag(words, "--stay")
+    run_id, node = _words(words, "RUN", "NODE")
+    order = start.read_order(run_id, node, _input())
+    if not stay:
+        return start.start(order, keep)
+    code = start.stay(order, keep, _print)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _read(words: List[str]) -> Any:
+    """`read runs`, `read status RUN`, `read listing RUN`, `read chunk RUN PATH [OFFSET [BYTES]]`."""
+    from allranks.node import read
+
+    what = words.pop(0) if words else ""
+    if what == "runs":
+        return {"runs": read.runs()}
+    if what == "status":
+        return read.status(*_words(words, "RUN"))
+    if what == "listing":
+        return read.listing(*_words(words, "RUN"))
+    if what == "chunk":
+        run_id, path = _words(words[:2], "RUN", "PATH")
+        return read.chunk(run_id, path, *[_number(word) for word in words[2:4]])
+    raise BadInput(Problem(saw=f"{what!r} is nothing to read.", do="runs, status, listing or chunk"))
+
+
+def _follow(words: List[str]) -> None:
+    """`follow RUN PATTERN… [--from PATH BYTE]…`: one JSON line a piece, until the run's end."""
+    from allranks.node import read
+
+    offsets = {}
+    while "--from" in words:
+        at = words.index("--from")
+        path, offset = _words(words[at + 1 : at + 3], "PATH", "BYTE")
+        offsets[path] = _number(offset)
+        del words[at : at + 3]
+    if not words:
+        raise BadInput(Problem(saw="follow needs a run.", do="follow RUN PATTERN…"))
+    listener = select.poll()
+    listener.register(sys.stdout.fileno(), 0)
+    for piece in read.follow(words[0], words[1:] or ["*"], offsets, gone=lambda: bool(listener.poll(0))):
+        _print(piece)
+
+
+def _stop(words: List[str]) -> Dict[str, Any]:
+    """`stop RUN` asks the keeper; `stop RUN --direct` ends this node's part without it."""
+    from allranks.node import stop, sweep
+
+    direct = _flag(words, "--direct")
+    (run_id,) = _words(words, "RUN")
+    return sweep.sweep(run_id) if direct else stop.ask(run_id)
+
+
+def _sweep(words: List[str]) -> Dict[str, Any]:
+    """`sweep RUN [--dry-run]`."""
+    from allranks.node import sweep
+
+    dry_run = _flag(words, "--dry-run")
+    (run_id,) = _words(words, "RUN")
+    return sweep.sweep(run_id, dry_run)
+
+
+def _put(words: List[str]) -> Dict[str, Any]:
+    """`put RUN`, `{"files": {path below the run directory: text or JSON}}` on standard input."""
+    from allranks.node import put
+    from allranks.node.paths import RunDirectory
+
+    (run_id,) = _words(words, "RUN")
+    return put.put(RunDirectory(run_id), dict(_input().get("files") or {}))
+
+
+def _clean(words: List[str]) -> Dict[str, Any]:
+    """`clean RUN`."""
+    from allranks.node import sweep
+
+    return sweep.clean(*_words(words, "RUN"))
+
+
+# ---- words, input, output ----
+
+
+def _words(words: List[str], *names: str) -> List[str]:
+    if len(words) != len(names):
+        raise BadInput(
+            Problem(saw=f"{len(words)} words came: {' '.join(words)}", do=f"give {' '.join(names)}")
+        )
+    return words
+
+
+def _flag(words: List[str], name: str) -> bool:
+    if name not in words:
+        return False
+    words.remove(name)
+    return True
+
+
+def _number(word: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        raise BadInput(Problem(saw=f"{word!r} is no number of bytes.")) from None
+
+
+def _input() -> Dict[str, Any]:
+    """The JSON object on standard input; an empty one where nothing came."""
+    text = sys.stdin.buffer.read(INPUT_BYTES)
+    try:
+        value = json.loads(text.decode("utf-8")) if text.strip() else {}
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise BadInput(Problem(saw="standard input holds no JSON object."))
+    return value
+
+
+def _print(answer: Any) -> None:
+    sys.stdout.write(json.dumps(answer, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def _end_silently() -> int:
+    """Nobody listens any more; Python must not fall over its own last flush."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

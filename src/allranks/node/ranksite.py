@@ -1,0 +1,70 @@
+"""`sitecustomize.py` at the root of the bundle, which stands first on the PYTHONPATH of torchrun's tree.
+
+Python runs it at the start of every process there. It lets the environment's own sitecustomize run, takes
+the bundle off the path again so that no script meets our package by chance, and only in a rank starts
+`allranks.inside`. Whatever fails here must not stop the user's training.
+"""
+
+import os
+import sys
+
+BUNDLE = os.path.dirname(os.path.abspath(__file__))
+RANK_VARIABLES = ("ALLRANKS_RUN_ID", "RANK", "LOCAL_RANK")
+PID_VARIABLE = "ALLRANKS_RANK_PID"
+
+
+def find(name):
+    """The spec of a top-level module as Python would find it without us; None where there is none."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
+        if spec is not None:
+            return spec
+    return None
+
+
+def is_rank():
+    """A rank's data loaders and other children inherit its variables: the first process is the rank."""
+    if not all(name in os.environ for name in RANK_VARIABLES):
+        return False
+    return os.environ.setdefault(PID_VARIABLE, str(os.getpid())) == str(os.getpid())
+
+
+def run_next():
+    """The sitecustomize that would have run, had we not stood before it."""
+    from importlib.util import module_from_spec
+
+    spec = find("sitecustomize")
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+def activate():
+    """Imports our package from the bundle alone; what it lacks may come from an installed one."""
+    from importlib import import_module
+
+    installed = find("allranks")
+    sys.path.insert(0, BUNDLE)
+    try:
+        site = import_module("allranks.inside.site")
+    finally:
+        sys.path.remove(BUNDLE)
+    if installed is not None:
+        sys.modules["allranks"].__path__.extend(installed.submodule_search_locations or ())
+    site.activate()
+
+
+def safely(step):
+    try:
+        step()
+    except Exception as error:
+        sys.stderr.write(
+            f"allranks: {step.__name__} failed in sitecustomize: {type(error).__name__}: {error}\n"
+        )
+
+
+sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != BUNDLE]
+safely(run_next)
+if is_rank():
+    safely(activate)

@@ -1,0 +1,227 @@
+"""Finding, stopping and removing what is left of a run on this node, whoever died: `sweep` and `clean`.
+
+Whose a process is, `ownership` says; it is asked anew before every signal. Nothing is found by name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Dict, FrozenSet, List, Optional
+
+from allranks.node import processes
+from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
+from allranks.node.paths import RunDirectory, Tail, read_object
+from allranks.node.read import FINAL, status
+from allranks.node.redact import Redactor
+from allranks.node.scrub import Scrubber
+from allranks.node.stopping import FORCE_SECONDS, Stopping
+from allranks.node.supervisor import KEEPER_SECONDS
+from allranks.node.vault import Vault
+from allranks.words import BadInput, Problem, Process
+
+GRACE_SECONDS = 10.0
+
+
+class Sweep:
+    """One run's remains on this machine; none at all where it has no directory here.
+
+    Raises BadInput where something else has the directory's name.
+    """
+
+    def __init__(self, run_id: str):
+        self.directory = RunDirectory(run_id)
+        self.exists = os.path.lexists(self.directory.root)
+        if self.exists and (os.path.islink(self.directory.root) or not self.directory.is_marked()):
+            raise BadInput(
+                Problem(
+                    saw=f"{self.directory.root} is no run directory: it lacks the run's marker.",
+                    why="what allranks did not make it does not stop or remove.",
+                    do="look what it is",
+                )
+            )
+        self.uid = self.directory.uid()
+        self.boot_id = processes.boot_id()
+        self.unseen: List[str] = []
+
+    def ownership(self) -> Ownership:
+        return Ownership(
+            self.directory.run_id,
+            self._records(),
+            self.uid,
+            processes.owner,
+            lambda pid: (processes.read_environ(pid) or {}).get(RUN_ID_VARIABLE),
+            spared=_us(),
+        )
+
+    def ours(self) -> List[Claim]:
+        """One look at every process there is."""
+        return self.ownership().ours(processes.table())
+
+    def foreign(self) -> List[Claim]:
+        table = processes.table()
+        ownership = self.ownership()
+        return ownership.foreign(table, ownership.ours(table))
+
+    def as_process(self, stat: processes.Stat) -> Process:
+        return Process("", stat.pid, stat.start_time, self.boot_id, self.directory.run_id)
+
+    def supervisor_lives(self) -> bool:
+        nodes = [self.directory.node(name) for name in self.directory.nodes()]
+        return any(processes.lives(read_object(node.supervisor)) for node in nodes)
+
+    def grace_seconds(self) -> float:
+        jobs = [read_object(self.directory.node(name).job) for name in self.directory.nodes()]
+        return max([float(job.get("grace_seconds") or 0.0) for job in jobs], default=GRACE_SECONDS)
+
+    def stop(self) -> Dict[str, Any]:
+        """Stops all that is ours. A living supervisor is asked first, and gets the time to do it itself."""
+        grace = self.grace_seconds()
+        if self.supervisor_lives():
+            grace += FORCE_SECONDS + KEEPER_SECONDS
+        return Stopping(lambda: [claim.stat for claim in self.ours()], self.as_process, grace).run()
+
+    def remains(self) -> List[str]:
+        """Files of ours that a killed supervisor left outside the run directory, or half-written in it."""
+        vaults = [Vault(self.directory, name).path() for name in self.directory.nodes()]
+        drafts = []
+        for folder in (self.directory.root, self.directory.keeper.root, *self._node_folders()):
+            try:
+                names = os.listdir(folder)
+            except OSError:
+                continue
+            drafts += [os.path.join(folder, n) for n in names if n.startswith(".") and n.endswith(".draft")]
+        return [path for path in vaults if path] + sorted(drafts)
+
+    def tidy(self) -> List[str]:
+        """Removes what `remains` names; the logs are masked before the secrets are forgotten."""
+        paths = self.remains()
+        for name in self.directory.nodes():
+            node = self.directory.node(name)
+            values = Vault(self.directory, name).values().values()
+            Scrubber(Redactor(values), [node.logs, node.ranks, node.stacks]).turn()
+        for path in paths:
+            os.unlink(path)
+        return paths
+
+    def _node_folders(self) -> List[str]:
+        return [self.directory.node(name).root for name in self.directory.nodes()]
+
+    def _records(self) -> Records:
+        """What the supervisors of this machine wrote down, and they themselves."""
+        lines: List[Dict[str, Any]] = []
+        self.unseen = []
+        for name in self.directory.nodes():
+            node = self.directory.node(name)
+            mine = [line for line in [read_object(node.supervisor), *_whole(node.processes)] if line]
+            visible = [line for line in mine if processes.can_be_seen(line)]
+            if len(visible) < len(mine):
+                self.unseen.append(name)
+            lines += visible
+        return read_records(lines, self.boot_id)
+
+
+def sweep(run_id: str, dry_run: bool = False) -> Dict[str, Any]:
+    """Stops and removes what is left of a run here, or only says what that is.
+
+    `processes` are ours (when done: those that would not end), `stopped` what was signalled, `files` what
+    was removed, `foreign` what carries the run id and is left alone, `unseen` the nodes whose processes
+    cannot be seen from here (another host, a container).
+    """
+    found = Sweep(run_id)
+    claims = found.ours()
+    answer: Dict[str, Any] = {"run_id": run_id, "dry_run": dry_run, "stopped": []}
+    answer["foreign"] = [_named(claim) for claim in found.foreign()]
+    answer["unseen"] = found.unseen
+    if dry_run:
+        ours, files = [_named(claim) for claim in claims], found.remains()
+    else:
+        why = {claim.stat.pid: claim.why for claim in claims}
+        report = found.stop()
+        ours = report["left"]
+        answer["stopped"] = [{**entry, "why": why.get(entry["pid"], "")} for entry in report["signalled"]]
+        # A process that no signal ends may still print: then the secrets' values are needed once more.
+        files = [] if ours else found.tidy()
+    answer.update(processes=ours, files=files)
+    return answer
+
+
+def clean(run_id: str) -> Dict[str, Any]:
+    """Removes the directory of a run that has ended and left no process here. Raises BadInput otherwise.
+
+    Descends by folder descriptors, follows no link, and stays on the file system and with the owner of the
+    run directory: what was mounted or put into it by others stays, and is named in `kept`.
+    """
+    found = Sweep(run_id)
+    if not found.exists:
+        return {"run_id": run_id, "removed": None, "kept": []}
+    _refuse_living(found)
+    found.tidy()
+    kept: List[str] = []
+    runs = os.open(os.path.dirname(found.directory.root), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _remove(runs, run_id, os.lstat(found.directory.root), kept)
+    finally:
+        os.close(runs)
+    return {"run_id": run_id, "removed": found.directory.root, "kept": kept}
+
+
+def _refuse_living(found: Sweep) -> None:
+    run_id, alive = found.directory.run_id, found.ours()
+    saw = ""
+    if alive:
+        pids = ", ".join(str(claim.stat.pid) for claim in alive[:8])
+        saw = f"run {run_id} has {len(alive)} living processes here: pid {pids}."
+    elif found.unseen and status(run_id)["state"] not in FINAL:
+        nodes = ", ".join(found.unseen)
+        saw = f"run {run_id} has not ended, and its processes of {nodes} cannot be seen from here."
+    if saw:
+        raise BadInput(Problem(saw=saw, why="they write into its directory.", do=f"allranks stop {run_id}"))
+
+
+def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: str = "") -> None:
+    """Removes `name` in `folder` with all that is below it and like `top`; the rest goes into `kept`."""
+    path = f"{path}/{name}" if path else name
+    there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if there.st_dev != top.st_dev or there.st_uid != top.st_uid:
+        kept.append(path)
+        return
+    if not stat.S_ISDIR(there.st_mode):
+        os.unlink(name, dir_fd=folder)
+        return
+    inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        for entry in os.listdir(inside):
+            _remove(inside, entry, top, kept, path)
+    finally:
+        os.close(inside)
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except OSError:
+        if not any(entry.startswith(path + "/") for entry in kept):
+            raise
+
+
+def _whole(path: str) -> List[Dict[str, Any]]:
+    """All the objects in a file of JSON lines."""
+    tail, lines, before = Tail(path), [], -1
+    while tail.offset != before:
+        before = tail.offset
+        lines += tail.read()
+    return lines
+
+
+def _named(claim: Claim) -> Dict[str, Any]:
+    stat = claim.stat
+    return {"pid": stat.pid, "start_time": stat.start_time, "name": stat.name, "why": claim.why}
+
+
+def _us() -> FrozenSet[int]:
+    """This program and all above it: a sweep never stops who asked for it."""
+    pids: List[int] = []
+    pid: Optional[int] = os.getpid()
+    while pid:
+        pids.append(pid)
+        found = processes.read_stat(pid)
+        pid = found.ppid if found is not None else None
+    return frozenset(pids)
