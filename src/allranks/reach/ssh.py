@@ -56,7 +56,10 @@ class Client(asyncssh.SSHClient):
     def __init__(self, keys: HostKeys):
         self.keys = keys
         self.refused: asyncssh.SSHKey | None = None
-        self.changed = False
+        self.changed = self.connected = False
+
+    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+        self.connected = True
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         self.changed = self._knows_another(host, addr, port)
@@ -164,6 +167,8 @@ class SshTransport:
         if client.refused is not None:
             return self._bad_key(client)
         cause, text = name_of(error)
+        if cause == "timeout" and client.connected:
+            cause, text = "login-timeout", "it takes the connection, but the login does not end in time"
         return Unreachable(self.node, cause, f"{self.described.address}: {text}")
 
     def _bad_key(self, client: Client) -> Unreachable:
@@ -201,8 +206,6 @@ def name_of(error: BaseException) -> tuple[str, str]:
         return "permission-denied", f"it accepts none of the keys offered: {error.reason}"
     if isinstance(error, socket.gaierror):
         return "unknown-name", f"its name does not resolve: {error.strerror}"
-    if isinstance(error, asyncssh.TimeoutError | asyncssh.DisconnectError) and "login" in str(error).lower():
-        return "login-timeout", f"it takes the connection but no login ends within {LOGIN_SECONDS:.0f} s"
     if isinstance(error, asyncio.TimeoutError | TimeoutError):
         return "timeout", f"it does not answer within {CONNECT_SECONDS:.0f} s"
     if isinstance(error, OSError) and error.errno in ERRNOS:

@@ -274,7 +274,6 @@ def keep(
     directory: RunDirectory,
     job: Mapping[str, Any],
     key: bytes,
-    secrets: Optional[Mapping[str, str]] = None,
     report: Optional[Callable[[str], str]] = None,
 ) -> Keeper:
     """Starts the keeper's thread; called by the head's supervisor at its start.

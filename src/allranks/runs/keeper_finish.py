@@ -20,6 +20,14 @@ PROOF_MEMORY_SHARE = 0.25
 times what the seeds' adapter needs; a larger base is verified by its files alone, and that is said."""
 
 
+PROOF = """
+import runpy, sys
+sys.path.insert(0, sys.argv.pop(1))
+runpy.run_module("allranks.inside.proof", run_name="__main__", alter_sys=True)
+"""
+"""Runs the proof out of the bundle in the training environment, which need not have allranks installed."""
+
+
 class Finish:
     """What the keeper does after the last rank has gone."""
 
@@ -78,7 +86,7 @@ class Finish:
             self.record.finding(too_big)
             return {"changed": None}
         self.record.phase("prove")
-        argv = [self.task["python"], "-m", "allranks.inside.proof", "--base", base]
+        argv = [self.task["python"], "-c", PROOF, self.job["inside"], "--base", base]
         argv += ["--adapter", self.output_dir, "--json"]
         answer, trouble = self._run(argv)
         if answer is None or "changed" not in answer:
@@ -102,7 +110,7 @@ class Finish:
 
     def _run(self, argv: List[str]) -> "tuple[Optional[Dict[str, Any]], str]":
         env = dict(os.environ, **self.job["env"])
-        env.update(PYTHONPATH=self.job["inside"], HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
+        env.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
         try:
             done = subprocess.run(
                 argv,
