@@ -29,7 +29,8 @@ class Folded:
         return verdict(self.finding)
 
     def place(self) -> str:
-        return place(self.wheres)
+        """Where, without a rank that the statement itself names."""
+        return place(unsaid(self.wheres, self.text("saw")))
 
     def text(self, name: str) -> str:
         return str(self.finding.get(name) or "")
@@ -51,6 +52,11 @@ def folded(findings: Iterable[Mapping[str, Any]]) -> List[Folded]:
         key = tuple(str(part) for part in (*parts, where.get("file"), where.get("line")))
         groups.setdefault(key, Folded(finding, [])).wheres.append(where)
     return sorted(groups.values(), key=lambda group: -VERDICTS.index(group.verdict))
+
+
+def unsaid(wheres: Wheres, said: str) -> Wheres:
+    """The places without what the text says already: `node-1  rank 1 was killed`, not `node-1 rank 1  rank 1 …`."""
+    return [{**w, "rank": None} if f"rank {w.get('rank')} " in said else w for w in wheres]
 
 
 def place(wheres: Wheres) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from allranks.faces.report_findings import CALLED, Folded, count_text, folded, place
+from allranks.faces.report_findings import CALLED, Folded, count_text, folded, place, unsaid
 from allranks.faces.report_text import (
     MISSING,
     compact_seconds,
@@ -127,8 +127,7 @@ def cause_of(data: Mapping[str, Any]) -> str:
 
 def joined(wheres: Sequence[Mapping[str, Any]], said: str) -> str:
     """Where and what in one sentence, without saying a rank twice."""
-    wheres = [{**w, "rank": None} if f"rank {w.get('rank')}" in said else w for w in wheres]
-    where = place(wheres)
+    where = place(unsaid(list(wheres), said))
     return f"{where}: {said}" if where and not said.startswith(where) else said
 
 
@@ -271,7 +270,9 @@ def diagnosis(data: Mapping[str, Any]) -> str:
         ("why", escape(found.get("why") or "")),
         ("do", escape(found.get("fix") or "")),
     ]
-    body = said_block("block", place([found.get("where") or {}]), said, rows, str(found.get("cause")))
+    body = said_block(
+        "block", place(unsaid([found.get("where") or {}], said)), said, rows, str(found.get("cause"))
+    )
     more = [
         ("cause", f"<code>{escape(found.get('cause'))}</code>, {escape(found.get('confidence'))}"),
         ("first seen", escape(first_seen(data, found))),

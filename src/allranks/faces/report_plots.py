@@ -9,6 +9,7 @@ from allranks.faces.report_charts import Line, LineChart, line_chart
 from allranks.faces.report_parts import section, state_of
 from allranks.faces.report_series import median, outliers
 from allranks.faces.report_text import (
+    PHASES,
     compact_seconds,
     count,
     number,
@@ -21,19 +22,6 @@ from allranks.faces.report_text import (
 )
 
 MOST_BARS = 24
-
-CALLED = {
-    "check": "checking",
-    "prepare": "preparing",
-    "probe": "probing",
-    "launch": "starting",
-    "watch": "training",
-    "stop": "stopping",
-    "verify": "verifying",
-    "prove": "loading the adapter",
-    "prune": "pruning",
-    "report": "reporting",
-}
 
 
 def charts(data: Mapping[str, Any]) -> str:
@@ -63,7 +51,7 @@ def phases(data: Mapping[str, Any]) -> str:
     for row in rows[:200]:
         style = "train" if row["phase"] == "watch" else "end" if row["phase"] == "stop" else ""
         spent = max(row.get("seconds") or 0.0, 0.0)
-        name = CALLED.get(row["phase"]) or str(row["phase"])
+        name = PHASES.get(row["phase"]) or str(row["phase"])
         found.append(phase_bar(name, row["at"] - start, spent, whole, style, str(row.get("why") or "")))
         if row["phase"] == "watch":
             found += rank_phase_bars(data, start, whole)

@@ -15,6 +15,20 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 MISSING = "—"
 
+PHASES = {
+    "check": "checking",
+    "prepare": "preparing",
+    "probe": "probing",
+    "launch": "starting",
+    "watch": "training",
+    "stop": "stopping",
+    "verify": "verifying",
+    "prove": "loading the adapter",
+    "prune": "pruning",
+    "report": "reporting",
+}
+"""What the run's phases are called where a person reads of them."""
+
 LONGEST = 4000
 """Characters of one text that are shown. A page of traceback fits; a log of one endless line does not."""
 
@@ -157,11 +171,15 @@ _NUMBERED = re.compile(r"^(.*?)([0-9]{1,9})([^0-9]*)$", re.S)
 
 
 def fold(names: Iterable[str]) -> str:
-    """Names with running numbers, folded: `node-[0-2,7]`, `gpu01,head`. Each name once, in natural order."""
+    """Names with running numbers, folded: `node-[0-2,7]`, `gpu01,head`. Each name once, in natural order.
+
+    The same form as `spec.fold`, which the report cannot import: it travels to nodes without `spec`. A name
+    with brackets or a comma of its own stays whole.
+    """
     plain: List[str] = []
     groups: Dict[Tuple[str, str, int], List[int]] = {}
     for name in sorted(set(names)):
-        match = _NUMBERED.match(name)
+        match = None if any(letter in name for letter in "[],") else _NUMBERED.match(name)
         if match is None:
             plain.append(name)
             continue
