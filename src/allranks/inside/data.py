@@ -1,0 +1,59 @@
+"""How long the training waits for its data, and how many tokens come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.inside import guard
+from allranks.inside.rank import Rank
+
+
+def on_dataloader(rank: Rank, module: Any) -> None:
+    """torch.utils.data.dataloader: measures every `next` of a DataLoader's iterator."""
+    iterator = module._BaseDataLoaderIter
+    original = iterator.__next__
+    waiting = threading.local()
+    main = threading.main_thread()
+
+    def __next__(self: Any) -> Any:
+        if getattr(waiting, "inside", False):  # a data set that reads from a DataLoader of its own
+            return original(self)
+        waiting.inside = True
+        began = time.perf_counter()
+        try:
+            batch = original(self)
+        finally:
+            waiting.inside = False
+        # Another thread that reads ahead keeps nobody waiting.
+        seconds = time.perf_counter() - began if threading.current_thread() is main else 0.0
+        fetched(rank, batch, seconds)
+        return batch
+
+    iterator.__next__ = guard.dressed(__next__, original)
+
+
+@guard.guarded
+def fetched(rank: Rank, batch: Any, seconds: float) -> None:
+    if rank.is_in("evaluating"):
+        return
+    size, tokens = measure(batch)
+    if size is not None:
+        rank.batch_size = size
+    rank.fetched(seconds, tokens)
+
+
+def measure(batch: Any) -> "tuple[int | None, int]":
+    """(rows, tokens) of a batch: of its `input_ids`, padding included; rows alone where it has none."""
+    values: Any = batch if isinstance(batch, Mapping) or hasattr(batch, "keys") else None
+    ids: Any = values["input_ids"] if values is not None and "input_ids" in values else None
+    if ids is not None and hasattr(ids, "numel"):
+        return (ids.shape[0] if ids.dim() > 1 else None), ids.numel()
+    first: Any = batch
+    if values is not None:
+        first = next(iter(values.values()), None)
+    elif isinstance(batch, (list, tuple)) and batch:
+        first = batch[0]
+    return (first.shape[0] if hasattr(first, "dim") and first.dim() > 0 else None), 0

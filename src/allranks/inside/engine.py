@@ -1,0 +1,88 @@
+"""DeepSpeed, driven by a script of its own or by accelerate. Under a Trainer it only lends its settings."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any
+
+from allranks.inside import guard, moe, saving, settings
+from allranks.inside.losses import Losses
+from allranks.inside.rank import Rank
+
+
+def on_deepspeed(rank: Rank, module: Any) -> None:
+    """deepspeed: `initialize` gives the engine, and is the last moment to mark leaf modules."""
+    original = module.initialize
+
+    def initialize(*args: Any, **kwargs: Any) -> Any:
+        preparing(rank, args, kwargs)
+        result = original(*args, **kwargs)
+        initialized(rank, result)
+        return result
+
+    module.initialize = guard.dressed(initialize, original)
+
+
+@guard.guarded
+def preparing(rank: Rank, args: Any, kwargs: Any) -> None:
+    rank.reach("preparing")
+    note = moe.mark_leaves(args, kwargs)
+    if note:
+        rank.notes.append(note)
+
+
+@guard.guarded
+def initialized(rank: Rank, result: Any) -> None:
+    engine, _, loader, _ = result
+    rank.engine = weakref.ref(engine)
+    if rank.has_trainer or getattr(engine, "optimizer", None) is None:  # without one it only infers
+        return
+    rank.owner = "deepspeed"
+    settings.tell(rank, settings.of_engine(rank, engine, loader))
+    rank.begin()
+
+
+def on_engine(rank: Rank, module: Any) -> None:
+    """deepspeed.runtime.engine: steps, losses and saves of every engine."""
+    engine = module.DeepSpeedEngine
+    losses = Losses(rank)
+
+    def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if rank.owner == "deepspeed":
+            loss = args[0] if args else kwargs.get("loss")
+            losses.note(loss)
+        return original_backward(self, *args, **kwargs)
+
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = getattr(self, "global_steps", None)
+        result = original_step(self, *args, **kwargs)
+        if rank.owner == "deepspeed":
+            stepped(rank, self, before, losses)
+        return result
+
+    def begin(args: Any, kwargs: Any) -> Any:
+        folder = args[1] if len(args) > 1 else kwargs.get("save_dir")
+        tag = args[2] if len(args) > 2 else kwargs.get("tag")
+        return saving.begin(rank, os.path.join(str(folder), str(tag)) if tag else folder)
+
+    original_backward, original_step = engine.backward, engine.step
+    engine.backward = guard.dressed(backward, original_backward)
+    engine.step = guard.dressed(step, original_step)
+    for name in ("save_checkpoint", "save_16bit_model"):
+        original = getattr(engine, name, None)
+        if original is not None:
+            setattr(engine, name, guard.around(original, begin, lambda begun: saving.finish(rank, begun)))
+
+
+@guard.guarded
+def stepped(rank: Rank, engine: Any, before: Any, losses: Losses) -> None:
+    """`engine.step()` is called after every micro-step; `global_steps` moves with the optimizer."""
+    after = engine.global_steps
+    if before is None or after <= before:
+        return
+    rank.reach("training")
+    rates = settings.ask(engine, "get_lr")
+    rank.end_step(after, float(rates[0]) if rates else None)
+    losses.settle(mean=True)
+    rank.release()

@@ -1,0 +1,101 @@
+"""What an exception says, as data, and whether it speaks of the communication with other ranks."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List
+
+MESSAGE_CHARACTERS = 4000
+FRAMES = 60
+CHAIN = 4
+
+COMMUNICATION_TYPES = frozenset(
+    ["DistError", "DistBackendError", "DistNetworkError", "DistStoreError", "DistQueueEmptyError"]
+)
+"""torch/csrc/distributed/c10d/exception.h, torch 2.13."""
+
+COMMUNICATION_TEXTS = (
+    # Texts of gloo's TCP transport, NCCL and torch's stores: another rank is gone or late, or the network is.
+    # `Connection reset by peer` alone is none of them: a data set on the web says it too.
+    "gloo/transport",
+    "[gloo]",
+    "gloo connectfullmesh",
+    "nccl error",
+    "ncclsystemerror",
+    "ncclremoteerror",
+    "ncclinternalerror",
+    "ncclunhandledcudaerror",
+    "nccl communicator was aborted",
+    "tcpstore",
+    "tcp client failed to connect",
+    "the client socket has",
+    "the server socket has",
+    "timed out waiting for clients",
+    "connection closed by peer",
+    "wait timeout after",
+    "socket timeout",
+    "watchdog caught collective operation timeout",
+    "application timeout caused pair closure",
+    "store->get",
+    "store based barrier",
+)
+
+
+def describe(value: BaseException, trace: Any) -> Dict[str, Any]:
+    """The data of an `exception` event. Texts are kept as they are, control characters too: they are data."""
+    chain = causes(value)
+    return {
+        "type": type(value).__name__[:200],
+        "message": message(value),
+        "frames": frames(trace if trace is not None else value.__traceback__),
+        "communication": is_communication(value),
+        "causes": [{"type": type(cause).__name__[:200], "message": message(cause)[:1000]} for cause in chain],
+    }
+
+
+def message(value: BaseException) -> str:
+    """str() of an exception, long ones without their middle; one that cannot be printed says so."""
+    try:
+        text = str(value)
+    except Exception as error:
+        return f"(its text could not be made: {type(error).__name__})"
+    if len(text) <= MESSAGE_CHARACTERS:
+        return text
+    half = MESSAGE_CHARACTERS // 2
+    return f"{text[:half]}\n... {len(text) - 2 * half} characters ...\n{text[-half:]}"
+
+
+def frames(trace: Any) -> List[List[Any]]:
+    """`[file, line, function]`, outermost first, the innermost FRAMES of them, without ours."""
+    found = []
+    ours = os.path.dirname(__file__)
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(ours):
+            found.append([code.co_filename[:500], trace.tb_lineno, code.co_name[:200]])
+            if len(found) > FRAMES:
+                del found[0]
+        trace = trace.tb_next
+    return found
+
+
+def causes(value: BaseException) -> List[BaseException]:
+    """What the exception was raised from or while handling, nearest first."""
+    found: List[BaseException] = []
+    seen = {id(value)}
+    while len(found) < CHAIN:
+        before = value.__cause__ or (None if value.__suppress_context__ else value.__context__)
+        if before is None or id(before) in seen:
+            break
+        seen.add(id(before))
+        found.append(before)
+        value = before
+    return found
+
+
+def is_communication(value: BaseException) -> bool:
+    """Whether a collective or the network failed: then this rank may only be suffering from another's death."""
+    if any(kind.__name__ in COMMUNICATION_TYPES for kind in type(value).__mro__):
+        return True
+    text = message(value).lower()
+    return any(part in text for part in COMMUNICATION_TEXTS)

@@ -1,0 +1,70 @@
+"""Appends lines to this rank's file, one write a line, whatever happens to the disk."""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+
+class Journal:
+    """A file of lines. A line that could not be written whole is reported as not written.
+
+    Opened when first needed, and again when it vanished: the folder may come late, or be made anew.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self._descriptor: Optional[int] = None
+        self._torn = False
+
+    def write(self, line: str) -> bool:
+        """Writes one line; False where it could not (full, gone, forbidden). Raises nothing."""
+        try:
+            descriptor = self._open()
+            # After half a line a new one must not be glued to it.
+            data = (b"\n" if self._torn else b"") + line.encode("utf-8", "backslashreplace") + b"\n"
+            written = os.write(descriptor, data)
+        except (OSError, ValueError):
+            self.close()
+            return False
+        self._torn = written < len(data)
+        return not self._torn
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            try:
+                os.close(self._descriptor)
+            except OSError:
+                pass  # somebody closed all descriptors; it is closed
+            self._descriptor = None
+
+    def _open(self) -> int:
+        if self._descriptor is not None and not self._is_ours(self._descriptor):
+            self._descriptor = None
+        if self._descriptor is None:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._descriptor = os.open(self.path, flags, 0o600)
+            self._file = os.fstat(self._descriptor)
+            self._torn = self._file.st_size > 0 and not self._ends_with_newline()
+        return self._descriptor
+
+    def _is_ours(self, descriptor: int) -> bool:
+        """Whether the number still means our file, and the file still has a name.
+
+        A script that closes all descriptors (a daemon's habit) frees ours, and a file of its own may take it.
+        """
+        try:
+            seen = os.fstat(descriptor)
+        except OSError:
+            return False
+        if (seen.st_dev, seen.st_ino) != (self._file.st_dev, self._file.st_ino):
+            return False
+        if seen.st_nlink == 0:
+            os.close(descriptor)
+            return False
+        return True
+
+    def _ends_with_newline(self) -> bool:
+        with open(self.path, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"

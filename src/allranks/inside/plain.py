@@ -1,0 +1,126 @@
+"""torch itself: a loop that calls `backward` and `optimizer.step()`, alone or under Lightning or accelerate."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from typing import Any
+
+from allranks.inside import guard, saving, settings
+from allranks.inside.losses import RAW, Losses
+from allranks.inside.rank import Rank
+
+SAVES_SECONDS = 1.0
+"""torch.save is also called for small things: between two that are told lies this at least."""
+
+
+def on_torch(rank: Rank, torch: Any) -> None:
+    losses = Losses(rank)
+    watch_backward(rank, torch, losses)
+    loop = Loop(rank, losses, compiling(torch))
+    torch.optim.optimizer.register_optimizer_step_post_hook(loop.stepped)
+    watch_join(rank, torch)
+    watch_save(rank, torch)
+
+
+def compiling(torch: Any) -> Any:
+    """torch's own question whether dynamo traces this code: it must find nothing of ours in a user's graph."""
+    return getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+
+
+def watch_backward(rank: Rank, torch: Any, losses: Losses) -> None:
+    original = torch.Tensor.backward
+    is_compiling = compiling(torch)
+
+    def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_compiling() and rank.owner in (None, "torch"):
+            losses.note(self)
+        return original(self, *args, **kwargs)
+
+    torch.Tensor.backward = guard.dressed(backward, original)
+
+
+class Loop:
+    """Counts the steps of the first optimizer that steps; a second one (a GAN's) is no clock."""
+
+    def __init__(self, rank: Rank, losses: Losses, is_compiling: Any):
+        self.rank, self.losses, self.is_compiling = rank, losses, is_compiling
+        self.steps = 0
+        self._clock: Any = None
+
+    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """torch calls this after every `step()` of every optimizer."""
+        if not self.is_compiling() and self.rank.owner in (None, "torch"):
+            self._stepped(optimizer)
+
+    @guard.guarded
+    def _stepped(self, optimizer: Any) -> None:
+        rank = self.rank
+        if not rank.is_here:
+            return
+        clock = None if self._clock is None else self._clock()
+        if clock is None:
+            self._clock = weakref.ref(optimizer)
+        elif clock is not optimizer:
+            return
+        if rank.owner is None:
+            rank.owner = "torch"
+            settings.tell(rank, settings.of_optimizer(rank, optimizer))
+        rank.reach("training")
+        self.steps += 1
+        rank.end_step(self.steps, float(optimizer.param_groups[0]["lr"]))
+        self.losses.settle(mean=False)
+        rank.release()
+
+
+def watch_join(rank: Rank, torch: Any) -> None:
+    """`init_process_group` returns when all ranks have come; who waits in it is not hung, and says so."""
+    distributed = guard.loaded("torch.distributed")
+    inner = guard.loaded("torch.distributed.distributed_c10d")
+    if distributed is None or inner is None or not hasattr(inner, "init_process_group"):
+        return
+
+    def before(args: Any, kwargs: Any) -> None:
+        rank.reach("preparing")
+        rank.doing = "waiting for the other ranks to join"
+        rank.wake.set()
+
+    def after(kept: Any) -> None:
+        rank.doing = None
+
+    joined = guard.around(inner.init_process_group, before, after)
+    for module in (inner, distributed):
+        if hasattr(module, "init_process_group"):
+            module.init_process_group = joined
+
+
+def watch_save(rank: Rank, torch: Any) -> None:
+    last = [0.0]
+
+    def before(args: Any, kwargs: Any) -> Any:
+        target = args[1] if len(args) > 1 else kwargs.get("f")
+        now = time.monotonic()
+        if rank.owner != "torch" or hasattr(target, "write") or now - last[0] < SAVES_SECONDS:
+            return None
+        last[0] = now
+        return saving.begin(rank, target)
+
+    torch.save = guard.around(torch.save, before, lambda begun: saving.finish(rank, begun))
+
+
+def on_grad_scaler(rank: Rank, module: Any) -> None:
+    """torch.amp.grad_scaler: the scaled tensor remembers the loss that it was made from."""
+    original = module.GradScaler.scale
+
+    def scale(self: Any, outputs: Any) -> Any:
+        scaled = original(self, outputs)
+        remember(scaled, outputs)
+        return scaled
+
+    module.GradScaler.scale = guard.dressed(scale, original)
+
+
+@guard.guarded
+def remember(scaled: Any, outputs: Any) -> None:
+    if scaled is not outputs and hasattr(outputs, "detach"):
+        setattr(scaled, RAW, outputs.detach())

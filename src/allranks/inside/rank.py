@@ -1,0 +1,186 @@
+"""What this rank is doing: phase, step, records. Filled by the hooks, read by the heartbeat thread.
+
+The training's thread only appends to deques and sets attributes (atomic under the GIL); files are written
+by the heartbeat thread alone, so that a slow disk slows no step.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+
+from allranks.inside.place import Place
+
+TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
+if TYPE_CHECKING:
+    from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+    Record = List[Any]
+    """`[step, loss, seconds, data_seconds, tokens, learning_rate]`, as docs/architecture.md has it."""
+
+PHASES = ("importing", "preparing", "training", "done")
+"""The phases that a run moves through; `loading`, `evaluating` and `saving` lie on top for their time."""
+
+EVENTS_KEPT = 256
+STEPS_KEPT = 2000
+"""Steps between two beats that are kept. At one beat a second that is a loop of 2,000 steps a second; of a
+faster one the newest are told and the rest counted."""
+
+
+class Rank:
+    """One rank's state."""
+
+    def __init__(self, place: Place):
+        self.place = place
+        self.step: Optional[int] = None
+        self.total_steps: Optional[int] = None
+        self.owner: Optional[str] = None
+        """Who counts the steps: `trainer`, `deepspeed` or `torch`. A Trainer drives DeepSpeed, which drives an
+        optimizer; only the outermost may count."""
+        self.records: Deque[Record] = deque(maxlen=STEPS_KEPT)
+        self.dropped = 0
+        self.events: Deque[Tuple[float, str, Dict[str, Any]]] = deque(maxlen=EVENTS_KEPT)
+        self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
+        self.doing: Optional[str] = None
+        """What the rank waits for where no progress bar says it."""
+        self.engine: Any = None
+        """A weak reference to the DeepSpeed engine, where there is one."""
+        self.has_trainer = False
+        self.notes: List[str] = []
+        """What we did to the training for its own good, told with the settings."""
+        self.awaited: Optional[Record] = None
+        self.gpu_memory: Dict[str, int] = {}
+        self.batch_size: Optional[int] = None
+        self.exit_code: Optional[int] = None
+        self.wake = threading.Event()
+        self.tickets: Deque[threading.Event] = deque()
+        self.stopping = False
+        self._base = 0
+        self._over: List[str] = []
+        self._mark: Optional[float] = None
+        self._held: Optional[Record] = None
+        self._data_seconds = 0.0
+        self._tokens = 0
+        self._fetched = False
+
+    # -- who asks --
+
+    @property
+    def is_here(self) -> bool:
+        """False in a process that was forked from the rank: its copy of this object must stay silent."""
+        return os.getpid() == self.place.pid
+
+    # -- phases --
+
+    @property
+    def phase(self) -> str:
+        over = self._over
+        return over[-1] if over else PHASES[self._base]
+
+    def reach(self, phase: str) -> None:
+        """Moves on to a phase; never back, except that after `done` a second training may begin."""
+        number = PHASES.index(phase)
+        if number > self._base or (phase == "training" and PHASES[self._base] == "done"):
+            self._base = number
+            self.wake.set()
+
+    def enter(self, phase: str) -> Tuple[str, float]:
+        """Begins a phase that lies on top of the present one; `leave` takes what this returns."""
+        self._over.append(phase)
+        self.exit_code = None
+        self.wake.set()
+        return phase, time.monotonic()
+
+    def leave(self, entered: Tuple[str, float]) -> float:
+        """Ends it and returns how long it took, in seconds. That time belongs to no step."""
+        phase, began = entered
+        seconds = time.monotonic() - began
+        for place in range(len(self._over) - 1, -1, -1):
+            if self._over[place] == phase:
+                del self._over[place]
+                break
+        if self._mark is not None and not self._over:
+            self._mark += max(0.0, time.monotonic() - max(began, self._mark))
+        return seconds
+
+    def is_in(self, phase: str) -> bool:
+        return phase in self._over
+
+    # -- steps --
+
+    def begin(self) -> None:
+        """The clock of the next step starts now."""
+        self._mark = time.monotonic()
+        self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
+
+    def fetched(self, seconds: float, tokens: int) -> None:
+        """A batch came: how long the training's own thread waited for it, and its tokens."""
+        if self._mark is None:  # a plain loop: its first step began with this wait
+            self.begin()
+            self._mark = time.monotonic() - seconds
+        self._data_seconds += seconds
+        self._tokens += tokens
+        self._fetched = True
+
+    def end_step(
+        self, step: int, learning_rate: Optional[float] = None, loss: Optional[float] = None
+    ) -> Record:
+        """An optimizer step ended. The record is held until `release`: its loss may come a moment later."""
+        now = time.monotonic()
+        self.release()
+        record: Record = [
+            step,
+            loss,
+            None if self._mark is None else round(now - self._mark, 6),
+            round(self._data_seconds, 6) if self._fetched else None,
+            self._tokens if self._tokens else None,
+            learning_rate,
+        ]
+        self._mark = now
+        self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
+        self.exit_code = None
+        first, self.step, self._held = self.step is None, step, record
+        if first:
+            self.wake.set()
+        return record
+
+    def release(self, record: Optional[Record] = None) -> None:
+        """Lets the held record (or this one) go to the next beat."""
+        if record is None:
+            record, self._held = self._held, None
+        if record is not None:
+            if len(self.records) == STEPS_KEPT:
+                self.dropped += 1
+            self.records.append(record)
+
+    def wait_for_loss(self) -> None:
+        """Takes the held record aside until its loss has come from the GPU, some steps later."""
+        self.awaited, self._held = self._held, None
+
+    def loss_came(self, loss: Optional[float]) -> None:
+        record, self.awaited = self.awaited, None
+        if record is not None:
+            record[1] = loss
+            self.release(record)
+
+    @property
+    def held(self) -> Optional[Record]:
+        return self._held
+
+    # -- events --
+
+    def emit(self, kind: str, data: Dict[str, Any]) -> None:
+        """Queues an event for the heartbeat thread."""
+        if self.is_here:
+            self.events.append((time.time(), kind, data))
+            self.wake.set()
+
+    def drain(self, seconds: float) -> None:
+        """Waits until what was queued is written, at most that long: a dead disk must not keep a process."""
+        if self.is_here:
+            ticket = threading.Event()
+            self.tickets.append(ticket)
+            self.wake.set()
+            ticket.wait(seconds)

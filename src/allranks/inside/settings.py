@@ -1,0 +1,135 @@
+"""The settings that took effect, asked of the objects that hold them, not of what was written down."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, Optional, Tuple
+
+from allranks.inside import gpu, guard, heart
+from allranks.inside.rank import Rank
+
+
+def tell(rank: Rank, settings: Dict[str, Any]) -> None:
+    """Emits `settings`, and before it `start` again where the GPU is known by now."""
+    device = guard.guarded(gpu.identity)()
+    if device is not None:
+        rank.emit("start", heart.started(rank, device))
+    torch = guard.loaded("torch")
+    settings["torch"] = str(getattr(torch, "__version__", "")) or None
+    if rank.notes:
+        settings["notes"] = list(rank.notes)
+    rank.emit("settings", settings)
+
+
+def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Dict[str, Any]:
+    """Of a transformers Trainer that begins to train; with DeepSpeed under it, DeepSpeed's too."""
+    trainable, total = parameters(model.parameters())
+    engine = rank.engine() if rank.engine is not None else None
+    found = {
+        "framework": "llamafactory" if guard.loaded("llamafactory") else "transformers",
+        "trainable_parameters": trainable,
+        "total_parameters": total,
+        "micro_batch": args.per_device_train_batch_size,
+        "accumulation": args.gradient_accumulation_steps,
+        "world_size": args.world_size,
+        "total_steps": state.max_steps,
+        "samples": size(getattr(loader, "dataset", None)),
+        "epochs": state.num_train_epochs,
+        "precision": "bf16" if args.bf16 else "fp16" if args.fp16 else precision(model.parameters()),
+    }
+    found.update(zero(engine))
+    return found
+
+
+def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
+    """Of a DeepSpeed engine that a script drives by itself, or through accelerate."""
+    trainable, total = parameters(engine.module.parameters())
+    found = {
+        "framework": "accelerate" if guard.loaded("accelerate.accelerator") else "deepspeed",
+        "trainable_parameters": trainable,
+        "total_parameters": total,
+        "micro_batch": ask(engine, "train_micro_batch_size_per_gpu"),
+        "accumulation": ask(engine, "gradient_accumulation_steps"),
+        "world_size": world_size(rank),
+        "total_steps": None,
+        "samples": size(getattr(loader, "dataset", None)),
+        "epochs": None,
+        "precision": "bf16"
+        if ask(engine, "bfloat16_enabled")
+        else "fp16"
+        if ask(engine, "fp16_enabled")
+        else precision(engine.module.parameters()),
+    }
+    found.update(zero(engine))
+    return found
+
+
+def of_optimizer(rank: Rank, optimizer: Any) -> Dict[str, Any]:
+    """Of a plain loop, of which only the optimizer is seen: the model's frozen part is not."""
+    held = [p for group in optimizer.param_groups for p in group["params"]]
+    return {
+        "framework": "accelerate" if guard.loaded("accelerate.accelerator") else "torch",
+        "trainable_parameters": parameters(held)[0],
+        "total_parameters": None,
+        "zero_stage": None,
+        "reduce_bucket_size": None,
+        "prefetch_bucket_size": None,
+        "micro_batch": rank.batch_size,
+        "accumulation": None,
+        "world_size": world_size(rank),
+        "total_steps": None,
+        "samples": None,
+        "epochs": None,
+        "precision": precision(held),
+    }
+
+
+def zero(engine: Any) -> Dict[str, Any]:
+    return {
+        "zero_stage": ask(engine, "zero_optimization_stage"),
+        "reduce_bucket_size": ask(engine, "zero_reduce_bucket_size"),
+        "prefetch_bucket_size": ask(engine, "zero_prefetch_bucket_size"),
+    }
+
+
+def parameters(found: Iterable[Any]) -> Tuple[int, int]:
+    """(trainable, total) numbers. Under ZeRO-3 a parameter is empty here and `ds_numel` is its true size."""
+    trainable = total = 0
+    for parameter in found:
+        number = int(getattr(parameter, "ds_numel", None) or parameter.numel())
+        total += number
+        if parameter.requires_grad:
+            trainable += number
+    return trainable, total
+
+
+def precision(found: Iterable[Any]) -> Optional[str]:
+    """The data type of the first floating-point parameter that trains, as `fp32`, `bf16` or `fp16`."""
+    for parameter in found:
+        if parameter.requires_grad and parameter.is_floating_point():
+            name = str(parameter.dtype).rpartition(".")[2]
+            return {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(name, name)
+    return None
+
+
+def world_size(rank: Rank) -> Optional[int]:
+    """What torch's process group says, without one what torchrun said: then this rank trains alone."""
+    distributed = guard.loaded("torch.distributed")
+    if distributed is not None and distributed.is_available():
+        # No group by the first step means that no gradient leaves this rank, whatever WORLD_SIZE says.
+        return distributed.get_world_size() if distributed.is_initialized() else 1
+    return rank.place.world_size
+
+
+def size(dataset: Any) -> Optional[int]:
+    try:
+        return None if dataset is None else len(dataset)
+    except (TypeError, NotImplementedError):
+        return None  # a stream has no length
+
+
+def ask(engine: Any, method: str) -> Any:
+    """`engine.method()`, None where this version has no such method."""
+    try:
+        return None if engine is None else getattr(engine, method)()
+    except Exception:
+        return None

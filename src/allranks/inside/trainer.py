@@ -1,0 +1,92 @@
+"""transformers' Trainer, and so LLaMA-Factory and TRL: one more default callback, and the saves watched."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from allranks.inside import guard, saving, settings
+from allranks.inside.gpu import Meter
+from allranks.inside.rank import Rank
+
+
+def on_trainer(rank: Rank, module: Any) -> None:
+    """transformers.trainer: every Trainer begins with the callbacks of this list."""
+    module.DEFAULT_CALLBACKS.append(
+        callback(rank, guard.loaded("transformers.trainer_callback").TrainerCallback)
+    )
+    watch_saves(rank, module.Trainer)
+    for name in ("evaluation_loop", "prediction_loop"):
+        original = getattr(module.Trainer, name, None)
+        if original is not None:
+            setattr(module.Trainer, name, evaluating(rank, original))
+
+
+def callback(rank: Rank, base: Any) -> Any:
+    """The callback's class. It changes no control and returns nothing."""
+    meter = Meter(rank)
+
+    class AllranksCallback(base):
+        @guard.guarded
+        def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.has_trainer = True
+            rank.reach("preparing")
+
+        @guard.guarded
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.owner = "trainer"
+            rank.total_steps = state.max_steps
+            found = settings.of_trainer(rank, args, state, kwargs["model"], kwargs.get("train_dataloader"))
+            settings.tell(rank, found)
+            rank.begin()
+            rank.reach("training")
+
+        @guard.guarded
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.end_step(state.global_step)
+            meter.step([], False)
+            if not control.should_log:  # else the loss comes in a moment, with on_log
+                rank.release()
+
+        @guard.guarded
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+            record = rank.held
+            if record is None or record[0] != state.global_step or not logs or "loss" not in logs:
+                return
+            record[1] = float(logs["loss"])
+            if logs.get("learning_rate") is not None:
+                record[5] = float(logs["learning_rate"])
+            rank.release()
+
+        @guard.guarded
+        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.release()
+            rank.owner = None
+            rank.reach("done")
+
+    return AllranksCallback
+
+
+def evaluating(rank: Rank, original: Any) -> Any:
+    return guard.around(
+        original,
+        lambda args, kwargs: rank.enter("evaluating"),
+        lambda entered: rank.leave(entered) if entered is not None else None,
+    )
+
+
+def watch_saves(rank: Rank, trainer: Any) -> None:
+    """A checkpoint is saved by `_save_checkpoint`, which calls `save_model`; at the end `save_model` alone."""
+
+    def checkpoint(args: Any, kwargs: Any) -> Any:
+        self = args[0]
+        return saving.begin(rank, os.path.join(self.args.output_dir, f"checkpoint-{self.state.global_step}"))
+
+    def model(args: Any, kwargs: Any) -> Any:
+        folder = args[1] if len(args) > 1 else kwargs.get("output_dir")
+        return saving.begin(rank, folder or args[0].args.output_dir)
+
+    for name, before in (("_save_checkpoint", checkpoint), ("save_model", model)):
+        original = getattr(trainer, name, None)
+        if original is not None:
+            setattr(trainer, name, guard.around(original, before, lambda begun: saving.finish(rank, begun)))
