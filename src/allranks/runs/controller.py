@@ -20,6 +20,7 @@ from allranks import launch
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.reach import NodeProgram, Nodes, Outcome
+from allranks.runs.ending import clean_each, has_run
 from allranks.runs.identity import new_run_id
 from allranks.runs.index import remember
 from allranks.runs.inspect import Inspection, Tell, inspect, python_of
@@ -176,11 +177,11 @@ class Starting:
         if not self.touched:
             return
 
-        async def one(_node: Node, program: NodeProgram) -> None:
-            await program.call("stop", self.run_id, "--direct", timeout_seconds=START_SECONDS)
-            await program.call("clean", self.run_id, timeout_seconds=START_SECONDS)
+        async def stop(_node: Node, program: NodeProgram) -> None:
+            if await has_run(program, self.run_id):
+                await program.call("stop", self.run_id, "--direct", timeout_seconds=START_SECONDS)
 
-        for outcome in await self.nodes.each(one):
+        for outcome in [*await self.nodes.each(stop), *await clean_each(self.nodes, self.run_id)]:
             if outcome.error is not None:
                 finding = Finding(
                     id="start-not-undone",

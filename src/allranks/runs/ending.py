@@ -7,9 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from allranks.reach import NodeProgram, Nodes, Outcome
+from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 from allranks.runs import index
-from allranks.words import Node
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
@@ -125,14 +124,29 @@ async def tidy(found: Leftovers) -> dict[str, Any]:
     return {"cleaned": done}
 
 
+async def has_run(program: NodeProgram, run_id: str) -> bool:
+    """Whether the node knows the run."""
+    return any(run["id"] == run_id for run in (await program.call("read", "runs"))["runs"])
+
+
+async def clean_each(nodes: Nodes, run_id: str) -> list[Outcome]:
+    """Removes the run's folder on one node after the other: nodes may share a home, and with it the folder."""
+    outcomes = []
+    for name, program in nodes.programs.items():
+        try:
+            answer = {}
+            if await has_run(program, run_id):
+                answer = await program.call("clean", run_id)
+            outcomes.append(Outcome(nodes.nodes[name], answer))
+        except (Unreachable, ProgramFailed) as error:
+            outcomes.append(Outcome(nodes.nodes[name], error=error))
+    return outcomes
+
+
 async def remove_directories(run_id: str) -> list[dict[str, Any]]:
     nodes = index.nodes_of(run_id)
-
-    async def one(_node: Node, program: NodeProgram) -> Any:
-        return await program.call("clean", run_id)
-
     try:
-        outcomes = await nodes.each(one)
+        outcomes = await clean_each(nodes, run_id)
     finally:
         await nodes.close()
     if all(outcome.error is None for outcome in outcomes):

@@ -274,11 +274,13 @@ def keep(
     directory: RunDirectory,
     job: Mapping[str, Any],
     key: bytes,
+    secrets: Mapping[str, str],
     report: Optional[Callable[[str], str]] = None,
 ) -> Keeper:
     """Starts the keeper's thread; called by the head's supervisor at its start.
 
-    `report` renders the run directory at a path as HTML: it is a face, which this room does not know.
+    Of the secrets nothing is needed here: what supervisors send is masked already. `report` renders the run
+    directory at a path as HTML: it is a face, which this room does not know.
     """
     keeper = Keeper(directory, dict(job), key, report)
     keeper.start()
