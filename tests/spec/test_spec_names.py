@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.spec import expand, fold
@@ -115,12 +115,14 @@ NAMES = st.lists(
 
 
 @given(NAMES)
+@settings(max_examples=60)
 def test_expand_undoes_fold(names):
     again = expand(fold(names))
     assert sorted(again) == sorted(set(names))
 
 
 @given(NAMES)
+@settings(max_examples=60)
 def test_expand_undoes_fold_in_order(names):
     assert expand(fold(names, keep_order=True)) == names
 

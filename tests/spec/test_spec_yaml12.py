@@ -222,7 +222,7 @@ def test_any_text_is_a_tree_or_bad_input(text):
 
 
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"#%@`?, \n\t<0.e\\x\x85\u2028", max_size=60))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_yaml_like_text_is_a_tree_or_bad_input(text):
     try:
         parse(text, "f", Problems())
@@ -231,7 +231,7 @@ def test_yaml_like_text_is_a_tree_or_bad_input(text):
 
 
 @given(st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=60))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_quoted_string_reads_back_as_itself(text):
     tree = parse(f"a: {{b: {quoted(text)}}}", "f", Problems())
     assert isinstance(tree, Table)

@@ -12,8 +12,8 @@ from allranks.spec.run import LAUNCHERS, Container, Environment, Gpus, Launch, N
 
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
-    from allranks.spec.load import load, loads
     from allranks.spec.names import expand, fold
+    from allranks.spec.runfile import load, loads
     from allranks.spec.schema import Key, schema_keys
     from allranks.spec.start import cluster_from_names, init_text, local_cluster
 
@@ -24,8 +24,8 @@ LATER = {
     "expand": "names",
     "fold": "names",
     "init_text": "start",
-    "load": "load",
-    "loads": "load",
+    "load": "runfile",
+    "loads": "runfile",
     "local_cluster": "start",
     "schema_keys": "schema",
 }

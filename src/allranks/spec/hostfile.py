@@ -20,6 +20,8 @@ SLOTS = ("slots", "cpu", "cpus", "count")
 LIMITS = ("max_slots", "max-slots", "slots_max")
 USERS = ("username", "user-name", "user")
 COMMENT = re.compile(r"(^|\s)#.*")
+SPACED = re.compile(rf"(?<=\s)({'|'.join((*SLOTS, *LIMITS, *USERS))})\s*=\s*(?=\S)")
+"""OpenMPI takes `slots = 8`."""
 
 
 def cluster_from_hostfile(text: str, file: str = "hostfile", gpus: int = 1) -> Cluster:
@@ -81,7 +83,7 @@ def split_line(line: str) -> list[str]:
     """The words of a line without its comment; quotes hold words together where there are any."""
     line = line.rstrip("\r")
     if '"' not in line and "'" not in line:
-        return COMMENT.sub("", line).split()
+        return SPACED.sub(r"\1=", COMMENT.sub("", line)).split()
     try:
         lexer = shlex.shlex(line, posix=True)
         lexer.whitespace_split, lexer.commenters = True, ""

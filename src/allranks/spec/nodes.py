@@ -55,8 +55,6 @@ def read_nodes(tree: Tree, reading: Reading, launcher: str) -> list[Draft]:
         for item in tree.items:
             found = reading.value(item, "nodes", lambda item, key, reading: one_item(item, reading))
             drafts += [] if found is MISSING else found
-        if not tree.items:
-            reading.wrong(tree, "nodes: an empty list.", "a run needs a machine.", "nodes: localhost")
         return drafts
     if isinstance(tree, Table):
         return read_table(tree, reading)
@@ -72,7 +70,8 @@ def one_item(item: Tree, reading: Reading) -> list[Draft]:
 
 def read_table(tree: Table, reading: Reading) -> list[Draft]:
     """One node with its keys, or names with their nodes."""
-    if "name" in tree.entries or "address" in tree.entries:
+    keys = tree.entries.keys()
+    if keys & {"name", "address"} or (keys and keys <= set(NODE_KEYS)):
         found = reading.value(tree, "nodes", lambda _, key, reading: from_mapping(tree, reading))
         return [] if found is MISSING else found
     drafts: list[Draft] = []
@@ -313,7 +312,7 @@ def refuse_doubles(drafts: list[Draft], nodes: list[Node], reading: Reading, sam
                 draft.at,
                 f"nodes: {first.name} and {node.name} both have the address {node.address}."
                 if first.address == node.address
-                else f"nodes: {first.name} ({first.address}) and {node.name} ({node.address}) are both this machine.",
+                else f"nodes: {first.name} ({first.address}) and {node.name} ({node.address}) are one machine.",
                 "two ranks would share each GPU of one machine.",
                 "the right address, or same_host: true where several nodes on one machine are meant",
             )

@@ -13,7 +13,7 @@ from typing import Any
 
 from allranks.spec import validate
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
-from allranks.spec.trouble import Problems, Wrong, nearest, shown
+from allranks.spec.trouble import MAX_SHOWN_PATH, Problems, Wrong, nearest, shown
 from allranks.words import NOTE, BadInput, Finding, Where
 
 Reader = Callable[[Tree, str, "Reading"], Any]
@@ -52,7 +52,7 @@ class Reading:
         """The problems of another file that `key` names; one without a line is said where the file is named."""
         for problem in error.problems:
             if problem.line is None:
-                name = "" if problem.file is None else f"{shown(problem.file)}: "
+                name = "" if problem.file is None else f"{shown(problem.file, MAX_SHOWN_PATH)}: "
                 self.wrong(at, f"{key}: {name}{problem.saw}", problem.why, problem.do)
             else:
                 self.problems.add(problem.saw, problem.why, problem.do, problem.file, problem.line)

@@ -19,7 +19,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./~@+-]*")
 RANGE = re.compile(r"[A-Za-z0-9_.,@\[\]-]+")
 
 HEAD = """\
-# A run file of allranks. `allranks check {file}` looks at the nodes, `allranks run {file}` starts the run.
+# A run file. `allranks check {file}` looks at the nodes, `allranks run {file}` starts the run.
 # A key that stands behind a # has the value that allranks takes by itself, or an example.
 
 """

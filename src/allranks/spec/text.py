@@ -43,18 +43,22 @@ def read_bytes(path: str, label: str) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise BadInput(Problem(*cannot_open(error), file=label)) from None
-    with os.fdopen(handle, "rb") as stream:
-        state = os.fstat(stream.fileno())
+    try:
+        state = os.fstat(handle)
         if stat.S_ISDIR(state.st_mode):
             raise BadInput(Problem("a folder, not a file.", do="the path of a file in it", file=label))
         if not stat.S_ISREG(state.st_mode):
             raise BadInput(
-                Problem("a device or a pipe, not a file.", do="write it to a file first", file=label)
+                Problem(
+                    "a device or a pipe, not a file.", "it may never end.", "write it to a file first", label
+                )
             )
-        try:
+        with open(handle, "rb", closefd=False) as stream:
             data = stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise BadInput(Problem(*cannot_open(error), file=label)) from None
+    except OSError as error:
+        raise BadInput(Problem(*cannot_open(error), file=label)) from None
+    finally:
+        os.close(handle)
     if len(data) > MAX_BYTES:
         raise BadInput(
             Problem(

@@ -130,7 +130,7 @@ def read_arguments(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
             "no key stands in it.", "LLaMA-Factory would not know what to train.", "stage: sft, and so on"
         )
     for name, entry in table.entries.items():
-        if not validate.IDENTIFIER.fullmatch(name):
+        if not re.fullmatch(validate.VARIABLE, name):
             reading.wrong(
                 entry,
                 f"{key}.{shown(name)}: no argument has such a name.",

@@ -29,7 +29,7 @@ MAX_DIGITS = 100
 """Longer than any number that a run needs, short enough that reading it costs nothing."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Scalar:
     """`raw` is the text as written (without quotes), `plain` says that no quotes stood around it."""
 
@@ -42,7 +42,7 @@ class Scalar:
     depth: int = 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Sequence:
     file: str
     line: int | None
@@ -51,7 +51,7 @@ class Sequence:
     depth: int = 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Entry:
     """One key of a table: where the key stands, and its value."""
 
@@ -60,7 +60,7 @@ class Entry:
     node: Tree
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     file: str
     line: int | None

@@ -11,6 +11,7 @@ MAX_PROBLEMS = 100
 """More is a file of another kind; the rest is counted, not worded."""
 
 MAX_SHOWN = 60
+MAX_SHOWN_PATH = 300
 
 TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -70,13 +71,13 @@ class Problems:
         return ordered
 
 
-def shown(text: object) -> str:
+def shown(text: object, limit: int = MAX_SHOWN) -> str:
     """A value as it may stand in a message: one line, no control characters, not long, no access token."""
     text = str(text)
     if looks_like_token(text):
         return "(what looks like an access token)"
-    if len(text) > MAX_SHOWN:
-        text = text[:MAX_SHOWN] + "…"
+    if len(text) > limit:
+        text = text[:limit] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 

@@ -10,18 +10,16 @@ import re
 
 from allranks.spec.trouble import Wrong, looks_like_token, shown
 
-HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]*")
-INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-FINDING = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-SCHEDULER_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,@+:/-]*")
-SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKMGTP]?)(i?)[bB]?")
-SLURM_TIME = re.compile(
-    r"[0-9]+(?::[0-9]{2}){0,2}|[0-9]+-[0-9]{1,2}(?::[0-9]{2}){0,2}|UNLIMITED|INFINITE", re.I
-)
+HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+USER = r"[A-Za-z0-9_][A-Za-z0-9_.@+-]*"
+INTERFACE = r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}"
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+FINDING = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+SCHEDULER_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.,@+:/-]*"
+SIZE = r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?"
+SLURM_TIME = r"[0-9]+(?::[0-9]{2}){0,2}|[0-9]+-[0-9]{1,2}(?::[0-9]{2}){0,2}|(?i:UNLIMITED|INFINITE)"
+# Patterns are compiled when they are first used (and kept by `re`): a run file needs few of them.
 
 MAX_HOST = 253
 """RFC 1035: the longest name that DNS can hold."""
@@ -68,7 +66,7 @@ def host(text: str) -> str:
         )
     if ":" in text:
         return ipv6(text)
-    if not HOST.fullmatch(text):
+    if not re.fullmatch(HOST, text):
         raise Wrong(
             f"{shown(text)} is no host.",
             "a host holds letters, digits, dots, dashes and underscores.",
@@ -107,7 +105,7 @@ def ipv6(text: str) -> str:
 
 
 def name(text: str, what: str = "node's name", length: int = MAX_NAME) -> str:
-    if not NAME.fullmatch(text) or len(text) > length:
+    if not re.fullmatch(NAME, text) or len(text) > length:
         raise Wrong(
             f"{shown(text)} is no {what}.",
             f"it becomes part of paths: letters, digits, `.`, `_` and `-`, a letter or digit first, at most {length}.",
@@ -121,7 +119,7 @@ def user(text: str) -> str:
         raise Wrong(
             f"{shown(text)} begins with a dash.", "ssh would read it as an option.", "the user's name"
         )
-    if not USER.fullmatch(text) or len(text) > 255:
+    if not re.fullmatch(USER, text) or len(text) > 255:
         raise Wrong(f"{shown(text)} is no user's name.", do="letters, digits, `.`, `_`, `-`, `+` and `@`")
     return text
 
@@ -133,7 +131,7 @@ def interface(text: str) -> str:
             "NCCL takes patterns, gloo takes one exact name and crashes on anything else.",
             "one name such as eth0, or auto",
         )
-    if not INTERFACE.fullmatch(text):
+    if not re.fullmatch(INTERFACE, text):
         raise Wrong(
             f"{shown(text)} is no network interface.",
             "Linux allows 15 characters.",
@@ -143,7 +141,7 @@ def interface(text: str) -> str:
 
 
 def variable(text: str, do: str = "such as NCCL_DEBUG") -> str:
-    if not VARIABLE.fullmatch(text) or len(text) > 255:
+    if not re.fullmatch(VARIABLE, text) or len(text) > 255:
         raise Wrong(
             f"{shown(text)} is no name of a variable.", "letters, digits and `_`, no digit first.", do
         )
@@ -175,7 +173,7 @@ def variable_value(key: str, text: str) -> str:
 
 def secret(text: str) -> str:
     """The name of a secret; what may be the secret itself is not echoed."""
-    if "=" in text or looks_like_token(text, "KEY") or not VARIABLE.fullmatch(text) or len(text) > 64:
+    if "=" in text or looks_like_token(text, "KEY") or not re.fullmatch(VARIABLE, text) or len(text) > 64:
         raise Wrong(
             "an entry that is no name of a variable (it is not shown: it may be the secret itself).",
             "only names stand in a run file; values are taken from the environment of allranks.",
@@ -185,7 +183,7 @@ def secret(text: str) -> str:
 
 
 def finding(text: str) -> str:
-    if not FINDING.fullmatch(text):
+    if not re.fullmatch(FINDING, text):
         raise Wrong(
             f"{shown(text)} is no finding's id.", do="such as port-busy, as `allranks check` prints it"
         )
@@ -214,7 +212,7 @@ def path(text: str) -> str:
 
 def size(text: str) -> int:
     """Bytes of `16GiB`, `64G`, `1.5 GB`, `1024`. `G` and `GiB` are 2³⁰ (as docker's --shm-size), `GB` is 10⁹."""
-    match = SIZE.fullmatch(text.strip()) if len(text) < 40 else None
+    match = re.fullmatch(SIZE, text.strip()) if len(text) < 40 else None
     if match is None:
         raise Wrong(f"{shown(text)} is no size.", do="such as 16GiB, 64GB or a number of bytes")
     number, prefix, binary = match.groups()
@@ -272,14 +270,14 @@ def module(text: str) -> str:
 
 
 def scheduler_word(text: str) -> str:
-    if not SCHEDULER_WORD.fullmatch(text) or len(text) > 255:
+    if not re.fullmatch(SCHEDULER_WORD, text) or len(text) > 255:
         raise Wrong(f"{shown(text)} is no name that a scheduler has.", do="letters, digits and `_.,@+:/-`")
     return text
 
 
 def time_limit(text: str) -> str:
     """SLURM's forms: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS."""
-    if not SLURM_TIME.fullmatch(text):
+    if not re.fullmatch(SLURM_TIME, text):
         raise Wrong(f"{shown(text)} is no time limit.", do="such as 90 (minutes), 24:00:00 or 2-12:00:00")
     return text
 

@@ -188,7 +188,12 @@ def read_cluster(
             place, "nodes: missing.", "a run needs machines.", "nodes: node[1-2], or nodes: localhost"
         )
         return Cluster(()), True
+    before = len(reading.problems.found)
     drafts = read_nodes(found, reading, launch.with_)
+    if not drafts and len(reading.problems.found) == before:
+        reading.wrong(
+            found, f"nodes: {described(found)} without a node.", "a run needs machines.", "nodes: localhost"
+        )
     counted = isinstance(found, Scalar) and type(found.value) is int
     return make_cluster(drafts, reading, gpus.count, same_host), not counted
 

@@ -1,0 +1,302 @@
+"""Wrong run files and exactly what is said about them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from allranks.spec import loads, schema_keys
+from allranks.spec.start import quoted
+from allranks.words import BadInput
+
+GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
+IGNORED = "it would be ignored, and the run would not be the one that was meant."
+TOKEN = "hf_" + "aB3d" * 8
+
+CASES = {
+    "trian: 1\n": f"r.yaml:4  trian: no such key.\n  why  {IGNORED}\n  do   train",
+    "Network: {}\n": f"r.yaml:4  Network: no such key.\n  why  {IGNORED}\n  do   network",
+    "same-host: true\n": f"r.yaml:4  same-host: no such key.\n  why  {IGNORED}\n  do   same_host",
+    "port: 1\n": f"r.yaml:4  port: no such key.\n  why  {IGNORED}\n  do   network: {{port: …}}",
+    "lora_rank: 8\n": f"r.yaml:4  lora_rank: no such key.\n  why  {IGNORED}\n"
+    "  do   train: {llamafactory: {lora_rank: …}}",
+    "network:\n  prot: 1\n": f"r.yaml:5  network.prot: no such key.\n  why  {IGNORED}\n  do   port",
+    "save: {resume: auto}\n": f"r.yaml:4  save.resume: no such key.\n  why  {IGNORED}\n  do   resume: at the top level",
+    "save: {qqq: 1}\n": f"r.yaml:4  save.qqq: no such key.\n  why  {IGNORED}\n  do   one of to, every, keep, copy_to",
+    "network: {port: 0}\n": "r.yaml:4  network.port: 0 is no port.\n  why  a TCP port is 1 to 65,535.\n"
+    "  do   such as 39500",
+    "network: {port: 65536}\n": "r.yaml:4  network.port: 65536 is no port.\n  why  a TCP port is 1 to 65,535.\n"
+    "  do   such as 39500",
+    "network: {port: 5, keeper_port: 5}\n": "r.yaml:4  network.keeper_port: 5 is also network.port.\n"
+    "  why  the rendezvous and the keeper cannot listen on one port.\n  do   0",
+    "network: {interface: '^lo,docker'}\n": "r.yaml:4  network.interface: ^lo,docker is a pattern or a list.\n"
+    "  why  NCCL takes patterns, gloo takes one exact name and crashes on anything else.\n"
+    "  do   one name such as eth0, or auto",
+    "network: [1]\n": "r.yaml:4  network: a list is no mapping.\n  do   network: {interface: …}",
+    "transport: ssh\n": "r.yaml:4  transport: ssh is none of asyncssh, openssh.\n  do   openssh",
+    "same_host: yes\n": "r.yaml:4  same_host: yes is neither true nor false.\n"
+    "  why  YAML 1.2 knows these two words alone; yes, no, on and off are strings.\n  do   true or false",
+    "deepspeed: zero-3\n": "r.yaml:4  deepspeed: zero-3 is none of auto, zero3, zero3-offload, none and no path.\n"
+    "  do   zero3",
+    "save: {every: 0}\n": "r.yaml:4  save.every: 0 is no number of steps.\n"
+    "  why  it is a whole number from 1 to 1,000,000,000.\n  do   such as 50",
+    "launch: {spares: 2}\n": "r.yaml:4  launch.spares: 2 of 2 nodes.\n  why  none would be left to train.\n"
+    "  do   spares: 1 at most",
+    "launch: {with: local}\n": "r.yaml:4  launch.with: local, but node1 is node1.\n"
+    "  why  local starts everything on this machine.\n  do   with: ssh, or same_host: true",
+    "launch: {with: slurm, time: tomorrow}\n": "r.yaml:4  launch.time: tomorrow is no time limit.\n"
+    "  do   such as 90 (minutes), 24:00:00 or 2-12:00:00",
+    "container: {engine: docker}\n": "r.yaml:4  container.image: missing.\n  why  there is nothing to start.\n"
+    "  do   container: {image: hiyouga/llamafactory@sha256:…}",
+    "container: {image: x, mounts: [data:/data]}\n": "r.yaml:4  container.mounts: data is no absolute path.\n"
+    "  why  docker would make an empty volume of that name.\n"
+    "  do   the whole path on the node, such as /home/ubuntu/data",
+    "container: {image: x, mounts: /a:/b}\n": 'r.yaml:4  container.mounts: /a:/b is no list.\n  do   ["/nfs:/nfs:ro"]',
+    "container: {image: -x}\n": "r.yaml:4  container.image: -x is no image.\n"
+    "  why  it holds letters, digits and ./_:@+- alone.\n"
+    "  do   such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
+    "container: {image: x, pip: [--index-url=http://e]}\n": "r.yaml:4  container.pip: --index-url=http://e is an "
+    "option of pip.\n  why  packages stand here.\n  do   such as transformers==4.52.4",
+    "user: -oProxyCommand=x\n": "r.yaml:4  user: -oProxyCommand=x begins with a dash.\n"
+    "  why  ssh would read it as an option.\n  do   the user's name",
+    "env: {A B: 1}\n": "r.yaml:4  env.A B: A B is no name of a variable.\n"
+    "  why  letters, digits and `_`, no digit first.\n  do   such as NCCL_DEBUG",
+    "env:\n  A:\n": "r.yaml:5  env.A: it has no value.\n  why  a variable is one string.\n"
+    '  do   the value; "" for an empty one',
+    "env: {A: [1]}\n": "r.yaml:4  env.A: a list stands here.\n  why  a variable is one string.\n"
+    '  do   the value; "" for an empty one',
+    "env: {ALLRANKS_HOME: /x}\n": "r.yaml:4  env.ALLRANKS_HOME: ALLRANKS_HOME is a name of allranks' own.\n"
+    "  why  it would confuse the supervisor.\n  do   another name",
+    "env: {X: 1}\nsecrets: [X]\n": "r.yaml:4  env.X: it stands in secrets too.\n"
+    "  why  the file would show what secrets hides.\n  do   take X out of env",
+    f"env: {{HF_TOKEN: {TOKEN}}}\n": "r.yaml:4  env.HF_TOKEN: its value looks like an access token.\n"
+    "  why  run files are shown, stored and shared; a secret must not stand in one.\n"
+    "  do   export HF_TOKEN where allranks runs, and secrets: [HF_TOKEN]",
+    "secrets: [HF_TOKEN=abc]\n": "r.yaml:4  secrets: an entry that is no name of a variable (it is not shown: it "
+    "may be the secret itself).\n"
+    "  why  only names stand in a run file; values are taken from the environment of allranks.\n"
+    "  do   such as secrets: [HF_TOKEN]",
+    "secrets: HF_TOKEN\n": "r.yaml:4  secrets: HF_TOKEN is no list.\n  do   [HF_TOKEN]",
+    "accept: [Port Busy]\n": "r.yaml:4  accept: Port Busy is no finding's id.\n"
+    "  do   such as port-busy, as `allranks check` prints it",
+    "sweep: {a: 1}\n": "r.yaml:4  sweep.a: 1 is no list of values.\n  do   [1e-5, 5e-5]",
+    "alerts: {webhook: file:///etc/passwd}\n": "r.yaml:4  alerts.webhook: it is no web address.\n"
+    "  why  a webhook is called over HTTP.\n  do   https://…",
+    "gpus: 4\n": "r.yaml:4  gpus: given twice, first in line 2.\n  why  one of the two values would be lost.\n"
+    "  do   keep one of them",
+    "name: ../x\n": "r.yaml:4  name: ../x is no run's name.\n"
+    "  why  it becomes part of paths: letters, digits, `.`, `_` and `-`, a letter or digit first, at most 63.\n"
+    "  do   such as node-0",
+    "resume: -x\n": "r.yaml:4  resume: -x begins with a dash.\n"
+    "  why  programs would read it as an option.\n  do   ./-x",
+    'save: {to: "a\\nb"}\n': "r.yaml:4  save.to: a\\nb holds a control character.\n  do   one line of text",
+}
+
+
+@pytest.mark.parametrize("added", CASES, ids=lambda text: text.strip().replace(TOKEN, "token")[:40])
+def test_what_is_said(added):
+    with pytest.raises(BadInput) as error:
+        loads(GOOD + added, "r.yaml")
+    assert str(error.value) == CASES[added]
+
+
+WHOLE = {
+    "gpus: 8\n": [
+        "r.yaml:1  nodes: missing.\n  why  a run needs machines.\n  do   nodes: node[1-2], or nodes: localhost",
+        "r.yaml:1  train: missing.\n  why  there is nothing to run.\n"
+        "  do   train: {llamafactory: sft.yaml}, or train: {command: [train.py]}",
+    ],
+    "nodes: a\ntrain: sft.yaml\n": [
+        "r.yaml:2  train: sft.yaml is no mapping.\n  do   train: {llamafactory: sft.yaml}"
+    ],
+    "nodes: a\ntrain: {}\n": [
+        "r.yaml:2  train: neither llamafactory nor command.\n  why  a run trains one thing.\n"
+        "  do   train: {llamafactory: sft.yaml}"
+    ],
+    "nodes: a\ntrain: {llamafactory: {stage: sft}, command: a.py}\n": [
+        "r.yaml:2  train: both llamafactory and command.\n  why  a run trains one thing.\n"
+        "  do   train: {llamafactory: sft.yaml}"
+    ],
+    "nodes: a\ntrain:\n  stage: sft\n": [
+        f"r.yaml:3  train.stage: no such key.\n  why  {IGNORED}\n  do   llamafactory: with this key below it"
+    ],
+    "nodes: a\ntrain: {llamafactory: }\n": [
+        "r.yaml:2  train.llamafactory: nothing is no mapping.\n  do   LLaMA-Factory's keys, or the path of its YAML"
+    ],
+    "stage: sft\nmodel_name_or_path: /m\n": [
+        "r.yaml:2  a LLaMA-Factory file, not a run file: it has model_name_or_path and no nodes.\n"
+        "  why  it says what to train, not on which machines.\n"
+        "  do   write run.yaml beside it and start that:\n"
+        "         nodes: node[1-2]\n         gpus: 8\n         train: {llamafactory: r.yaml}"
+    ],
+}
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_what_is_said_of_whole_files(text):
+    with pytest.raises(BadInput) as error:
+        loads(text, "r.yaml")
+    assert [str(problem) for problem in error.value.problems] == WHOLE[text]
+
+
+def test_the_run_file_offered_for_a_trainers_yaml_loads(tmp_path):
+    (tmp_path / "sft.yaml").write_text("stage: sft\n")
+    with pytest.raises(BadInput) as error:
+        loads("stage: sft\n", str(tmp_path / "sft.yaml"))
+    offered = "\n".join(line.strip() for line in error.value.problems[0].do.split("\n")[1:])
+    assert loads(offered, str(tmp_path / "run.yaml")).train.arguments == {"stage": "sft"}
+
+
+def test_all_errors_at_once():
+    each = [
+        text
+        for text in CASES
+        if not text.startswith(("env:", "network:", "container:", "save:", "launch:", "secrets:", "gpus:"))
+    ]
+    with pytest.raises(BadInput) as error:
+        loads(GOOD + "".join(each) + "network: {prot: 1}\nenv: {1: 2}\n", "r.yaml")
+    saws = {problem.saw for problem in error.value.problems}
+    assert {CASES[text].split("  ", 1)[1].split("\n")[0] for text in each} <= saws
+    assert {"network.prot: no such key.", "env.1: 1 is no name of a variable."} <= saws
+    lines = [problem.line for problem in error.value.problems]
+    assert lines == sorted(lines)
+    assert error.value.exit_code == 2
+
+
+TOKENS = [
+    "hf_" + "abcdefghij" * 3,
+    "ghp_" + "A1b2C3d4E5" * 4,
+    "github_pat_" + "A1b2C3d4E5" * 4,
+    "sk-" + "proj-" + "A1b2C3d4E5" * 3,
+    "AKIA" + "ABCDEFGHIJKLMNOP",
+    "xoxb-" + "123456789012-abcdef",
+    "glpat-" + "A1b2C3d4E5" * 2,
+    "nvapi-" + "A1b2C3d4E5" * 3,
+]
+HEX40 = "0123456789abcdef" * 2 + "01234567"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "env: {{X: {}}}",
+        "env: {{X: 'Bearer {}'}}",
+        "secrets: ['{}']",
+        "secrets: {{'{}': 1}}",
+        "secrets: '{}'",
+        "accept: ['{}']",
+        "'{}': 1",
+        "name: {}",
+        "user: {}",
+        "x-any: [{{a: {}}}]",
+        "alerts: {{webhook: 'https://x/{}'}}",
+        "launch: {{extra: '--token={}'}}",
+        "nodes: '{}'",
+        "network: {{'{}': 1, interface: '{}'}}",
+        "container: {{image: 'x/{}', mounts: ['{}']}}",
+    ],
+)
+def test_a_token_is_refused_and_never_printed(form):
+    for token in TOKENS:
+        text = form.format(*[token] * form.count("{}"))
+        with pytest.raises(BadInput) as error:
+            loads(
+                text + "\ntrain: {command: [a.py]}" + ("" if text.startswith("nodes") else "\nnodes: a"),
+                "r.yaml",
+            )
+        assert token not in str(error.value)
+        assert token not in repr([problem.as_json() for problem in error.value.problems])
+
+
+def test_tokens_from_the_command_line_and_in_arguments():
+    for text, sets in (
+        (GOOD, [f"env.HF_TOKEN={TOKEN}"]),
+        (GOOD, [TOKEN]),
+        (GOOD, [f"{TOKEN}=1"]),
+        (f"nodes: a\ntrain: {{llamafactory: {{hf_hub_token: {TOKEN}}}}}", []),
+        (f"nodes: a\ntrain: {{command: [a.py, --token, {TOKEN}]}}", []),
+        (f"nodes: a\ntrain: {{command: [a.py, --token={TOKEN}]}}", []),
+    ):
+        with pytest.raises(BadInput) as error:
+            loads(text, sets=sets)
+        assert TOKEN not in str(error.value)
+
+
+def test_forty_hex_digits_are_a_key_only_under_such_a_name():
+    assert loads(GOOD + f"env: {{COMMIT: {HEX40}}}").env == {"COMMIT": HEX40}
+    arguments = loads(f"nodes: a\ntrain: {{llamafactory: {{tokenizer_revision: {HEX40}}}}}").train.arguments
+    assert arguments["tokenizer_revision"] == HEX40
+    for name in ("WANDB_API_KEY", "MY_TOKEN", "SECRET_X", "wandb_api_key", "DB_PASSWORD"):
+        with pytest.raises(BadInput) as error:
+            loads(GOOD + f"env: {{{name}: {HEX40}}}")
+        assert HEX40 not in str(error.value)
+
+
+def test_words_that_only_resemble_tokens_pass():
+    words = [
+        "task-manager-with-a-long-name",
+        "sk-learn",
+        "hf_hub",
+        "eyJ",
+        "AKIA",
+        "desk-1234567890123456789012",
+    ]
+    text = "env:\n" + "".join(f"  V{n}: {word}\n" for n, word in enumerate(words))
+    assert list(loads(GOOD + text).env.values()) == words
+
+
+PATHS = [key.path.replace("[]", ".0") for key in schema_keys()]
+NAMES = [path.split(".")[-1] for path in PATHS]
+VALUES = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**20), 10**20),
+        st.floats(),
+        st.text(max_size=12),
+        st.sampled_from(["auto", "node[1-3]", "-x", "a@b", "1e-5", "/x", "x:/y", "16GiB", "localhost"]),
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([p.split(".")[-1] for p in PATHS]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def as_yaml(value) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quoted(k)}: {as_yaml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_yaml, value)) + "]"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else ".nan"
+    return "~" if value is None else str(value).lower()
+
+
+@given(st.dictionaries(st.sampled_from(PATHS), VALUES, max_size=5))
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow], deadline=2000)
+def test_any_value_at_any_key_is_a_run_or_bad_input(values):
+    try:
+        run = loads(GOOD, sets=[f"{path}={as_yaml(value)}" for path, value in values.items()])
+    except BadInput as error:
+        for problem in error.problems:
+            assert problem.saw
+            assert all(c.isprintable() or c == "\n" for c in str(problem)), repr(str(problem))
+        return
+    assert run.cluster.nodes
+
+
+@given(st.text(alphabet="nodestrai:{}[],- \n'\"&*<!|#1e.@$()\t", max_size=120))
+@settings(max_examples=120)
+def test_garbage_is_a_run_or_bad_input(text):
+    for whole in (text, GOOD + text):
+        try:
+            loads(whole)
+        except BadInput as error:
+            assert error.problems
