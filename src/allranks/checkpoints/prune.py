@@ -158,7 +158,15 @@ class _Pruning:
         for report in reports:
             if report.path in staying and report.whole and not _may_be_under_way(report):
                 self._thin(report, report.path in to_resume)
+        self._drop_broken_saves(max((r.step or 0 for r in reports if r.whole), default=0))
         return self._report()
+
+    def _drop_broken_saves(self, step: int) -> None:
+        """Temporary folders of our own saves up to the newest whole step: a save under way is of a later one."""
+        for name in sorted(os.listdir(self.home.fd)):
+            match = re.fullmatch(r"\.allranks-saving-checkpoint-(\d{1,12})", name)
+            if match and int(match.group(1)) <= step:
+                self._remove(self.home.fd, name, name, "its save broke off")
 
     def _choose(self, reports: List[Report], keep: int) -> Set[str]:
         """The paths that stay, each with its reason. `reports` are newest first."""

@@ -1,0 +1,94 @@
+"""Puts a saved adapter in its place: whole or not at all, and with a digest a file beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from typing import Any, Callable, Dict, List
+
+MANIFEST = "allranks.json"
+SAVING = ".allranks-saving-"
+"""The prefix of the folder that a save is written to before it is moved into place."""
+
+COVERED = ("adapter_model.safetensors", "adapter_config.json")
+"""What the manifest covers, and what is moved into place last, in this order: a folder without
+adapter_config.json is not taken for an adapter. Trainers write the other files (README.md, the tokenizer)
+again later."""
+
+
+def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str, Any]) -> None:
+    """Has `write(folder)` fill a temporary folder, then puts it at `directory` with a manifest.
+
+    A new directory appears at once and whole. In one that exists the old manifest and config go first and
+    the new ones come last: at no moment is a half-written adapter taken for a whole one.
+    """
+    directory = os.path.abspath(directory)
+    parent, name = os.path.split(directory)
+    exists = os.path.isdir(directory)
+    # Within a folder that exists: its parent may be another disk (a mounted output folder) or not ours.
+    temporary = os.path.join(directory, SAVING + "here") if exists else os.path.join(parent, SAVING + name)
+    os.makedirs(parent, exist_ok=True)
+    if os.path.lexists(temporary):  # a save of this very folder that broke off
+        shutil.rmtree(temporary)
+    os.mkdir(temporary)
+    try:
+        write(temporary)
+        for folder, _, files in os.walk(temporary, topdown=False):
+            _seal(folder, files, manifest)
+        if exists:
+            _move_into(temporary, directory)
+        else:
+            os.rename(temporary, directory)
+            _sync(parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _seal(folder: str, files: List[str], manifest: Dict[str, Any]) -> None:
+    """Syncs the files of a folder and, where it holds an adapter, writes the manifest beside it."""
+    for name in files:
+        _sync(os.path.join(folder, name))
+    table = {name: _digest(os.path.join(folder, name)) for name in COVERED if name in files}
+    if len(table) == len(COVERED):
+        path = os.path.join(folder, MANIFEST)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(dict(manifest, files=table), file, indent=2, sort_keys=True)
+        _sync(path)
+    _sync(folder)
+
+
+def _digest(path: str) -> Dict[str, Any]:
+    sha, size = hashlib.sha256(), 0
+    with open(path, "rb") as file:
+        for part in iter(lambda: file.read(1 << 20), b""):
+            sha.update(part)
+            size += len(part)
+    return {"bytes": size, "sha256": sha.hexdigest()}
+
+
+def _sync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _move_into(source: str, target: str) -> None:
+    names = sorted(os.listdir(source))
+    order = [n for n in names if n not in COVERED and n != MANIFEST]
+    order += [n for n in (*COVERED, MANIFEST) if n in names]
+    if "adapter_config.json" in names:
+        for old in (MANIFEST, "adapter_config.json"):
+            if os.path.lexists(os.path.join(target, old)):
+                os.unlink(os.path.join(target, old))
+        _sync(target)
+    for name in order:
+        new, old = os.path.join(source, name), os.path.join(target, name)
+        if os.path.isdir(new) and os.path.isdir(old):
+            _move_into(new, old)
+        else:
+            os.replace(new, old)
+    _sync(target)

@@ -1,0 +1,326 @@
+"""Saves a PEFT adapter from a DeepSpeed engine: gathers what is saved and nothing else.
+
+Stock transformers 5 gathers every frozen module of a ZeRO-3 model and throws it away; 4.52 gathers the
+whole model or, without the gather flag, writes an adapter of 40 bytes without a tensor. Here PEFT says
+which parameters it would save, these alone are gathered, in pieces of bounded size, and PEFT writes them:
+the files are PEFT's own. They are written into a temporary folder, synced, described by a manifest with a
+digest a file, and moved into place.
+
+What all ranks must agree on is agreed by rank 0's word before the first gather: which parameters, in the
+order of the model. A failure before that is raised on every rank. No rank waits for another's disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+from allranks.inside.adapter_files import write_whole
+
+PIECE_BYTES = 64 << 20
+"""Gathered at once, so that no rank needs more memory than this for a save. One larger parameter is a piece."""
+
+_SKIP, _TAKE = 0, 1
+_MOVING, _ABSENT, _READY = 0, 1, 2
+
+
+class CannotSave(RuntimeError):
+    """Raised on every rank, before anything was gathered or written."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What one save did on this rank: `path` is None on a rank that does not write, `gathered_bytes` the size
+    of the parameters that were put together from the ranks' parts."""
+
+    path: Optional[str]
+    tensors: int
+    gathered_bytes: int
+    seconds: float
+
+
+def save_adapter(
+    model: Any,
+    directory: str,
+    step: Optional[int] = None,
+    base_model: Optional[str] = None,
+    piece_bytes: int = PIECE_BYTES,
+) -> Saved:
+    """Saves the adapter of `model` into `directory`. Every rank calls it, at the same step.
+
+    `model` is a PeftModel, or the DeepSpeed engine (or DistributedDataParallel) around one. ZeRO stages 0 to
+    3, with and without offload. `base_model` is what the manifest names, by default what PEFT recorded.
+    Raises CannotSave on every rank if there is nothing to save, OSError on rank 0 if it cannot write.
+    """
+    started = time.monotonic()
+    peft_model, engine = unwrap(model)
+    state, gathered = gather(peft_model, engine, _place()[0] == 0, piece_bytes)
+    if state is None:
+        return Saved(None, 0, gathered, time.monotonic() - started)
+
+    def write(folder: str) -> None:
+        peft_model.save_pretrained(folder, state_dict=state)
+
+    write_whole(directory, write, describe(peft_model, step, base_model))
+    return Saved(directory, len(state), gathered, time.monotonic() - started)
+
+
+def unwrap(model: Any) -> Tuple[Any, Any]:
+    """(the PeftModel, the DeepSpeed engine or None) of whatever a training loop holds."""
+    from peft import PeftModel
+
+    engine = None
+    while not isinstance(model, PeftModel):  # an engine shows its model's attributes, so the type is asked
+        if hasattr(model, "zero_optimization_stage"):
+            engine = model
+        inner = getattr(model, "module", None) or getattr(model, "_orig_mod", None)
+        if inner is None:
+            raise CannotSave("%s holds no PeftModel" % type(model).__name__)
+        model = inner
+    return model, engine
+
+
+# ---- gather ----
+
+
+def gather(
+    model: Any, engine: Any = None, keep: bool = True, piece_bytes: int = PIECE_BYTES
+) -> Tuple[Optional[Dict[str, Any]], int]:
+    """(names and CPU copies of all that PEFT would save where `keep`, else None; bytes gathered).
+
+    Collective: every rank calls it with the same model. Under ZeRO-3 a rank holds at most `piece_bytes`
+    (or one parameter, if that is larger) beside what it keeps.
+    """
+    named = _named(model)
+    partitioned = any(hasattr(tensor, "ds_id") for _, tensor in named)
+    if not partitioned and not keep:
+        return None, 0
+    names = [name for name, _ in named]
+    choice = _choose(model, names) if not partitioned or _place()[0] == 0 else [_SKIP] * len(names)
+    if partitioned:
+        choice = _agree(choice)
+    chosen = [index for index, value in enumerate(choice) if value == _TAKE]
+    if not chosen:
+        raise CannotSave("PEFT names no parameter to save: is there an adapter in the model?")
+    state: Optional[Dict[str, Any]] = {} if keep else None
+    whole, parts = _sort(engine, [named[index] for index in chosen])
+    if state is not None:
+        state.update((name, _copy(tensor)) for name, tensor in whole)
+    gathered = _gather_pieces(parts, state, piece_bytes)
+    return state, gathered
+
+
+def _named(model: Any) -> List[Tuple[str, Any]]:
+    """What a state_dict would hold, without building one: parameters and persistent buffers, with their names."""
+    named = list(model.named_parameters(remove_duplicate=False))
+    for prefix, module in model.named_modules(remove_duplicate=False):
+        for name, buffer in module.named_buffers(recurse=False):
+            if name not in module._non_persistent_buffers_set:
+                named.append((prefix + "." + name if prefix else name, buffer))
+    return named
+
+
+def _choose(model: Any, names: List[str]) -> List[int]:
+    """For each name whether PEFT saves it. PEFT itself is asked, with a stand-in for every tensor.
+
+    Under ZeRO-3 rank 0 alone asks: PEFT may look for the base model's config on the hub, which another rank
+    may not reach, and two opinions would end in gathers that never meet.
+    """
+    try:
+        from peft import get_peft_model_state_dict
+
+        stand_ins: Dict[str, Any] = {name: _StandIn() for name in names}
+        picked = set()
+        for adapter in model.peft_config:
+            state = get_peft_model_state_dict(model, state_dict=dict(stand_ins), adapter_name=adapter)
+            picked.update(map(id, state.values()))
+        return [_TAKE if id(stand_ins[name]) in picked else _SKIP for name in names]
+    except Exception:
+        # A kind of adapter whose state is computed from the values: it has what trains, and maybe more.
+        return [_TAKE if _trains(model, name) else _SKIP for name in names]
+
+
+class _StandIn:
+    """Stands for a tensor while PEFT picks names: whoever computes with it fails at once."""
+
+
+def _trains(model: Any, name: str) -> bool:
+    try:
+        return bool(model.get_parameter(name).requires_grad)
+    except AttributeError:
+        return False  # a buffer
+
+
+def _agree(choice: List[int]) -> List[int]:
+    """Rank 0's choice on every rank: one byte a parameter, no pickle."""
+    import torch
+
+    mine = torch.tensor(choice, dtype=torch.uint8, device=_device())
+    torch.distributed.broadcast(mine, src=0)
+    return mine.tolist()
+
+
+def _sort(engine: Any, named: List[Tuple[str, Any]]) -> Tuple[List[Tuple[str, Any]], List[Tuple[str, Any]]]:
+    """(whole on every rank, to be gathered). Small parameters that ZeRO-3 keeps whole move no byte.
+
+    A parameter is whole only if it is on all ranks; else every rank gives its copy back first, for a gather
+    that one rank enters and another passes over never ends.
+    """
+    zero = [(name, tensor) for name, tensor in named if hasattr(tensor, "ds_id")]
+    whole = [(name, tensor) for name, tensor in named if not hasattr(tensor, "ds_id")]
+    if not zero:
+        return whole, []
+    import torch
+
+    lowest = torch.tensor([_readiness(t) for _, t in zero], dtype=torch.uint8, device=_device())
+    torch.distributed.all_reduce(lowest, op=torch.distributed.ReduceOp.MIN)
+    agreed = lowest.tolist()
+    if _MOVING in agreed:
+        if engine is None or not hasattr(engine.optimizer, "checkpoint_event_prologue"):
+            raise CannotSave("parameters are still on their way: save between two steps, and pass the engine")
+        engine.optimizer.checkpoint_event_prologue()
+        engine.optimizer.checkpoint_event_epilogue()
+        return _sort(None, named)
+    parts = []
+    for pair, readiness in zip(zero, agreed):
+        if readiness == _READY:
+            whole.append(pair)
+            continue
+        if pair[1].ds_status.name == "AVAILABLE":
+            pair[1].partition(param_list=[pair[1]], has_been_updated=False)
+        parts.append(pair)
+    return whole, parts
+
+
+def _readiness(tensor: Any) -> int:
+    """What is whole by accident may be from before the optimizer's step: it counts as absent."""
+    if tensor.ds_status.name == "INFLIGHT":
+        return _MOVING
+    return (
+        _READY if tensor.ds_status.name == "AVAILABLE" and getattr(tensor, "ds_persist", False) else _ABSENT
+    )
+
+
+def _gather_pieces(parts: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int) -> int:
+    if not parts:
+        return 0
+    import deepspeed
+
+    total = 0
+    for piece in pieces(parts, piece_bytes):
+        total += sum(_bytes(tensor) for _, tensor in piece)
+        with deepspeed.zero.GatheredParameters([tensor for _, tensor in piece], modifier_rank=None):
+            if state is not None:
+                state.update((name, _copy(tensor)) for name, tensor in piece)
+    kept_whole = [tensor for _, tensor in parts if getattr(tensor, "ds_persist", False)]
+    if kept_whole:  # ZeRO-3 expects these whole between steps
+        kept_whole[0].all_gather(param_list=kept_whole)
+    return total
+
+
+def pieces(parts: List[Tuple[str, Any]], piece_bytes: int) -> List[List[Tuple[str, Any]]]:
+    """The parameters in their order, cut where a piece would exceed `piece_bytes`; one is never divided."""
+    cut: List[List[Tuple[str, Any]]] = []
+    size = 0
+    for pair in parts:
+        more = _bytes(pair[1])
+        if not cut or size + more > piece_bytes:
+            cut.append([])
+            size = 0
+        cut[-1].append(pair)
+        size += more
+    return cut
+
+
+def _bytes(tensor: Any) -> int:
+    return int(getattr(tensor, "ds_numel", tensor.numel())) * tensor.element_size()
+
+
+def _copy(tensor: Any) -> Any:
+    """A CPU copy with a storage of its own: ZeRO-3 frees the gathered one."""
+    return tensor.detach().to("cpu", copy=True).contiguous()
+
+
+def _device() -> Any:
+    """Where collectives run: the accelerator's device; the CPU under gloo."""
+    import torch
+
+    if torch.distributed.get_backend() == "gloo":
+        return torch.device("cpu")
+    from deepspeed.accelerator import get_accelerator
+
+    accelerator: Any = get_accelerator()
+    return torch.device(accelerator.current_device_name())
+
+
+def _place() -> Tuple[int, int]:
+    """(rank, world size); (0, 1) in a process of its own."""
+    from torch import distributed
+
+    if not distributed.is_available() or not distributed.is_initialized():
+        return 0, 1
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def describe(model: Any, step: Optional[int], base_model: Optional[str] = None) -> Dict[str, Any]:
+    """The manifest without its files."""
+    import sys
+
+    config = model.peft_config.get("default") or next(iter(model.peft_config.values()))
+    targets = getattr(config, "target_modules", None)
+    names = ("torch", "transformers", "peft", "deepspeed", "accelerate")
+    modules = {name: sys.modules[name] for name in names if name in sys.modules}
+    return {
+        "step": step,
+        "world_size": _place()[1],
+        "base_model": base_model or getattr(config, "base_model_name_or_path", None),
+        "targets": sorted(targets) if isinstance(targets, (set, list, tuple)) else targets,
+        "versions": {name: str(getattr(module, "__version__", "")) for name, module in modules.items()},
+    }
+
+
+# ---- transformers ----
+
+
+def patch_trainer(trainer_module: Any) -> bool:
+    """Makes `transformers.trainer.Trainer.save_model` save adapters this way under DeepSpeed.
+
+    Everything else, and every model without an adapter, is saved as before. What `_save` writes (also a
+    subclass's) is the same: adapter, tokenizer, arguments. Returns False where it was patched already.
+    """
+    trainer_class = trainer_module.Trainer
+    stock = trainer_class.save_model
+    if hasattr(stock, "allranks_stock"):
+        return False
+
+    @functools.wraps(stock)
+    def save_model(self: Any, output_dir: Optional[str] = None, _internal_call: bool = False) -> None:
+        if not applies(self):
+            stock(self, output_dir, _internal_call)
+            return
+        directory = self.args.output_dir if output_dir is None else output_dir
+        model, engine = unwrap(self.model_wrapped)
+        state, _ = gather(model, engine, bool(self.args.should_save))
+        if state is not None:
+            manifest = describe(model, int(self.state.global_step))
+            write_whole(directory, lambda folder: self._save(folder, state_dict=state), manifest)
+        if self.args.push_to_hub and not _internal_call:
+            revision = getattr(self.args, "hub_revision", None)  # from transformers 4.53 on
+            self.push_to_hub(commit_message="Model save", **({"revision": revision} if revision else {}))
+
+    setattr(save_model, "allranks_stock", stock)  # noqa: B010 (a function's attribute that pyright knows not)
+    trainer_class.save_model = save_model
+    return True
+
+
+def applies(trainer: Any) -> bool:
+    """Whether a trainer's model is an adapter under DeepSpeed, so that `save_model` is ours."""
+    if not getattr(trainer, "is_deepspeed_enabled", False):
+        return False
+    try:
+        model, engine = unwrap(trainer.model_wrapped)
+    except CannotSave:
+        return False
+    return engine is not None and not any(c.is_prompt_learning for c in model.peft_config.values())

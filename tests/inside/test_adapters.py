@@ -1,0 +1,156 @@
+"""Two ranks under gloo save the same weights by stock's way and by ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from allranks import checkpoints
+
+WORKER = Path(__file__).parent / "adapter_worker.py"
+KINDS = (
+    "parts",
+    "some-whole",
+    "all-whole",
+    "float32",
+    "saved-modules",
+    "fused-experts",
+    "stage-2",
+    "stage-1",
+)
+FILES = ("adapter_model.safetensors", "adapter_config.json", "README.md")
+LIMIT_SECONDS = 400  # 35 s, and a minute more where DeepSpeed's shm_comm must be compiled first
+
+
+@pytest.fixture(scope="module")
+def trained(root, tmp_path_factory):
+    """One torchrun of two ranks through all kinds: (output folder, rank 0's results, rank 1's)."""
+    out = tmp_path_factory.mktemp("adapters")
+    binaries = str(Path(sys.executable).parent)
+    env = dict(
+        os.environ, PATH=binaries + os.pathsep + os.environ["PATH"], PYTHONPATH=str(root / "src"), OMP_NUM_THREADS="1",
+        HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", ALLRANKS_HOME=str(out / "home"),
+    )  # fmt: skip
+    env.setdefault("TORCH_EXTENSIONS_DIR", str(Path(sys.prefix) / "torch_extensions"))
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--rdzv-backend",
+        "c10d",
+    ]
+    command += ["--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out), *KINDS, "continues"]
+    with open(out / "log", "wb") as log:
+        process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
+        try:
+            code = process.wait(timeout=LIMIT_SECONDS)
+        finally:
+            try:
+                os.killpg(
+                    process.pid, signal.SIGKILL
+                )  # the session that was just started; empty if all is well
+            except ProcessLookupError:
+                pass
+            process.wait()
+    assert code == 0, (out / "log").read_text()[-4000:]
+    return out, *(json.loads((out / f"rank-{rank}.json").read_text()) for rank in (0, 1))
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("kind", KINDS)
+def test_ours_is_stocks_byte_for_byte(trained, kind):
+    out = trained[0] / kind
+
+    for name in FILES:
+        stock = (out / "stock" / name).read_bytes()
+        assert (out / "ours" / name).read_bytes() == stock
+        assert (out / "loop" / name).read_bytes() == stock
+    assert (out / "checkpoint-2" / FILES[0]).read_bytes() == (out / "stock" / FILES[0]).read_bytes()
+    assert (out / "checkpoint-1" / FILES[0]).read_bytes() != (out / "stock" / FILES[0]).read_bytes()
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_saved_is_whole(trained, kind):
+    out, first, _ = trained
+    for name in ("checkpoint-1", "checkpoint-2", "ours", "loop", "stock"):
+        expect = {"trained": True, "trainable_parameters": first[kind]["trained"], "rank": 4, "alpha": 8}
+        report = checkpoints.verify(str(out / kind / name), expect)
+        assert report.whole, [(f.id, f.saw) for f in report.findings]
+        assert report.step == {"checkpoint-1": 1, "stock": None}.get(name, 2)
+    manifest = json.loads((out / kind / "loop" / "allranks.json").read_text())
+    assert manifest["world_size"] == 2 and manifest["versions"]["peft"]
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_is_saved_is_gathered(trained, kind):
+    for results in trained[1:]:
+        ours, stock = results[kind]["ours"], results[kind]["stock"]
+        assert ours["frozen"] == 0
+        assert ours["trained"] <= stock["trained"]
+        assert results[kind]["gathered"] == ours["trained"]
+        assert results[kind]["released"] == 0  # what ZeRO-3 keeps whole is whole after the save
+        if "stage" not in kind:
+            assert stock["frozen"] > 10 * ours["trained"]
+    assert trained[1]["all-whole"]["ours"]["trained"] == 0
+    assert trained[1][kind]["path"] and trained[2][kind]["path"] is None
+
+
+@pytest.mark.training
+def test_a_run_goes_on_as_if_stock_had_saved(trained):
+    ours, stock = (trained[0] / "continues" / name / "checkpoint-3" / FILES[0] for name in ("ours", "stock"))
+
+    assert ours.read_bytes() == stock.read_bytes()
+
+
+class Sized:
+    """As much of a parameter as cutting needs."""
+
+    def __init__(self, size: int):
+        self.ds_numel = size
+
+    def element_size(self) -> int:
+        return 2
+
+    def numel(self) -> int:
+        return 0
+
+
+def test_pieces_are_bounded_and_keep_the_order():
+    from allranks.inside.adapters import pieces
+
+    parts = [(str(n), Sized(size)) for n, size in enumerate((3, 3, 5, 20, 1, 1))]
+
+    cut = [[name for name, _ in piece] for piece in pieces(parts, 16)]
+
+    assert cut == [["0", "1"], ["2"], ["3"], ["4", "5"]]
+    assert pieces([], 16) == []
+
+
+def test_a_trainer_without_deepspeed_saves_as_before():
+    from allranks.inside import adapters
+
+    saves = []
+
+    class Trainer:
+        is_deepspeed_enabled = False
+
+        def save_model(self, output_dir=None, _internal_call=False):
+            saves.append((output_dir, _internal_call))
+
+    module = SimpleNamespace(Trainer=Trainer)
+    assert adapters.patch_trainer(module) is True
+    assert adapters.patch_trainer(module) is False
+    Trainer().save_model("out", _internal_call=True)
+
+    assert saves == [("out", True)]
