@@ -1,0 +1,85 @@
+"""Facts and a plan in, findings out. Pure: nothing here touches a node.
+
+A check is one file of `rules/`; its id is the file's name with `-` for `_`. It has
+
+- a docstring with the headings *What it looks at*, *Why it matters*, *What to do* and *Source*, which
+  `allranks explain ID` prints;
+- `NEEDS`, the facts it judges by: where a node could not read one, `unreadable-facts` says so;
+- `check(context)`, which yields findings made with `context.block`, `.warn`, `.note` or `.ok`;
+- `CASES`, at least one that fires and one that stays silent, which a catalogue test runs;
+- where it applies to some runs only, `applies(context)`;
+- where a launch may go on although its facts are unreadable, `UNKNOWN_BLOCKS = False`.
+
+Adding one touches no other file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from allranks.checks.asking import request
+from allranks.checks.catalogue import Rule, rules
+from allranks.checks.context import Context
+from allranks.checks.words import shown
+from allranks.spec import Run
+from allranks.words import UNKNOWN, Facts, Finding
+
+__all__ = ["ids", "judge", "page", "request"]
+
+
+def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
+    """All findings, of every check, in the order of their ids.
+
+    A check that fails over what a node sent is a finding of verdict `unknown`, since it judged nothing.
+    """
+    context = Context.make(facts, plan, run)
+    findings: list[Finding] = []
+    for rule in rules().values():
+        findings += _judged(rule, context)
+    return findings
+
+
+def _judged(rule: Rule, context: Context) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        found.extend(_named(rule, context))
+    except Exception as error:
+        found.append(
+            Finding(
+                id=rule.id,
+                verdict=UNKNOWN,
+                saw=shown(f"the check itself failed: {type(error).__name__}: {error}"),
+                why="it has judged nothing.",
+                fix="report it with the facts: allranks check --save-facts DIR",
+                blocks=rule.unknown_blocks,
+            )
+        )
+    return found
+
+
+def _named(rule: Rule, context: Context) -> Iterator[Finding]:
+    """The rule's findings under its own id, with what nodes said made harmless to a terminal."""
+    if not rule.applies(context):
+        return
+    for finding in rule.check(context):
+        yield dataclasses.replace(
+            finding,
+            id=rule.id,
+            saw=shown(finding.saw),
+            expected=shown(finding.expected),
+            why=shown(finding.why),
+            fix=shown(finding.fix),
+            evidence=tuple(shown(line) for line in finding.evidence),
+        )
+
+
+def ids() -> list[str]:
+    """The ids of all checks, sorted."""
+    return list(rules())
+
+
+def page(check_id: str) -> str:
+    """What `allranks explain` prints of a check. KeyError where there is none of that id."""
+    return rules()[check_id].page

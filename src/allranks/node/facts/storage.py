@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from allranks.node.facts import _apart
 from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading, Unreadable, why
+from allranks.node.paths import home
 
 SECONDS = 15.0
 PATH_SECONDS = 8.0
@@ -28,7 +29,7 @@ SMALL_FILE_BYTES = 256 << 10
 def read(request: Mapping[str, Any], reading: Reading) -> None:
     asked = request.get("paths") or []
     paths = [str(path) for path in (asked.values() if isinstance(asked, Mapping) else asked)]
-    paths.append("/dev/shm")
+    paths += [home(), "/dev/shm"]
     _several(reading, "paths", {path: (lambda path=path: read_path(path)) for path in dict.fromkeys(paths)})
     files = [str(path) for path in request.get("files") or []]
     _several(reading, "files", {path: (lambda path=path: read_file(path)) for path in dict.fromkeys(files)})

@@ -1,0 +1,106 @@
+"""What each node is asked, so that one round trip holds all that the checks judge by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from allranks.spec import Run
+from allranks.words import Node
+
+IMPORT_SECONDS = 180
+"""A cold import of the training stack from NFS has been reported to take over two minutes."""
+
+HUBS = ("ONLINE", "REMOTE:")
+"""LLaMA-Factory's dataset_dir values that name no folder (0.9.5, data/parser.py)."""
+
+
+def request(run: Run, plan: Any) -> dict[str, dict[str, Any]]:
+    """The facts request of every node, by name (`node.facts` describes its keys)."""
+    return {node.name: node_request(run, plan, node) for node in run.cluster.nodes}
+
+
+def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
+    asked: dict[str, Any] = {
+        "node": node.name,
+        "address": node.address,
+        "head": run.cluster.head.name,
+        "peers": {peer.name: peer.address for peer in run.cluster.nodes},
+        "ports": ports(run) if node.rank == 0 else [],
+        "paths": paths(run),
+        "files": files(run, plan, node),
+        "imports": imports(run),
+        "env": environment(plan, node),
+        "limits": {"imports": IMPORT_SECONDS},
+    }
+    if run.environment.python:
+        asked["python"] = run.environment.python
+    if run.train.kind == "llamafactory":
+        model = run.train.arguments.get("model_name_or_path")
+        if isinstance(model, str):
+            asked["model"] = here(run, model)
+        asked["dataset"] = dataset(run)
+    return asked
+
+
+def ports(run: Run) -> list[int]:
+    """What will be listened on at the head."""
+    return [port for port in (run.network.port, run.network.keeper_port) if port]
+
+
+def paths(run: Run) -> list[str]:
+    """Folders that the run writes to. The run directory's own is always looked at by the node."""
+    wanted = [run.save.to, run.save.copy_to]
+    return [here(run, path) for path in wanted if path and ":" not in path]
+
+
+def files(run: Run, plan: Any, node: Node) -> list[str]:
+    """Small files that settings name and whose content is judged."""
+    named = environment(plan, node).get("NCCL_TOPO_FILE")
+    return [named] if named else []
+
+
+def environment(plan: Any, node: Node) -> dict[str, str]:
+    planned = getattr(plan, "environment", None)
+    planned = planned if isinstance(planned, Mapping) else {}
+    own = dict(planned.get("nodes") or {}).get(node.name) or {}
+    return {str(name): str(value) for name, value in {**dict(planned.get("all") or {}), **own}.items()}
+
+
+def imports(run: Run) -> list[str]:
+    """What the ranks will import. Of a script of the user's own, only torch is certain."""
+    if run.train.kind != "llamafactory":
+        return ["torch"]
+    return ["torch", *(["deepspeed"] if uses_deepspeed(run) else []), "transformers", "peft", TUNER]
+
+
+TUNER = "llamafactory.train.tuner"
+
+
+def uses_deepspeed(run: Run) -> bool:
+    return run.train.kind == "llamafactory" and run.deepspeed != "none"
+
+
+def datasets(run: Run) -> list[str]:
+    """The dataset names of a LLaMA-Factory run, as it splits them."""
+    names: list[str] = []
+    for key in ("dataset", "eval_dataset"):
+        value = run.train.arguments.get(key)
+        parts = value.split(",") if isinstance(value, str) else value or []
+        names += [str(part).strip() for part in parts if str(part).strip()]
+    return names
+
+
+def dataset(run: Run) -> dict[str, Any] | None:
+    folder = run.train.arguments.get("dataset_dir", "data")
+    if not isinstance(folder, str) or folder.startswith(HUBS):
+        return None
+    return {"dir": here(run, folder), "names": datasets(run)}
+
+
+def here(run: Run, path: str) -> str:
+    """A path that begins with `./` or `../` is meant from the run file's folder, where that is on the node."""
+    if run.file and run.launch.with_ == "local" and path.startswith(("./", "../")):
+        return str((Path(run.file).resolve().parent / path).resolve())
+    return path

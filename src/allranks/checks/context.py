@@ -1,0 +1,194 @@
+"""What a check sees: every node with what it said, the hosts behind them, the run and its plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from allranks.spec import Run
+from allranks.words import BLOCK, NOTE, OK, WARN, Facts, Finding, Node, Where
+
+_MISSING = object()
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One node of the run and its facts.
+
+    Facts come from a machine and may be anything: each getter gives a value of the type it names, or its
+    empty value, whatever stands there.
+    """
+
+    node: Node
+    facts: Facts
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def is_head(self) -> bool:
+        return self.node.rank == 0
+
+    def get(self, path: str, default: Any = None) -> Any:
+        return self.facts.get(path, default)
+
+    def has(self, path: str) -> bool:
+        """Whether the fact was read, also where it is None."""
+        return self.facts.get(path, _MISSING) is not _MISSING and self.facts.unreadable.get(path) is None
+
+    def text(self, path: str) -> str | None:
+        value = self.get(path)
+        return value if isinstance(value, str) and value else None
+
+    def number(self, path: str) -> float | None:
+        return number(self.get(path))
+
+    def map(self, path: str) -> Mapping[str, Any]:
+        return mapping(self.get(path))
+
+    def list(self, path: str) -> list[Any]:
+        value = self.get(path)
+        return list(value) if isinstance(value, (list, tuple)) else []
+
+    def maps(self, path: str) -> list[Mapping[str, Any]]:
+        """The mappings of a list; what is none is left out."""
+        return [item for item in self.list(path) if isinstance(item, Mapping)]
+
+
+def number(value: Any) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value:
+        return value
+    return None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+@dataclass(frozen=True)
+class Context:
+    """`views` are the nodes in rank order. `plan` is a `plan.Plan`."""
+
+    run: Run
+    plan: Any
+    views: tuple[View, ...]
+
+    @classmethod
+    def make(cls, facts: Sequence[Facts], plan: Any, run: Run) -> Context:
+        by_name = {one.node: one for one in facts}
+        nothing = {"node": "it was not asked"}
+        nodes = run.cluster.nodes
+        views = (View(n, by_name.get(n.name) or Facts(n.name, 0.0, {}, nothing)) for n in nodes)
+        return cls(run, plan, tuple(views))
+
+    @property
+    def head(self) -> View:
+        return self.views[0]
+
+    @cached_property
+    def answered(self) -> tuple[View, ...]:
+        """The nodes that could be asked at all; the rest is `unreadable-node`'s."""
+        return tuple(view for view in self.views if "node" not in view.facts.unreadable)
+
+    @cached_property
+    def hosts(self) -> tuple[tuple[View, ...], ...]:
+        """The nodes by the machine they are: equal boot ids are one kernel. Unknown ones stand alone."""
+        groups: dict[Any, list[View]] = {}
+        for view in self.answered:
+            groups.setdefault(view.text("system.boot_id") or ("?", view.name), []).append(view)
+        return tuple(tuple(group) for group in groups.values())
+
+    @cached_property
+    def machines(self) -> tuple[View, ...]:
+        """One node of each machine, for what is true of the whole machine."""
+        return tuple(group[0] for group in self.hosts)
+
+    # ---- the run ----
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """LLaMA-Factory's arguments; empty for `train.command`."""
+        return self.run.train.arguments if self.llamafactory else {}
+
+    @property
+    def llamafactory(self) -> bool:
+        return self.run.train.kind == "llamafactory"
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether the ranks are meant to compute on GPUs: not with `use_cpu`, nor where nobody could tell
+        (a script of the user's own, no `gpus.model`, and no GPU on any node)."""
+        if self.arguments.get("use_cpu") or self.arguments.get("no_cuda"):
+            return False
+        if self.llamafactory or self.run.gpus.model:
+            return True
+        return any(view.list("gpus.list") for view in self.answered)
+
+    @property
+    def deepspeed(self) -> Mapping[str, Any]:
+        """The DeepSpeed JSON that the run will get; empty where there is none or a script brings its own."""
+        return mapping(getattr(self.plan, "deepspeed", None))
+
+    @property
+    def users_deepspeed(self) -> bool:
+        """Whether the JSON is the user's own rather than one of our profiles."""
+        return bool(self.deepspeed) and self.run.deepspeed not in ("auto", "zero3", "zero3-offload", "none")
+
+    @property
+    def zero_stage(self) -> int:
+        stage = number(mapping(self.deepspeed.get("zero_optimization")).get("stage"))
+        return int(stage) if stage is not None else 0
+
+    def environment(self, view: View) -> Mapping[str, str]:
+        """The variables that the ranks of a node get."""
+        planned = mapping(getattr(self.plan, "environment", None))
+        return {**mapping(planned.get("all")), **mapping(mapping(planned.get("nodes")).get(view.name))}
+
+    # ---- comparing ----
+
+    def odd_ones(self, path: str, views: Sequence[View] | None = None) -> list[tuple[View, Any, Any]]:
+        """Nodes whose fact differs from that of most: `(view, its value, the usual value)`.
+
+        Of a tie the head's value is the usual one. Nodes that could not read it are left out.
+        """
+        views = self.machines if views is None else views
+        values = [(view, view.get(path)) for view in views if view.has(path)]
+        counts = Counter(repr(value) for _, value in values)
+        if len(counts) < 2:
+            return []
+        most = max(counts.values())
+        usual = next(value for _, value in values if counts[repr(value)] == most)
+        return [(view, value, usual) for view, value in values if value != usual]
+
+    # ---- saying ----
+
+    def say(self, verdict: str, at: View | Where | str | None = None, **said: Any) -> Finding:
+        """A finding at a node, a key of the run file (both: `key=`), or a place; the id is filled in later."""
+        key = said.pop("key", None)
+        gpu = said.pop("gpu", None)
+        where = at if isinstance(at, Where) else Where()
+        if isinstance(at, str):
+            where = self.run.where(at)
+        elif key is not None:
+            where = self.run.where(key)
+        if isinstance(at, View):
+            where = replace(where, node=at.name)
+        if gpu is not None:
+            where = replace(where, gpu=gpu)
+        return Finding(id="", verdict=verdict, where=where, **said)
+
+    def block(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+        return self.say(BLOCK, at, **said)
+
+    def warn(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+        return self.say(WARN, at, **said)
+
+    def note(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+        return self.say(NOTE, at, **said)
+
+    def ok(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+        return self.say(OK, at, **said)

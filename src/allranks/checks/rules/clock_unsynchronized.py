@@ -1,0 +1,51 @@
+"""A node's clock is kept by no time service.
+
+## What it looks at
+The kernel's own word (adjtimex) on whether a time service keeps its clock, where the run has several
+machines.
+
+## Why it matters
+The order of events on different nodes is what names the rank that failed first. The keeper corrects each
+node's times to the head's clock as it joins, but a clock that drifts or jumps later spoils the order;
+Kerberos, TLS and NFS also refuse work with clocks that are minutes apart.
+
+## What to do
+Start chrony or systemd-timesyncd on that node (`timedatectl set-ntp true`).
+
+## Source
+adjtimex(2), STA_UNSYNC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("system.clock",)
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return len(context.hosts) > 1
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        if view.get("system.clock.synchronized") is False:
+            yield context.note(
+                view,
+                saw=f"the clock of {view.name} is kept by no time service",
+                expected="a clock that NTP or PTP keeps",
+                why="times in logs of different nodes may not be comparable.",
+                fix=f"timedatectl set-ntp true on {view.name}, or start chronyd",
+            )
+
+
+CASES = (
+    fires("cpu", {"node-1/system/clock/synchronized": False}, node="node-1", verdict="note"),
+    silent("cpu"),
+    silent("demo", {"*/system/clock/synchronized": False}),
+)

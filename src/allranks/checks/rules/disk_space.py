@@ -1,0 +1,109 @@
+"""Too little space for what the run will save.
+
+## What it looks at
+The free space of the folder that checkpoints go to, against what the plan says they take: as many as
+`save.keep` keeps and one more, since the new one is written before the oldest is removed; and the free
+inodes.
+
+## Why it matters
+A full disk ends the run at a save, hours after its start, and leaves half a checkpoint.
+
+## What to do
+Free space, keep fewer checkpoints (`save.keep`), save only the adapter (`save_only_model: true`), or save
+elsewhere (`save.to`).
+
+## Source
+A LoRA checkpoint under ZeRO-3 holds the adapter (4 bytes a trainable parameter at most) and, unless
+`save_only_model`, the optimizer's states: 12 bytes a trainable parameter over all ranks (fp32 parameter, two
+moments of Adam) and the trainable parameters once more in each rank's model states; DeepSpeed 0.19
+`runtime/engine.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.asking import here
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping, number
+from allranks.checks.words import gib
+from allranks.words import Finding
+
+NEEDS = ("storage.paths", "system.allranks_home")
+
+SPARE_BYTES = 1 << 30
+"""Logs, event files and the journal of a long run; and what else is on that disk goes on writing."""
+
+FEW_INODES = 10_000
+"""A checkpoint has about 10 files a rank; Python and tokenizer caches take some thousand."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    wanted = planned_bytes(context)
+    for view in context.machines:
+        path = target(context, view)
+        state = mapping(view.map("storage.paths").get(path))
+        free, inodes, free_inodes = (number(state.get(n)) for n in ("free_bytes", "inodes", "free_inodes"))
+        if free is not None and free < wanted:
+            yield context.block(
+                view,
+                key="save.to",
+                saw=f"{path} on {view.name} has {gib(free)} free ({state.get('mount')}, {state.get('type')})",
+                expected=f"{gib(wanted)}: {context.run.save.keep + 1} checkpoints of "
+                f"{gib(checkpoint_bytes(context))}, and {gib(SPARE_BYTES)} for logs",
+                why="the run would end at a save and leave half a checkpoint.",
+                fix="free space there, save: {keep: 1}, or save: {to: …} on a larger disk",
+            )
+        if inodes and free_inodes is not None and free_inodes < FEW_INODES:
+            yield context.block(
+                view,
+                key="save.to",
+                saw=f"{path} on {view.name} has {free_inodes:,.0f} free inodes of {inodes:,.0f}",
+                expected=f"{FEW_INODES:,}",
+                why="no file can be made once they are used up, whatever the free space.",
+                fix="remove small files there, or save: {to: …} on another filesystem",
+            )
+
+
+def target(context: Context, view: View) -> str:
+    """The folder that checkpoints go to on this node."""
+    return (
+        here(context.run, context.run.save.to)
+        if context.run.save.to
+        else view.text("system.allranks_home") or ""
+    )
+
+
+def checkpoint_bytes(context: Context) -> int:
+    """One checkpoint's bytes on one node, at most; 0 where the plan does not know the parameters."""
+    trainable = number(getattr(context.plan, "trainable_parameters", None)) or 0
+    total = number(getattr(context.plan, "total_parameters", None)) or 0
+    adapter = trainable * 4
+    if context.arguments.get("save_only_model"):
+        return int(adapter)
+    full = total * 2 if trainable == total else 0
+    return int(adapter + full + trainable * (12 + 4))
+
+
+def planned_bytes(context: Context) -> int:
+    return checkpoint_bytes(context) * (context.run.save.keep + 1) + SPARE_BYTES
+
+
+HOME = "/home/ubuntu/.allranks"
+CASES = (
+    fires(
+        "cpu",
+        {("node-2", "storage", "paths", HOME, "free_bytes"): 200 << 20},
+        node="node-2",
+        verdict="block",
+        saw="200.0 MiB free",
+    ),
+    fires(
+        "cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 5}, node="node-2", saw="5 free inodes"
+    ),
+    # btrfs and some network filesystems count no inodes: 0 of 0.
+    silent(
+        "cpu",
+        {("*", "storage", "paths", HOME, "free_inodes"): 0, ("*", "storage", "paths", HOME, "inodes"): 0},
+    ),
+)

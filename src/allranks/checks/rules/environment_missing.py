@@ -1,0 +1,52 @@
+"""The training environment's Python does not answer on a node.
+
+## What it looks at
+Whether the Python of `environment.python` (or `python3`) starts on every node, and is 3.8 or newer.
+
+## Why it matters
+torchrun is started with it. Where it is missing, that node never joins and the others wait for 600 s.
+
+## What to do
+Give `environment.python` a path that exists on every node, install the environment there, or mount it.
+
+## Source
+torch 2.13, `torch/distributed/run.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import Unreadable, fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        reason = view.facts.why_unreadable("software.python")
+        if reason is not None and not view.has("software.python"):
+            yield context.block(
+                view,
+                key="environment.python",
+                saw=f"the training environment's Python does not answer on {view.name}: {reason}",
+                expected="a Python of 3.8 or newer that starts",
+                why="torchrun is started with it: this node would never join.",
+                fix="environment: {python: /path/to/env/bin/python}, a path that exists on every node",
+            )
+
+
+CASES = (
+    fires(
+        "cpu",
+        {
+            "node-1/software/python": Unreadable("/opt/env/bin/python is not installed"),
+            "node-1/software/versions": Unreadable("the training environment's Python did not answer"),
+        },
+        node="node-1",
+        verdict="block",
+        # The versions that other checks compare cannot be read either.
+        also=("unreadable-facts",),
+    ),
+    silent("cpu"),
+)

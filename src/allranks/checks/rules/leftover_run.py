@@ -1,0 +1,62 @@
+"""Processes of an earlier run of ours still live on a node.
+
+## What it looks at
+The run directories of every node: which supervisors, keepers and ranks that stand in them still live, by
+pid, start time and boot id.
+
+## Why it matters
+A run that still lives shares the machine: GPUs, memory, ports. Ranks whose supervisor is gone hold them for
+nothing, and nobody will stop them.
+
+## What to do
+`allranks ps` shows what still runs, `allranks stop` ends it; `allranks clean` ends what has no supervisor
+any more. Both signal only processes that are proved to be the run's.
+
+## Source
+The run directory of each run (docs/architecture.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.words import counted, listed
+from allranks.words import Finding
+
+NEEDS = ("leftovers.runs",)
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        for left in view.maps("leftovers.runs"):
+            run, pids = left.get("run"), left.get("processes") or []
+            supervised = left.get("supervisor") or left.get("keeper")
+            if supervised:
+                yield context.warn(
+                    view,
+                    saw=f"run {run} still runs on {view.name} (supervisor {supervised}, "
+                    f"{counted(len(pids), 'process', 'processes')})",
+                    expected="no other run on the node",
+                    why="both would share its GPUs, memory and network.",
+                    fix=f"allranks stop {run}, or wait for its end",
+                )
+            elif pids:
+                yield context.block(
+                    view,
+                    saw=f"{counted(len(pids), 'process', 'processes')} of run {run} outlived it on {view.name}: "
+                    f"pid {listed(pids)}",
+                    expected="nothing left of earlier runs",
+                    why="they hold GPUs, memory or ports for nothing.",
+                    fix=f"allranks clean {run}",
+                )
+
+
+LEFT = {"run": "0902-a", "node": "node-1", "supervisor": None, "keeper": None, "processes": [41877, 41878]}
+CASES = (
+    fires("cpu", {"node-1/leftovers/runs": [LEFT]}, node="node-1", verdict="block", saw="41877"),
+    fires("cpu", {"node-1/leftovers/runs": [{**LEFT, "supervisor": 41870}]}, node="node-1", verdict="warn"),
+    silent("cpu"),
+)

@@ -1,0 +1,146 @@
+"""The model is not there, or not whole, or not the same on all nodes.
+
+## What it looks at
+The model's folder on every node: whether it is there, its `config.json`, whether each file that the
+safetensors index names is there and as long as its own header says, and whether names and sizes agree
+between nodes.
+
+## Why it matters
+Every rank reads the model's files. One node without a shard ends the run after minutes of loading; another
+model of the same name on one node trains garbage without an error.
+
+## What to do
+Copy the model there again (`rsync -a --checksum`), or put it on storage that all nodes mount.
+
+## Source
+transformers 5.6 `modeling_utils.py` (shards by the index); the safetensors format (8 bytes of header
+length, the header, the tensors up to the largest data offset).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from allranks.checks.asking import here
+from allranks.checks.case import Remove, fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import counted, listed
+from allranks.words import Finding
+
+NEEDS = ("storage.model",)
+KEY = "train.llamafactory.model_name_or_path"
+
+
+def applies(context: Context) -> bool:
+    return is_folder(context)
+
+
+def is_folder(context: Context) -> bool:
+    """Whether the run names a folder rather than a model of the Hub."""
+    name = context.arguments.get("model_name_or_path")
+    return isinstance(name, str) and here(context.run, name).startswith(("/", "~"))
+
+
+def check(context: Context) -> Iterator[Finding]:
+    whole: list[View] = []
+    for view in context.machines:
+        model = view.map("storage.model")
+        if not model:
+            continue
+        trouble = list(troubles(model))
+        if not trouble:
+            whole.append(view)
+        for saw in trouble:
+            yield context.block(
+                view,
+                key=KEY,
+                saw=f"{model.get('path')} on {view.name} {saw}",
+                expected="the whole model on every node",
+                why="this node's ranks would end while loading, and all others with them.",
+                fix=f"copy the model to {view.name} again, or mount the storage that holds it",
+            )
+    yield from differing(context, whole)
+
+
+def troubles(model: Mapping[str, Any]) -> Iterator[str]:
+    if not model.get("exists"):
+        yield "is not there"
+        return
+    if model.get("config") is None:
+        yield f"has no usable config.json: {model.get('config_trouble')}"
+    if model.get("index_trouble"):
+        yield f"has an index that cannot be read: {model['index_trouble']}"
+    missing, short = model.get("missing") or [], model.get("cut_short") or []
+    if missing:
+        yield f"lacks {len(missing)} of {model.get('shards')} shards: {listed(missing, 4)}"
+    if short:
+        yield (
+            f"holds {counted(len(short), 'file')} that {'is' if len(short) == 1 else 'are'} cut short: "
+            + listed(short, 4)
+        )
+    if not model.get("index") and not any(is_weights(name) for name in model.get("files") or {}):
+        yield "holds no weights"
+
+
+def is_weights(name: str) -> bool:
+    return name.endswith((".safetensors", ".bin", ".pt", ".gguf"))
+
+
+def differing(context: Context, views: list[View]) -> Iterator[Finding]:
+    sizes = {
+        view.name: {n: s for n, s in view.map("storage.model.files").items() if decides(n)} for view in views
+    }
+    if not views:
+        return
+    names = list(sizes)
+    usual_name = max(names, key=lambda name: sum(sizes[name] == other for other in sizes.values()))
+    usual = sizes[usual_name]
+    for view in views:
+        mine = sizes[view.name]
+        odd = sorted(n for n in {*mine, *usual} if mine.get(n) != usual.get(n))
+        if odd:
+            yield context.block(
+                view,
+                key=KEY,
+                saw=f"the model on {view.name} differs from {usual_name}'s in {counted(len(odd), 'file')}: "
+                + listed((f"{n} ({mine.get(n, 'none')} for {usual.get(n, 'none')} bytes)" for n in odd), 3),
+                expected="files of the same names and sizes on every node",
+                why="each rank loads its node's files: the run would train a mixture, without an error.",
+                fix=f"copy the model from {usual_name} to {view.name} again",
+            )
+
+
+def decides(name: str) -> bool:
+    """What the model is made of: weights, configuration and tokenizer, not notes and caches."""
+    return name.endswith(
+        (".safetensors", ".bin", ".json", ".model", ".txt", ".py", ".jinja")
+    ) and not name.startswith(".")
+
+
+CASES = (
+    fires(
+        "cpu",
+        {"node-1/storage/model": {"path": "/models/tiny", "exists": False}},
+        node="node-1",
+        saw="not there",
+    ),
+    fires(
+        "cpu",
+        {
+            "node-1/storage/model/missing": ["model-00002-of-00002.safetensors"],
+            "node-1/storage/model/shards": 2,
+        },
+        node="node-1",
+        saw="lacks 1 of 2 shards",
+    ),
+    fires("cpu", {"node-1/storage/model/cut_short": ["model.safetensors"]}, node="node-1", saw="cut short"),
+    fires(
+        "cpu",
+        {("node-2", "storage", "model", "files", "model.safetensors"): 17},
+        node="node-2",
+        saw="differs from node-0",
+    ),
+    fires("cpu", {("node-2", "storage", "model", "files", "tokenizer.json"): Remove}, node="node-2"),
+    silent("cpu", {("node-2", "storage", "model", "files", "README.md"): 5}),
+)

@@ -1,0 +1,99 @@
+"""A port that the run will listen on is taken.
+
+## What it looks at
+The rendezvous port (`network.port`) on the head, and the keeper's port where one is set, by really
+listening on it for a moment as torch's store does; and who holds it.
+
+## Why it matters
+torchrun's store cannot listen, and the other nodes join whatever answers there: with a leftover of an
+earlier run they wait until it times out.
+
+## What to do
+A run of ours: `allranks clean` stops what is left of it, by its processes' identity. A stranger's process
+is theirs: take another `network.port`. Nothing is ever killed for a port.
+
+## Source
+torch 2.13 `TCPStore` listens on all addresses with SO_REUSEADDR; a port in TIME_WAIT alone is free for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping, number
+from allranks.checks.words import duration
+from allranks.words import Finding
+
+NEEDS = ("network.ports",)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    if context.head not in context.answered:
+        return
+    for port, state in context.head.map("network.ports").items():
+        state = mapping(state)
+        if state.get("free") is not False:
+            continue
+        holders = [mapping(holder) for holder in state.get("held_by") or []]
+        yield held(context, context.head, port, state, holders[0] if holders else {})
+
+
+def held(
+    context: Context, view: View, port: str, state: Mapping[str, Any], holder: Mapping[str, Any]
+) -> Finding:
+    run = holder.get("run")
+    if run:
+        fix = f"allranks clean {run}"
+    elif port == str(context.run.network.port):
+        fix = "network: {port: …} with another port, or ask its owner"
+    else:
+        fix = "network: {keeper_port: 0}, which takes any free one"
+    return context.block(
+        view,
+        key="network.port",
+        saw=f"port {port} of {view.name} {holder_text(holder) or 'cannot be listened on: ' + str(state.get('reason'))}",
+        expected=f"port {port} free on the head",
+        why="the new rendezvous would wait until it times out.",
+        fix=fix,
+    )
+
+
+def holder_text(holder: Mapping[str, Any]) -> str:
+    """`is held by pid 41877 (python, run 0902-a, started 14 h ago)`; empty where nobody is seen."""
+    if not holder:
+        return ""
+    about = [str(holder["name"])] if holder.get("name") else []
+    about += [f"run {holder['run']}"] if holder.get("run") else [f"uid {holder.get('uid')}"]
+    age = number(holder.get("age_seconds"))
+    about += [f"started {duration(age)} ago"] if age is not None else []
+    who = f"pid {holder['pid']}" if holder.get("pid") else "another user's process"
+    return f"is held by {who} ({', '.join(about)})"
+
+
+HELD = {"free": False, "reason": "Address already in use"}
+OURS = {"pid": 41877, "uid": 1000, "name": "python", "run": "0902-a", "age_seconds": 50400.0}
+STRANGER = {"pid": 900, "uid": 33, "name": "nginx", "run": None, "age_seconds": 8.0}
+
+CASES = (
+    fires(
+        "cpu",
+        {"node-0/network/ports/39500": {**HELD, "held_by": [OURS]}},
+        node="node-0",
+        verdict="block",
+        saw="held by pid 41877 (python, run 0902-a, started 14 h ago)",
+    ),
+    fires(
+        "cpu",
+        {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER]}},
+        node="node-0",
+        saw="pid 900 (nginx, uid 33",
+    ),
+    fires(
+        "cpu",
+        {"node-0/network/ports/39500": {"free": False, "reason": "Permission denied", "held_by": []}},
+        saw="cannot be listened on: Permission denied",
+    ),
+    silent("cpu"),
+)

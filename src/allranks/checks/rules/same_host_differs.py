@@ -1,0 +1,49 @@
+"""`same_host: true`, but the nodes are different machines.
+
+## What it looks at
+The kernel's boot id of every node, where the run file says `same_host: true`.
+
+## Why it matters
+`same_host` allows several nodes on one machine and so turns off what guards against a node listed twice.
+Ranks that are told that they share a machine also talk over its loopback, which reaches no other machine.
+
+## What to do
+Remove `same_host: true`.
+
+## Source
+`/proc/sys/kernel/random/boot_id` (random(4)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("system.boot_id",)
+
+
+def applies(context: Context) -> bool:
+    return context.run.same_host
+
+
+def check(context: Context) -> Iterator[Finding]:
+    known = [group for group in context.hosts if group[0].text("system.boot_id")]
+    if len(known) > 1:
+        names = [listed(view.name for view in group) for group in known]
+        yield context.block(
+            "same_host",
+            saw=f"same_host: true, but {len(known)} machines answered: {'; '.join(names[:8])}",
+            expected="one machine",
+            why="ranks would look for each other on their own loopback and never meet.",
+            fix="remove same_host: true",
+        )
+
+
+CASES = (
+    fires("demo", {"node-1/system/boot_id": "another"}, verdict="block", saw="2 machines answered"),
+    silent("demo"),
+)

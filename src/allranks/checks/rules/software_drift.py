@@ -1,0 +1,104 @@
+"""The training software differs between nodes.
+
+## What it looks at
+The versions of Python (3.x), torch, DeepSpeed, transformers, PEFT, accelerate, LLaMA-Factory and the other
+packages that change what a rank computes or sends, on every node.
+
+## Why it matters
+Ranks run one program together. Another torch or NCCL refuses the connection or hangs in the first
+collective; another transformers or PEFT builds other parameters, and ZeRO-3 then gathers tensors that do
+not match.
+
+## What to do
+Install the same versions on every node, or use one environment for all: a container image by its digest,
+or a folder on shared storage.
+
+## Source
+The packages' own metadata on each node. NCCL refuses peers of another version: NCCL 2.30, `bootstrap.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("software.versions", "software.python")
+
+DECISIVE = (
+    "torch",
+    "deepspeed",
+    "transformers",
+    "peft",
+    "accelerate",
+    "llamafactory",
+    "trl",
+    "tokenizers",
+    "safetensors",
+    "nvidia-nccl-cu11",
+    "nvidia-nccl-cu12",
+    "nvidia-nccl-cu13",
+    "flash_attn",
+    "bitsandbytes",
+    "triton",
+)
+"""These change what ranks build or send to each other; the rest is only worth a note."""
+
+MINOR = ("datasets", "numpy", "tensorboard", "pyarrow", "huggingface_hub")
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view, packages in differing(context, DECISIVE).items():
+        # A package that is missing altogether is `package-missing`'s where the run needs it.
+        yield context.block(
+            view,
+            saw=f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
+            expected=f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
+            why="ranks of different versions build different tensors or refuse each other in the first collective.",
+            fix="on that node: pip install "
+            + " ".join(f"{n}=={u}" for n, _, u in packages if n != "python" and u),
+        )
+    for view, packages in differing(context, MINOR).items():
+        yield context.note(
+            view,
+            saw=f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
+            expected=f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
+            why="ranks do not exchange anything of these, but one run then differs from the next by its head.",
+            fix="on that node: pip install " + " ".join(f"{n}=={u}" for n, _, u in packages if u),
+        )
+
+
+def differing(
+    context: Context, names: tuple[str, ...]
+) -> dict[View, list[tuple[str, str | None, str | None]]]:
+    found: dict[View, list[tuple[str, str | None, str | None]]] = {}
+    for name in names:
+        for view, has, usual in context.odd_ones(f"software.versions.{name}"):
+            if has is not None and usual is not None:
+                found.setdefault(view, []).append((name, str(has), str(usual)))
+    if names is DECISIVE:
+        pythons = {v: (v.text("software.python.version") or "").rpartition(".")[0] for v in context.machines}
+        known = [version for version in pythons.values() if version]
+        usual = max(known, key=known.count, default="")
+        for view, version in pythons.items():
+            if version and version != usual:
+                found.setdefault(view, []).append(("python", version, usual))
+    return found
+
+
+CASES = (
+    fires(
+        "cpu",
+        {"node-2/software/versions/torch": "2.11.0"},
+        node="node-2",
+        verdict="block",
+        saw="torch 2.11.0",
+    ),
+    fires("cpu", {"node-2/software/versions/numpy": "2.3.0"}, node="node-2", verdict="note"),
+    fires("cpu", {"node-1/software/python/version": "3.12.1"}, node="node-1", verdict="block"),
+    silent("cpu"),
+    silent("cpu", {"node-1/software/python/version": "3.11.9"}),
+)

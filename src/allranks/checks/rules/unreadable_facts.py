@@ -1,0 +1,67 @@
+"""A node answered, but some of what a launch hangs on could not be read there.
+
+## What it looks at
+The facts that this run's checks judge by, where a node sent a reason in place of a value: a program that
+is not installed, a mount that does not answer, a driver that hangs.
+
+## Why it matters
+What could not be looked at is not fine. The finding names the checks that judged nothing because of it.
+
+## What to do
+Cure the reason; it is the message of the node's own system or program. Where you know better, go on with
+`--accept unreadable-facts`.
+
+## Source
+The node's own message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import Unreadable, fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import counted, listed
+from allranks.words import UNKNOWN, Finding
+
+ABSENT = "it is not among the facts (recorded by another version, or cut off)"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    from allranks.checks.catalogue import rules  # this rule is one of them
+
+    wanted: dict[str, list[tuple[str, bool]]] = {}
+    for rule in rules().values():
+        if rule.needs and rule.applies(context):
+            for need in rule.needs:
+                wanted.setdefault(need, []).append((rule.id, rule.unknown_blocks))
+    for view in context.answered:
+        yield from of_node(context, view, wanted)
+
+
+def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool]]]) -> Iterator[Finding]:
+    """One finding a reason: facts that are unreadable for the same reason are one trouble."""
+    by_reason: dict[str, list[str]] = {}
+    for need in sorted(wanted):
+        reason = view.facts.why_unreadable(need) or (None if view.has(need) else ABSENT)
+        if reason is not None and not (reason != ABSENT and view.has(need)):
+            by_reason.setdefault(reason, []).append(need)
+    for reason, needs in by_reason.items():
+        judges = sorted({rule for need in needs for rule, _ in wanted[need]})
+        yield context.say(
+            UNKNOWN,
+            view,
+            saw=f"{listed(needs)} of {view.name} could not be read: {reason}",
+            expected="every fact that a check judges by",
+            why=f"{counted(len(judges), 'check')} judged nothing about this node: {listed(judges, 20)}.",
+            fix=f"cure the reason on {view.name}, or go on with --accept unreadable-facts",
+            blocks=any(blocks for need in needs for _, blocks in wanted[need]),
+        )
+
+
+CASES = (
+    fires(
+        "cpu", {"node-1/system/boot_id": Unreadable("Permission denied")}, node="node-1", verdict="unknown"
+    ),
+    silent("cpu"),
+)

@@ -1,0 +1,6 @@
+"""Makes `recorded_clusters` importable: pytest's importlib mode puts no folder on the path."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,50 @@
+"""Every check: its page, its cases, and that recorded clusters as they stand are quiet."""
+
+from __future__ import annotations
+
+import pytest
+from recorded_clusters import CLUSTERS, changed, cluster, judged
+
+from allranks import checks
+from allranks.checks.catalogue import HEADINGS, rules
+from allranks.words import OK
+
+ALL = rules()
+CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]
+
+
+@pytest.mark.parametrize("rule_id", ALL)
+def test_each_check_has_a_page_with_the_fixed_headings_in_order(rule_id):
+    text = checks.page(rule_id)
+    places = [text.find(f"\n## {heading}\n") for heading in HEADINGS]
+    assert -1 not in places, f"{rule_id} lacks {HEADINGS[places.index(-1)]}"
+    assert places == sorted(places)
+    sections = text.split("\n## ")
+    assert all(len(section.split("\n", 1)[1].strip()) > 20 for section in sections[1:]), "an empty section"
+
+
+@pytest.mark.parametrize("rule_id", ALL)
+def test_each_check_carries_a_case_that_fires_and_one_that_stays_silent(rule_id):
+    assert {case.fires for case in ALL[rule_id].cases} == {True, False}
+
+
+@pytest.mark.parametrize(("rule_id", "number", "case"), CASES, ids=[f"{i}-{n}" for i, n, _ in CASES])
+def test_cases(rule_id, number, case):
+    findings = [f for f in judged(changed(case)) if f.verdict != OK]
+    mine = [f for f in findings if f.id == rule_id]
+    if not case.fires:
+        assert not mine, [f.saw for f in mine]
+        return
+    assert mine, f"it stays silent; others say: {[(f.id, f.saw) for f in findings]}"
+    others = {f.id for f in findings} - {rule_id}
+    assert others == set(case.also), [(f.id, f.saw) for f in findings if f.id in others - set(case.also)]
+    assert case.node is None or case.node in {f.where.node for f in mine}, [str(f.where) for f in mine]
+    assert case.verdict is None or case.verdict in {f.verdict for f in mine}
+    assert case.saw in " | ".join(f.saw for f in mine), [f.saw for f in mine]
+    for finding in mine:
+        assert finding.why and finding.saw and (finding.fix or finding.verdict != "block")
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_a_healthy_cluster_is_quiet(name):
+    assert [(f.id, f.saw) for f in judged(cluster(name)) if f.verdict != OK] == []
