@@ -8,7 +8,7 @@ import pytest
 
 from allranks import checkpoints
 
-pytestmark = pytest.mark.training
+pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
 
 ATTENTION = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
 KINDS = {

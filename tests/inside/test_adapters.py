@@ -54,13 +54,9 @@ def trained(root, tmp_path_factory):
         try:
             code = process.wait(timeout=LIMIT_SECONDS)
         finally:
-            try:
-                os.killpg(
-                    process.pid, signal.SIGKILL
-                )  # the session that was just started; empty if all is well
-            except ProcessLookupError:
-                pass
-            process.wait()
+            if process.poll() is None:  # not reaped, so the number is still that of the session started above
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
     assert code == 0, (out / "log").read_text()[-4000:]
     return out, *(json.loads((out / f"rank-{rank}.json").read_text()) for rank in (0, 1))
 
@@ -101,7 +97,7 @@ def test_only_what_is_saved_is_gathered(trained, kind):
         assert results[kind]["gathered"] == ours["trained"]
         assert results[kind]["released"] == 0  # what ZeRO-3 keeps whole is whole after the save
         if "stage" not in kind:
-            assert stock["frozen"] > 10 * ours["trained"]
+            assert stock["frozen"] > 5 * ours["trained"]
     assert trained[1]["all-whole"]["ours"]["trained"] == 0
     assert trained[1][kind]["path"] and trained[2][kind]["path"] is None
 
