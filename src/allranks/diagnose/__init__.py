@@ -1,0 +1,29 @@
+"""Log lines of many ranks in, one cause out. Pure: it opens no file, and takes its lines as a stream.
+
+    diagnose(parse(text, source="rank-3.log"))
+
+Standard library alone, Python 3.8 and up.
+"""
+
+from __future__ import annotations
+
+from typing import Iterable
+
+from allranks.diagnose.catalogue import ids, modules, page, title
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.lines import Line, clean, parse, read, split
+from allranks.diagnose.ranking import conclude
+from allranks.words import Diagnosis
+
+__all__ = [
+    "Evidence", "Line", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read", "split",
+    "title",
+]  # fmt: skip
+
+
+def diagnose(lines: Iterable[Line]) -> Diagnosis:
+    """The cause that these lines show: an id of the catalogue, or `unproven`. `benign-noise`: nothing is wrong."""
+    seen = Evidence()
+    for line in lines:
+        seen.add(line)
+    return conclude(seen)

@@ -92,9 +92,8 @@ def _by_exception(run: RunState) -> Optional[Diagnosis]:
 
 
 def _frames(event: Event) -> List[str]:
-    return [
-        f"  {file}:{line} in {function}" for file, line, function in list(event.data.get("frames") or ())[-3:]
-    ]
+    frames: Sequence[Any] = event.data.get("frames") or ()
+    return [f"  {file}:{line} in {function}" for file, line, function in frames[-3:]]
 
 
 def _where(rank: RankState, event: Event) -> Where:

@@ -1,0 +1,376 @@
+"""Evidence: the lines of all ranks folded in bounded memory, one line at a time, in any order of sources.
+
+A line costs a dictionary look-up where one like it (every digit alike) was seen before and held nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from allranks.diagnose import facts
+from allranks.diagnose.catalogue import index
+from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, Pattern
+
+HITS_PER_RANK = 3
+HITS_PER_SYMPTOM = 256
+EXCEPTIONS_PER_RANK = 6
+CLOSE = 15
+"""Hits this much lighter than the heaviest still belong to the same statement, and keep their place in time."""
+
+LATER_STEPS = 10
+"""Step lines after which an error is taken to be survived. Rank 0 prints a step or two more after another
+rank's death (seen with gloo), since its last collectives had already finished."""
+
+RANKS_KEPT = 65536
+SHAPES_KEPT = 32768
+"""Distinct shapes of lines remembered; a log with more is looked at from the start again, not slower for ever."""
+
+SHAPE_LIMIT = 512
+_SHAPE = bytes(0x30 if 0x30 <= b <= 0x39 else b for b in range(256))
+_LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
+    r"|Exception|Error)(?:: |:$|$)"
+)
+_BAR = re.compile(r"\s{0,40}(?:[Tt]rain\w{0,10}|[Ss]teps?|[Ee]pochs? ?\S{0,12})?:?\s{0,4}\d{1,3}%\|")
+"""A progress bar of steps: bars of loading, mapping and downloading have a title."""
+
+_COUNTED = frozenset((b"loss", b"Loss", b"lr", b"ppl"))
+_COUNTER = frozenset((
+    b"step", b"Step", b"steps", b"iter", b"Iter", b"iteration", b"Iteration", b"epoch", b"Epoch", b"learning", b"grad",
+))  # fmt: skip
+WRAPPERS = frozenset((
+    "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
+    "ProcessExitedException", "SignalException",
+))  # fmt: skip
+"""Exceptions of launchers: they repeat that somebody else failed."""
+
+COMMUNICATION = re.compile(
+    r"Connection closed by peer|Connection reset by peer|Timed out waiting \d{1,9} ?ms|Broken pipe|ncclRemoteError"
+    r"|NCCL communicator was aborted|remote process exited|recvValue|sendBytes failed|recvBytes failed|Socket Timeout"
+    r"|connectFullMesh|[Ww]atchdog caught collective|Watchdog Timeout|collective operation timeout|ncclSystemError"
+    r"|wait timeout after \d|monitoredBarrier|Heartbeat monitor timed out|ncclInternalError|ncclUnhandledCudaError"
+    r"|process group .{0,40}has been aborted|NCCL Error [236]:|ncclCommAbort|Connection timed out|ncclUniqueId"
+    r"|store based barrier|Application timeout caused pair closure|peer closed connection"
+)
+COMMUNICATION_TYPES = frozenset((
+    "DistBackendError", "DistNetworkError", "DistStoreError", "ActorDiedError", "RayActorError",
+    "RendezvousTimeoutError", "RendezvousConnectionError", "RendezvousClosedError", "WorkerCrashedError",
+))  # fmt: skip
+
+
+class Raised(NamedTuple):
+    """The last line of a traceback. `known` are the symptoms found in it."""
+
+    kind: str
+    line: Line
+    order: int
+    at: Optional[float]
+    communication: bool
+    known: Tuple[str, ...]
+    steps: int
+
+
+class Seen:
+    """What one rank (or one unlabelled stream) printed."""
+
+    __slots__ = ("first", "last", "last_plain", "lines", "node", "raised", "steps", "traceback")
+
+    def __init__(self, line: Line) -> None:
+        self.first = self.last = line
+        self.last_plain: Optional[Line] = None
+        self.node = line.node
+        self.lines = 0
+        self.steps = 0
+        self.traceback = False
+        self.raised: List[Raised] = []
+
+
+class Source:
+    """One log file: its last time stamp and how many step lines it held so far."""
+
+    __slots__ = ("steps", "time")
+
+    def __init__(self) -> None:
+        self.time: Optional[str] = None
+        self.steps = 0
+
+
+class Shape(NamedTuple):
+    """What lines that differ in digits alone have in common."""
+
+    progress: bool
+    exception: bool
+    traceback: bool
+    patterns: Tuple[Tuple[str, Pattern], ...]
+    facts: Tuple[Tuple[Pattern, Callable[..., None]], ...]
+
+
+_PLAIN = Shape(False, False, False, (), ())
+_STEP = Shape(True, False, False, (), ())
+
+
+class Evidence:
+    """Everything that is kept of a log. Feed it with `add`; the rest is read by the symptoms' `judge`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.steps = 0
+        self.last_step: Optional[Tuple[int, Line]] = None
+        self.sources: Dict[Optional[str], Source] = {}
+        self.ranks: Dict[int, Seen] = {}
+        self.streams: Dict[Tuple[Any, ...], Seen] = {}
+        self.hits: Dict[str, List[Hit]] = {}
+        self.hit_ranks: Dict[str, Set[int]] = {}
+        self.hit_nodes: Dict[str, Set[str]] = {}
+        self.exits: List[facts.Exit] = []
+        self.world_sizes: Dict[Optional[str], Set[int]] = {}
+        self.collectives: Dict[int, facts.Collective] = {}
+        self.completed: Dict[int, Tuple[int, int]] = {}
+        self.nccl_versions: Dict[Optional[str], str] = {}
+        self.interfaces: Dict[Optional[str], Tuple[str, str, Line]] = {}
+        self.missing_ranks: Dict[int, Line] = {}
+        self.preprocessing: Optional[Tuple[int, Line]] = None
+        self.preprocessing_last: Optional[Tuple[int, Line]] = None
+        self.words: Set[str] = set()
+        self.closed_pids: Set[Tuple[Optional[str], int]] = set()
+        self.addresses: Dict[str, str] = {}
+        self.finished = False
+        self.tasks_are_nodes = False
+        self.forced_pids: Set[int] = set()
+        self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
+        self._source_name: Optional[str] = None
+        self._source = Source()
+        self._rows: Dict[Any, Dict[str, Any]] = {}
+        self._shapes: Dict[bytes, Shape] = {}
+        self._symptoms = {word.encode(): found for word, found in index().items()}
+        self._facts = {word.encode(): found for word, found in facts.by_word().items()}
+        self._keys = frozenset(self._symptoms) | frozenset(self._facts)
+
+    # ---- one line ----
+
+    def add(self, line: Line) -> None:
+        self.count += 1
+        text = line.text
+        if line.source is not self._source_name or self.count == 1:
+            self._source_name = line.source
+            self._source = self.sources.setdefault(line.source, Source())
+        if line.time is not None:
+            self._source.time = line.time
+        seen = self._seen(line)
+        seen.last = line
+        seen.lines += 1
+        if len(text) <= SHAPE_LIMIT:
+            key = text.encode("utf-8", "surrogatepass").translate(_SHAPE)
+            shape = self._shapes.get(key)
+            if shape is None:
+                if len(self._shapes) >= SHAPES_KEPT:
+                    self._shapes.clear()
+                shape = self._shapes[key] = self._classify(text, key)
+        else:
+            shape = self._classify(text, text.encode("utf-8", "surrogatepass"))
+        if shape is _PLAIN:
+            if not seen.traceback:
+                seen.last_plain = line
+            return
+        if shape is _STEP:
+            self._step(line, seen)
+            return
+        self._look(line, seen, shape)
+
+    def _classify(self, text: str, raw: bytes) -> Shape:
+        """What can be said of every line of this shape. Nothing here may depend on a digit's value."""
+        words = raw.translate(_LETTERS).split()
+        keys = self._keys.intersection(words)
+        patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].literal in text)
+        known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].literal in text)
+        exception = _EXCEPTION.match(text) is not None
+        traceback = "Traceback (most recent call last)" in text
+        progress = not exception and _is_progress(text, words)
+        if not (patterns or known or exception or traceback):
+            return _STEP if progress else _PLAIN
+        return Shape(progress, exception, traceback, patterns, known)
+
+    def _look(self, line: Line, seen: Seen, shape: Shape) -> None:
+        if shape.progress:
+            self._step(line, seen)
+        for pattern, handler in shape.facts:
+            match = pattern.find(line.text)
+            if match is not None:
+                handler(self, line, match)
+        found: List[str] = []
+        for symptom, pattern in shape.patterns:
+            match = pattern.find(line.text)
+            if match is not None:
+                found.append(symptom)
+                raised = not pattern.raised or (shape.exception and seen.traceback)
+                groups = match.groupdict() if isinstance(match, re.Match) else {}
+                self._hit(symptom, pattern.weight if raised else min(pattern.weight, WEAK), line, groups)
+        if shape.traceback:
+            seen.traceback = True
+        elif shape.exception:
+            self._exception(line, seen, found)
+
+    def _step(self, line: Line, seen: Seen) -> None:
+        self.steps += 1
+        self._source.steps += 1
+        seen.steps += 1
+        seen.last_plain = line
+        seen.traceback = False
+        self.last_step = (self.count, line)
+
+    def _hit(self, symptom: str, weight: int, line: Line, groups: Dict[str, Optional[str]]) -> None:
+        rank = line.rank if line.rank is not None else None
+        if rank is not None:
+            ranks = self.hit_ranks.setdefault(symptom, set())
+            if len(ranks) < RANKS_KEPT:
+                ranks.add(rank)
+        if line.node is not None:
+            nodes = self.hit_nodes.setdefault(symptom, set())
+            if len(nodes) < RANKS_KEPT:
+                nodes.add(line.node)
+        hits = self.hits.setdefault(symptom, [])
+        same = sum(
+            1 for h in hits[-64:] if h.line.rank == rank and h.line.node == line.node and h.weight >= weight
+        )
+        if same >= HITS_PER_RANK or len(hits) >= HITS_PER_SYMPTOM:
+            return
+        kept = tuple((name, value) for name, value in groups.items() if value is not None)
+        hits.append(Hit(symptom, weight, line, self.count, self.now(line), self._source.steps, kept))
+
+    def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
+        match = _EXCEPTION.match(line.text)
+        if match is None or not seen.traceback:
+            return
+        kind = match.group(1)
+        seen.traceback = False
+        if kind in WRAPPERS or kind.endswith("Warning") or len(seen.raised) >= EXCEPTIONS_PER_RANK:
+            return
+        communication = kind in COMMUNICATION_TYPES or COMMUNICATION.search(line.text) is not None
+        raised = Raised(
+            kind, line, self.count, self.now(line), communication, tuple(found), self._source.steps
+        )
+        seen.raised.append(raised)
+
+    # ---- places and times ----
+
+    def _seen(self, line: Line) -> Seen:
+        rank = line.rank
+        if rank is not None:
+            seen = self.ranks.get(rank)
+            if seen is None:
+                seen = Seen(line)
+                if len(self.ranks) < RANKS_KEPT:
+                    self.ranks[rank] = seen
+            if seen.node is None:
+                seen.node = line.node
+            if line.task is not None and line.task != rank:
+                self.tasks_are_nodes = True
+            return seen
+        key = (line.node, line.source, line.local, line.task)
+        stream = self.streams.get(key)
+        if stream is None:
+            stream = Seen(line)
+            if len(self.streams) < RANKS_KEPT:
+                self.streams[key] = stream
+        return stream
+
+    def now(self, line: Line) -> Optional[float]:
+        """Seconds since the year's start of the last time stamp seen in this line's source."""
+        source = self.sources.get(line.source)
+        return seconds(line.time or (source.time if source else None))
+
+    def row(self, line: Line) -> Dict[str, Any]:
+        """The row of a torchrun table that is being read in this line's stream."""
+        return (
+            self._rows.setdefault((line.rank, line.node, line.source), {})
+            if len(self._rows) < RANKS_KEPT
+            else {}
+        )
+
+    def rank_of(self, line: Line) -> Optional[int]:
+        """The global rank of a line: its own, its task's, or that of its local rank where tables tell it."""
+        if line.rank is not None:
+            return line.rank
+        if line.task is not None and not self.tasks_are_nodes:
+            return line.task
+        if line.local is not None and line.local >= 0:
+            for known in self.exits:
+                if known.local == line.local and known.rank is not None and known.node == line.node:
+                    return known.rank
+            if len(self.nodes) <= 1:
+                return line.local
+        return None
+
+    def node_of(self, line: Line) -> Optional[str]:
+        if line.node is not None:
+            return line.node
+        if line.task is not None and self.tasks_are_nodes:
+            return str(line.task)
+        rank = self.rank_of(line)
+        return self.ranks[rank].node if rank in self.ranks else None
+
+    @property
+    def nodes(self) -> Set[str]:
+        named = {
+            seen.node for seen in (*self.ranks.values(), *self.streams.values()) if seen.node is not None
+        }
+        return named
+
+    @property
+    def world(self) -> Set[int]:
+        """Every rank that is known to exist: it printed, stands in a table, or the world size counts it."""
+        known = set(self.ranks) | {e.rank for e in self.exits if e.rank is not None}
+        sizes = {size for group in self.world_sizes.values() for size in group}
+        if len(sizes) == 1:
+            size = next(iter(sizes))
+            if size <= RANKS_KEPT and (not known or max(known) < size):
+                known |= set(range(size))
+        return known
+
+    # ---- what several symptoms ask ----
+
+    def case(self, symptom: str) -> Optional[Case]:
+        """What the symptom's patterns alone state: the heaviest hits that no long training followed."""
+        hits = self.hits.get(symptom)
+        if not hits:
+            return None
+        fresh = [h for h in hits if self.later_steps(h) < LATER_STEPS]
+        weight = max(h.weight for h in fresh) if fresh else STALE
+        kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
+        return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
+
+    def later_steps(self, hit: "Hit | Raised") -> int:
+        """Step lines that the same log shows after it: a run that went on for long did not die of it."""
+        return self.sources[hit.line.source].steps - hit.steps
+
+    def raised(self) -> List[Tuple[Optional[int], Raised]]:
+        """All tracebacks' last lines, of ranks and of unlabelled streams, in order."""
+        found = [(self.rank_of(r.line), r) for seen in self.ranks.values() for r in seen.raised]
+        found += [(self.rank_of(r.line), r) for seen in self.streams.values() for r in seen.raised]
+        return sorted(found, key=lambda item: item[1].order)
+
+    def blamers(self) -> Set[int]:
+        """Ranks that print a communication error."""
+        ranks = {rank for rank, r in self.raised() if r.communication and rank is not None}
+        for symptom in ECHOES:
+            ranks |= self.hit_ranks.get(symptom, set())
+        return ranks | set(self.collectives)
+
+    def silent(self) -> List[int]:
+        """Ranks known to exist that print neither a communication error nor an exception."""
+        crashed = {rank for rank, _ in self.raised() if rank is not None}
+        return sorted(self.world - self.blamers() - crashed)
+
+
+ECHOES = ("collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh")
+"""Symptoms that are a communication error's text."""
+
+
+def _is_progress(text: str, words: List[bytes]) -> bool:
+    """Whether a line reports a training step: a loss or a learning rate with a counter, or a bar of steps."""
+    if "%|" in text:
+        return _BAR.match(text) is not None
+    return not _COUNTED.isdisjoint(words) and not _COUNTER.isdisjoint(words) and b"scale" not in words

@@ -1,0 +1,278 @@
+"""What is read from logs besides symptoms: exit codes, world sizes, collectives, versions, interfaces.
+
+A fact names no cause by itself; the symptoms' `judge` functions compare facts over ranks and nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.symptom import Pattern
+
+if TYPE_CHECKING:
+    from allranks.diagnose.evidence import Evidence
+
+KEPT = 16384
+"""Rows of exit codes kept: more than any run has ranks."""
+
+
+class Exit(NamedTuple):
+    """How a process ended, as a launcher says. `code` is negative for a signal. `order` counts lines."""
+
+    rank: Optional[int]
+    local: Optional[int]
+    node: Optional[str]
+    code: int
+    pid: Optional[int]
+    order: int
+    at: Optional[float]
+    line: Line
+
+
+class Collective(NamedTuple):
+    """One rank's hanging collective, as NCCL's watchdog tells it."""
+
+    sequence: int
+    operation: str
+    numel: Optional[int]
+    line: Line
+
+
+def signal_code(code: int) -> int:
+    """128 + n, as shells and containers say it, is signal n: 137 is -9. Other codes stay."""
+    return 128 - code if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 143) else code
+
+
+# ---- handlers: (evidence, line, match) ----
+
+
+def _row_rank(seen: "Evidence", line: Line, match: Any) -> None:
+    row = seen.row(line)
+    row.update(rank=int(match.group(1)), local=int(match.group(2)))
+
+
+def _row_time(seen: "Evidence", line: Line, match: Any) -> None:
+    seen.row(line)["at"] = seconds(match.group(1))
+
+
+def _row_host(seen: "Evidence", line: Line, match: Any) -> None:
+    seen.row(line)["host"] = match.group(1)
+
+
+def _row_exit(seen: "Evidence", line: Line, match: Any) -> None:
+    row = seen.row(line)
+    if "rank" in row:
+        _exit(seen, line, int(match.group(1)), row["rank"], row["local"], int(match.group(2)), row.get("at"))
+        row.clear()
+
+
+def _agent_exit(seen: "Evidence", line: Line, match: Any) -> None:
+    _exit(seen, line, int(match.group(1)), None, int(match.group(2)), int(match.group(3)))
+
+
+def _launch_exit(seen: "Evidence", line: Line, match: Any) -> None:
+    _exit(seen, line, int(match.group(1)), line.rank, None, None)
+
+
+def _srun_exit(seen: "Evidence", line: Line, match: Any) -> None:
+    code = match.group("code")
+    value = int(code) if code else -9
+    for task in _numbers(match.group("tasks")):
+        _exit(seen, line._replace(node=match.group("host") or line.node), value, task, None, None)
+
+
+def _mpi_exit(seen: "Evidence", line: Line, match: Any) -> None:
+    where = line._replace(node=match.group(2))
+    _exit(seen, where, -int(match.group(3)), int(match.group(1)), None, None)
+
+
+def _numbers(text: str) -> List[int]:
+    """`0-3,7` as numbers, 4,096 at most."""
+    found: List[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        if low.isdigit() and (not high or high.isdigit()):
+            found.extend(range(int(low), min(int(high or low), int(low) + 4096) + 1))
+    return found[:4096]
+
+
+def _exit(
+    seen: "Evidence",
+    line: Line,
+    code: int,
+    rank: "int | None",
+    local: "int | None",
+    pid: "int | None",
+    at: "float | None" = None,
+) -> None:
+    if len(seen.exits) >= KEPT:
+        return
+    if pid is not None:
+        number = seen.exits_by_pid.get((line.node, pid))
+        if number is not None:
+            known = seen.exits[number]
+            if known.rank is None and rank is not None:
+                seen.exits[number] = known._replace(
+                    rank=rank, local=local, at=at if at is not None else known.at
+                )
+            return
+        seen.exits_by_pid[(line.node, pid)] = len(seen.exits)
+    at = at if at is not None else seen.now(line)
+    seen.exits.append(Exit(rank, local, line.node, signal_code(code), pid, seen.count, at, line))
+
+
+def _world_size(seen: "Evidence", line: Line, match: Any) -> None:
+    size = int(match.group(1))
+    if 0 < size <= 1_000_000:
+        sizes = seen.world_sizes.setdefault(line.node, set())
+        if len(sizes) < 16:
+            sizes.add(size)
+
+
+def _collective(seen: "Evidence", line: Line, match: Any) -> None:
+    rank = seen.rank_of(line)
+    if rank is None or rank in seen.collectives or len(seen.collectives) >= KEPT:
+        return
+    numel = re.search(r"NumelIn=(\d+)", line.text)
+    seen.collectives[rank] = Collective(
+        int(match.group(1)), match.group(2), int(numel.group(1)) if numel else None, line
+    )
+
+
+def _last_work(seen: "Evidence", line: Line, match: Any) -> None:
+    rank = seen.rank_of(line)
+    if rank is not None and len(seen.completed) < KEPT:
+        seen.completed.setdefault(rank, (int(match.group(1)), int(match.group(2))))
+
+
+def _nccl_version(seen: "Evidence", line: Line, match: Any) -> None:
+    if len(seen.nccl_versions) < KEPT:
+        seen.nccl_versions.setdefault(line.node, match.group(1))
+
+
+def _interface(seen: "Evidence", line: Line, match: Any) -> None:
+    if len(seen.interfaces) < KEPT:
+        seen.interfaces.setdefault(line.node, (match.group(1), match.group(2), line))
+
+
+def _preprocessing(seen: "Evidence", line: Line, match: Any) -> None:
+    if seen.preprocessing is None:
+        seen.preprocessing = (seen.count, line)
+    seen.preprocessing_last = (seen.count, line)
+
+
+def _model(seen: "Evidence", line: Line, match: Any) -> None:
+    seen.words.add("moe")
+
+
+def _zero3(seen: "Evidence", line: Line, match: Any) -> None:
+    seen.words.add("zero3")
+
+
+def _finished(seen: "Evidence", line: Line, match: Any) -> None:
+    seen.finished = True
+
+
+def _launcher(seen: "Evidence", line: Line, match: Any) -> None:
+    if len(seen.closed_pids) < KEPT:
+        seen.closed_pids.add((line.node, int(match.group(1))))
+
+
+def _address(seen: "Evidence", line: Line, match: Any) -> None:
+    if line.node is not None and len(seen.addresses) < KEPT:
+        seen.addresses.setdefault(match.group(1), line.node)
+
+
+def _forced(seen: "Evidence", line: Line, match: Any) -> None:
+    if len(seen.forced_pids) < KEPT:
+        seen.forced_pids.add(int(match.group(1)))
+
+
+def _barrier_missing(seen: "Evidence", line: Line, match: Any) -> None:
+    for rank in _numbers(match.group(1).replace(" ", ""))[:64]:
+        seen.missing_ranks.setdefault(rank, line)
+
+
+Handler = Callable[["Evidence", Line, Any], None]
+
+FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
+    (Pattern("(local_rank: ", r"rank\s{1,9}: (\d{1,7}) \(local_rank: (\d{1,5})\)"), _row_rank),
+    (Pattern("time ", r"time\s{1,9}: (\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d)"), _row_time),
+    (Pattern("host ", r"^\s*host\s{1,9}: (\S{1,80})"), _row_host),
+    (Pattern("exitcode ", r"exitcode\s{1,9}: (-?\d{1,5}) \(pid: (\d{1,9})\)"), _row_exit),
+    (
+        Pattern("(exitcode: ", r"exitcode: (-?\d{1,5})\) local_rank: (\d{1,5}) \(pid: (\d{1,9})\)"),
+        _agent_exit,
+    ),
+    (Pattern("exits with return code", r"exits with return code = (-?\d{1,5})"), _launch_exit),
+    (
+        Pattern(
+            " task",
+            r"(?:error|srun): (?:(?P<host>[\w.-]{1,80}): )?tasks? (?P<tasks>[\d,-]{1,400}): "
+            r"(?:Killed|Exited with exit code (?P<code>\d{1,3})|Out Of Memory)",
+        ),
+        _srun_exit,
+    ),
+    (
+        Pattern(
+            "exited on signal",
+            r"rank (\d{1,7}) with PID \d{1,9} on node (\S{1,80}) exited on signal (\d{1,2})",
+        ),
+        _mpi_exit,
+    ),
+    (Pattern("closing signal", r"Sending process (\d{1,9}) closing signal"), _launcher),
+    (Pattern("local=", r"local=\[([\d.:a-f]{3,45})\]"), _address),
+    (Pattern("forcefully exiting via", r"process (\d{1,9}) via"), _forced),
+    (Pattern("world_size", r"world_size['\"]?[=: ]{1,3}(\d{1,7})\b"), _world_size),
+    (Pattern("world size", r"[Ww]orld size[=: ]{1,3}(\d{1,7})\b"), _world_size),
+    (Pattern("nranks", r"\bnranks (\d{1,7})\b"), _world_size),
+    (Pattern("WorkNCCL", r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=(\w{1,40})"), _collective),
+    (
+        Pattern(
+            "last enqueued",
+            r"last enqueued (?:NCCL )?work: (-?\d{1,12}), last completed (?:NCCL )?work: (-?\d{1,12})",
+        ),
+        _last_work,
+    ),
+    (Pattern("NCCL version", r"NCCL version (\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)"), _nccl_version),
+    (
+        Pattern(
+            "Using",
+            r"(?:Bootstrap : Using |NET/Socket : Using \[0\])([\w.-]{1,40}):(\d{1,3}(?:\.\d{1,3}){3})",
+        ),
+        _interface,
+    ),
+    (Pattern("tokenizer on dataset"), _preprocessing),
+    (Pattern("Running tokenizer"), _preprocessing),
+    (Pattern("Map", r"\bMap(?: \(num_proc=\d{1,4}\))?:\s{1,4}\d{1,3}%"), _preprocessing),
+    (Pattern("okenizing"), _preprocessing),
+    (Pattern("Converting format"), _preprocessing),
+    (Pattern("Grouping texts"), _preprocessing),
+    (Pattern("Generating", r"Generating \w{1,40} split:"), _preprocessing),
+    (Pattern("Packing"), _preprocessing),
+    (Pattern("Mixtral"), _model),
+    (Pattern("MoE"), _model),
+    (Pattern("Moe"), _model),
+    (Pattern("moe"), _model),
+    (Pattern("experts"), _model),
+    (Pattern("DeepseekV"), _model),
+    (Pattern("stage", r"(?i)(?:zero[_ -]?stage|\"stage\"|stage)[\"' :=_]{0,4}3\b"), _zero3),
+    (Pattern("zero", r"(?i)zero[_ -]?3|zero/stage3"), _zero3),
+    (Pattern("ZeRO", r"(?i)zero[_ -]{0,2}(?:stage )?3"), _zero3),
+    (Pattern("Training completed"), _finished),
+    (Pattern("train_runtime"), _finished),
+    (
+        Pattern("monitoredBarrier", r"[Rr]anks? ([\d, ]{1,400}) failed to pass monitoredBarrier"),
+        _barrier_missing,
+    ),
+)
+
+
+def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
+    """The facts by the word they are looked up by."""
+    found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
+    for pattern, handler in FACTS:
+        found.setdefault(pattern.key, []).append((pattern, handler))
+    return found

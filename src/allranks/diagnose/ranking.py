@@ -1,0 +1,156 @@
+"""From evidence to one diagnosis: which symptom is the cause, which ranks only suffered.
+
+The rules are those of the signatures' page: a specific text before a generic crash, a crash before ranks that
+blame each other, among equals the earliest; a symptom that another one explains is dropped; what many steps of
+training followed is not what ended the run.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Sequence, Set, Tuple
+
+from allranks.diagnose.catalogue import modules, section
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.lines import Line, clean
+from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
+from allranks.words import Diagnosis, Where
+
+EVIDENCE_LINES = 8
+NEVER = float("inf")
+
+
+def conclude(seen: Evidence) -> Diagnosis:
+    """The diagnosis of everything that was fed in."""
+    cases = find_cases(seen)
+    if not cases:
+        return _unproven(seen)
+    chosen = cases[0]
+    if chosen.weight <= STALE and chosen.symptom != "benign-noise" and _healthy(cases):
+        chosen = next(c for c in cases if c.symptom == "benign-noise")
+    rivals = [c for c in cases[1:] if c.weight == chosen.weight]
+    return _diagnosis(seen, chosen, bool(rivals))
+
+
+def find_cases(seen: Evidence) -> List[Case]:
+    """All symptoms' cases, the likeliest cause first."""
+    found: Dict[str, Case] = {}
+    for symptom, module in modules().items():
+        judge = getattr(module, "judge", None)
+        case = judge(seen) if judge is not None else seen.case(symptom)
+        if case is not None:
+            found[symptom] = case
+    for symptom, case in list(found.items()):
+        if case.weight > STALE:
+            for explained in getattr(modules()[symptom], "EXPLAINS", ()):
+                found.pop(explained, None)
+    return sorted(found.values(), key=lambda c: (-c.weight, _moment(seen, c.hits)))
+
+
+def _healthy(cases: Sequence[Case]) -> bool:
+    return any(c.symptom == "benign-noise" for c in cases)
+
+
+def _moment(seen: Evidence, hits: Sequence[Hit]) -> Tuple[float, int]:
+    """When it was first seen: by the clock where several files were read, else by the place in the log."""
+    if not hits:
+        return (NEVER, 0)
+    if len(seen.sources) > 1:
+        return min((h.at if h.at is not None else NEVER, h.order) for h in hits)
+    return (0.0, min(h.order for h in hits))
+
+
+def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:
+    where, everywhere = _where(seen, case)
+    culprits = {where.rank} if where.rank is not None else set(_hit_ranks(seen, case))
+    why = [section(case.symptom, "Why it matters"), case.why]
+    if everywhere:
+        why.append(f"{everywhere} of {len(seen.world)} ranks say it: the configuration, not one rank.")
+    confidence = "likely" if rivals and case.confidence == "certain" else case.confidence
+    return Diagnosis(
+        cause=case.symptom,
+        confidence=confidence,
+        where=where,
+        evidence=_evidence(seen, case),
+        collateral=_collateral(seen, case, culprits, where),
+        why=" ".join(part for part in why if part),
+        fix=section(case.symptom, "What to do"),
+    )
+
+
+def _hit_ranks(seen: Evidence, case: Case) -> List[int]:
+    ranks = {seen.rank_of(h.line) for h in case.hits}
+    return sorted(r for r in ranks if r is not None)
+
+
+def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
+    """The culprit, and on how many ranks it stands where it stands on all of them (then none is named)."""
+    line = case.hits[0].line if case.hits else Line("")
+    place = Where(file=line.source, line=line.number or None)
+    if case.rank is not None or case.node is not None:
+        node = case.node
+        if node is None and case.rank in seen.ranks:
+            node = seen.ranks[case.rank].node
+        return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
+    ranks = set(_hit_ranks(seen, case))
+    nodes = {seen.node_of(h.line) for h in case.hits}
+    if len(ranks) > 1 and 2 * len(ranks) > len(seen.world):
+        return place, len(ranks)
+    if len(ranks) != 1 and len(nodes) == 1 and len(seen.nodes) > 1:
+        return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0
+    if not ranks and len(nodes) > 1:
+        return place, 0
+    first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
+    return Where(
+        node=seen.node_of(first), rank=seen.rank_of(first), file=first.source, line=first.number or None
+    ), 0
+
+
+def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:
+    """The first hits, one a rank before a second one of any, then the notes; safe to print."""
+    chosen: List[Hit] = []
+    places: Set[Tuple[Optional[int], Optional[str]]] = set()
+    for hit in case.hits:
+        place = (seen.rank_of(hit.line), hit.line.node)
+        if place not in places:
+            places.add(place)
+            chosen.append(hit)
+    chosen += [h for h in case.hits if h not in chosen]
+    lines = [_labelled(seen, h.line) for h in chosen[: EVIDENCE_LINES - min(len(case.notes), 4)]]
+    return tuple(dict.fromkeys([*lines, *(clean(n) for n in case.notes[:4])]))
+
+
+def _labelled(seen: Evidence, line: Line) -> str:
+    rank, node = seen.rank_of(line), seen.node_of(line)
+    label = " ".join(part for part in (node or "", f"rank {rank}" if rank is not None else "") if part)
+    return clean(f"{label}: {line.text}" if label else line.text)
+
+
+def _collateral(
+    seen: Evidence, case: Case, culprits: "Set[Optional[int]] | Set[int]", where: Where
+) -> Tuple[Where, ...]:
+    """Ranks that only lost a peer or were told to stop."""
+    if case.symptom == "benign-noise":
+        return ()
+    if case.collateral is not None:
+        ranks = set(case.collateral)
+    else:
+        crashed = {rank for rank, r in seen.raised() if not r.communication}
+        told = {e.rank for e in seen.exits if e.rank is not None and (e.code == -15 or e.rank not in crashed)}
+        named = where.rank is not None or where.node is not None
+        ranks = {r for r in seen.blamers() | (told if named else set()) if r is not None}
+    if where.rank is None and where.node is None and case.weight > ECHO:
+        ranks -= set(_hit_ranks(seen, case))
+    nodes = {rank: state.node for rank, state in seen.ranks.items()}
+    return tuple(Where(node=nodes.get(r), rank=r) for r in sorted(ranks - set(culprits))[:4096])
+
+
+def _unproven(seen: Evidence) -> Diagnosis:
+    bad = [e for e in seen.exits if e.code != 0]
+    return Diagnosis(
+        cause="unproven",
+        confidence="unproven",
+        where=Where(node=bad[0].node if bad else None),
+        evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
+        why="No line names a cause." if seen.count else "There is no line to read.",
+        fix="Give the logs of all ranks and nodes; start again with --debug, and read the kernel's log (dmesg -T).",
+    )

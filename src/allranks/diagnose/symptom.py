@@ -1,0 +1,111 @@
+"""What a symptom's file is made of: patterns to look for, and the cases that a file may state.
+
+A file under `symptoms/` is a module with
+- a docstring: its page, with the headings of `HEADINGS`; its first line is the title, "Why it matters" and
+  "What to do" are printed with the diagnosis;
+- `ROLE`: `P` (a cause) or `S` (normally the echo of another rank's cause);
+- `PATTERNS`, and where lines of several ranks must be compared `judge(evidence)`;
+- `EXPLAINS`: ids that are only consequences where this symptom is found;
+- `FIRES`, `SILENT`: whole small logs that do and do not have this cause.
+Its id is the file's name with `-` for `_`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Optional, Tuple
+from typing import Pattern as Regex
+
+from allranks.diagnose.lines import Line
+
+if TYPE_CHECKING:
+    from allranks.diagnose.evidence import Evidence  # noqa: F401  # for readers of the protocol above
+
+HEADINGS = ("## What is seen", "## Why it matters", "## What to do", "## Confused with")
+
+# Weights: a heavier statement wins over an earlier lighter one. They order kinds of statements, they measure nothing.
+STRONG = 100
+"""A text that only this cause prints."""
+CRASH = 70
+"""An exception or a signal that no other symptom knows."""
+WEAK = 55
+"""A text that often goes with this cause, or a warning of it."""
+ENDED = 45
+"""The launcher, the scheduler or a peer ended it: a cause only where nothing else is."""
+ECHO = 30
+"""Ranks that blame each other."""
+STALE = 10
+"""Any of these, when many steps were trained after it."""
+
+
+class Pattern:
+    """A literal and, where it is not enough, an expression. The literal holds no digit: lines are told apart
+    by their text with every digit alike, so a literal with digits could be missed; the expression may hold any.
+
+    `raised`: full weight only in the last line of a traceback, else it counts as a warning.
+    `without`: texts that must not stand in the same line.
+    """
+
+    __slots__ = ("key", "literal", "raised", "regex", "weight", "without")
+
+    def __init__(
+        self,
+        literal: str,
+        regex: "str | None" = None,
+        weight: int = STRONG,
+        raised: bool = False,
+        without: Tuple[str, ...] = (),
+    ) -> None:
+        self.literal, self.weight, self.raised, self.without = literal, weight, raised, without
+        self.regex: Optional[Regex[str]] = re.compile(regex) if regex else None
+        self.key = _key_word(literal)
+
+    def find(self, text: str) -> "Optional[re.Match[str] | bool]":
+        """The match, True where there is no expression, None where it is not there."""
+        if self.literal not in text or any(other in text for other in self.without):
+            return None
+        return True if self.regex is None else self.regex.search(text)
+
+
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def _key_word(literal: str) -> str:
+    """The word by which lines are looked up: the longest that lies inside, since glued lines spoil the ends."""
+    words = [m for m in _WORD.finditer(literal) if len(m.group()) >= 3]
+    inside = [m for m in words if m.start() > 0 and m.end() < len(literal)]
+    chosen = max(inside or words, key=lambda m: len(m.group()), default=None)
+    if chosen is None:
+        raise ValueError(f"literal {literal!r} holds no word of three letters to look it up by")
+    return chosen.group()
+
+
+class Hit(NamedTuple):
+    """One place where a pattern was found. `order` counts lines over all sources; `at` is the last time stamp
+    seen in that source, in seconds since the year's start, None where there was none."""
+
+    symptom: str
+    weight: int
+    line: Line
+    order: int
+    at: Optional[float]
+    steps: int
+    groups: Tuple[Tuple[str, str], ...] = ()
+
+    def group(self, name: str) -> Optional[str]:
+        return dict(self.groups).get(name)
+
+
+class Case(NamedTuple):
+    """What a symptom states about a log. `hits` are its evidence, the earliest first; `rank` and `node` name the
+    culprit where the lines' own places do not."""
+
+    symptom: str
+    weight: int
+    hits: Tuple[Hit, ...]
+    confidence: str = "certain"
+    rank: Optional[int] = None
+    node: Optional[str] = None
+    why: str = ""
+    notes: Tuple[str, ...] = ()
+    collateral: Optional[Tuple[int, ...]] = None

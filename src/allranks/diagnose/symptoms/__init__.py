@@ -1,0 +1,1 @@
+"""One file a symptom. Nothing is listed here: `catalogue` finds them by their files."""

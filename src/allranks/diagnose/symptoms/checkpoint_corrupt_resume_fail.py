@@ -1,0 +1,64 @@
+"""A checkpoint is broken or incomplete
+
+## What is seen
+`PytorchStreamReader failed ... failed finding central directory`, `Ran out of input`, `invalid load key`,
+`SafetensorError: ... incomplete metadata, file not fully covered`, `header too large`. Usually the rank
+that owns the file prints it alone.
+
+## Why it matters
+A file was cut off when it was saved or copied; resuming from it is impossible. The earlier cause is mostly
+a full disk or a killed save.
+
+## What to do
+Resume from the checkpoint before it, or copy or download that file again; `allranks checkpoints verify
+PATH` names the bad files.
+
+## Confused with
+disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "dataset-file-missing-on-node")
+PATTERNS = (
+    Pattern("failed finding central directory"),
+    Pattern("PytorchStreamReader failed"),
+    Pattern("Ran out of input"),
+    Pattern("invalid load key"),
+    Pattern("UnpicklingError", r"UnpicklingError(?!.*weights_only)", raised=True),
+    Pattern("pickle data was truncated"),
+    Pattern("file not fully covered"),
+    Pattern("while deserializing header"),
+    Pattern("HeaderTooLarge"),
+    Pattern("MetadataIncompleteBuffer"),
+    Pattern("InvalidHeaderDeserialization"),
+    Pattern("checkpoint file is corrupted", weight=90),
+    Pattern("unexpected EOF", r"unexpected EOF, expected \d{1,12} more bytes"),
+    Pattern("not a ZIP archive", weight=90),
+    Pattern("load paths", r"Client provided checkpoint load paths: .{0,400} does not exist"),
+    Pattern("find a valid checkpoint", r"Can't find a valid checkpoint at"),
+    Pattern(
+        "No such file or directory",
+        r"(?:model_states|optim_states|rng_state_?\d*|scheduler|optimizer)\.(?:pt|bin|pth)",
+        weight=90,
+    ),
+    Pattern("checkpoint", r"(?i)(?:checkpoint|resume).{0,80}\bdoes not exist", weight=WEAK, raised=True),
+)
+
+FIRES = (
+    "[rank1]: Traceback (most recent call last):\n[rank1]: "
+    "safetensors._safetensors_rust.SafetensorError: Error while "
+    "deserializing header: incomplete metadata, file not fully covered\n"
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n",
+    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
+    "PytorchStreamReader failed reading zip archive: "
+    "failed finding central directory.\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: FileNotFoundError: "
+    "[Errno 2] No such file: 'train.jsonl'\n",
+)

@@ -1,0 +1,109 @@
+"""The ranks are in different collectives
+
+## What is seen
+`Detected mismatch between collectives on ranks` (with TORCH_DISTRIBUTED_DEBUG=DETAIL, on all ranks: the
+minority's fingerprint is the odd one), Gloo's `op.preamble.length <= op.nbytes` (exit -6), `params[*] in
+this process with sizes * appears not to match`, NCCL's `Message truncated`, or watchdogs with different
+OpType or NumelIn at the same SeqNum.
+
+## Why it matters
+One rank calls another collective, or the same with another shape: the job hangs or aborts. Without DETAIL
+it looks like a straggler.
+
+## What to do
+Make every rank take the same path: the same model, the same number of batches, no collective under `if rank
+== 0`. Run once with TORCH_DISTRIBUTED_DEBUG=DETAIL.
+
+## Confused with
+collective-timeout-straggler, moe-expert-not-used-hang.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Dict, Optional, Tuple
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "collective-timeout-straggler",
+    "nccl-remote-process-exited",
+    "rank-crashed-first",
+    "rank-exited-early",
+)
+PATTERNS = (
+    Pattern("mismatch between collectives"),
+    Pattern("op.preamble.length"),
+    Pattern("appears not to match", r"in this process with sizes"),
+    Pattern("expects same model across all ranks"),
+    Pattern("join collective", r"finished collective #\d{1,12}, but didn't join collective"),
+    Pattern("Message truncated"),
+    Pattern("Collectives differ in the following"),
+    Pattern("Mismatched collective", weight=90),
+)
+_PRINT = re.compile(
+    r"Rank (\d{1,6}) is running collective: CollectiveFingerPrint\((?:SequenceNumber=(\d{1,12}), ?)?"
+    r"(OpType=\w{1,40}(?:, TensorShape=\[[\d, ]{0,200}\])?)"
+)
+_LAGS = re.compile(r"\[(\d{1,6})\] finished collective #(\d{1,12}), but didn't join")
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The culprit is the minority: among fingerprints, or among watchdogs at one SeqNum."""
+    case = seen.case("collective-mismatch")
+    prints: Dict[int, str] = {}
+    for hit in seen.hits.get("collective-mismatch", ()):
+        for rank, _, what in _PRINT.findall(hit.line.text):
+            prints.setdefault(int(rank), what)
+    odd, notes = _minority(prints)
+    if case is not None:
+        lags = [m.group(1) for h in case.hits for m in [_LAGS.search(h.line.text)] if m]
+        if odd is None and lags:
+            odd = int(lags[0])
+        return case._replace(rank=odd, notes=notes) if odd is not None else case
+    shapes = {r: f"OpType={c.operation}, NumelIn={c.numel}" for r, c in seen.collectives.items()}
+    numbers = {c.sequence for c in seen.collectives.values()}
+    odd, notes = _minority(shapes)
+    if len(numbers) != 1 or odd is None:
+        return None
+    line = seen.collectives[odd].line
+    hit = Hit("collective-mismatch", ECHO, line, seen.count, seen.now(line), 0)
+    return Case("collective-mismatch", ECHO + 8, (hit,), "likely", rank=odd, notes=notes)
+
+
+def _minority(prints: Dict[int, str]) -> Tuple[Optional[int], Tuple[str, ...]]:
+    """The one rank that differs from at least two that agree."""
+    counts = Counter(prints.values())
+    if len(counts) < 2:
+        return None, ()
+    common, many = counts.most_common(1)[0]
+    others = sorted(rank for rank, what in prints.items() if what != common)
+    if many < 2 or len(others) > len(prints) // 2:
+        return None, ()
+    return others[0], (f"rank {others[0]}: {prints[others[0]]}; {many} others: {common}",)
+
+
+_DETAIL = (
+    "[rank{a}]: Traceback (most recent call last):\n[rank{a}]: RuntimeError: "
+    "Detected mismatch between collectives on "
+    "ranks. Rank {a} is running collective: CollectiveFingerPrint(SequenceNumber=4, "
+    "OpType=ALLREDUCE, TensorShape=[{x}], "
+    "TensorDtypes=Float), but Rank {b} is running collective: "
+    "CollectiveFingerPrint(SequenceNumber=4, OpType=ALLREDUCE, "
+    "TensorShape=[{y}], TensorDtypes=Float).Collectives differ in the following aspects: Tensor shapes\n"
+)
+FIRES = (
+    _DETAIL.format(a=0, x=1024, b=3, y=1000) + _DETAIL.format(a=1, x=1024, b=3, y=1000),
+    "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: DDP "
+    "expects same model across all ranks, but Rank 1 "
+    "has 12 params, while rank 0 has inconsistent 10 params.\n",
+)
+SILENT = (
+    "[rank1]: [Rank 1] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=81, OpType=ALLREDUCE, NumelIn=4)\n"
+    "[rank2]: [Rank 2] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=81, OpType=ALLREDUCE, NumelIn=4)\n",
+)

@@ -1,0 +1,104 @@
+"""A rank was late or hung; the others timed out
+
+## What is seen
+NCCL: `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=*, OpType=*, ...) ran for *
+milliseconds`; Gloo: `Timed out waiting *ms for recv|send operation`; monitoredBarrier names the missing
+ranks. The late rank itself prints nothing and only gets SIGTERM.
+
+## Why it matters
+The ranks that report are the ones that waited. The cause is what the late rank did meanwhile.
+
+## What to do
+Look at the suspected rank: its last lines, its stack (py-spy, stacks/), its process state. All ranks must
+evaluate and save together; raise ddp_timeout only where the work is truly long.
+
+## Confused with
+dataset-preprocessing-timeout, collective-mismatch, moe-expert-not-used-hang, peer-node-network-broken: each
+of them looks like this first.
+"""
+
+from __future__ import annotations
+
+from typing import List, Optional, Tuple
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.lines import clean
+from allranks.diagnose.symptom import ECHO, Case, Pattern
+
+ROLE = "S"
+EXPLAINS = ()
+PATTERNS = (
+    Pattern("Timed out waiting", r"Timed out waiting \d{1,12} ?ms", weight=ECHO),
+    Pattern("collective operation timeout", weight=ECHO),
+    Pattern("milliseconds before timing out", weight=ECHO),
+    Pattern("failed to pass monitoredBarrier", weight=ECHO),
+    Pattern("Heartbeat monitor timed out", weight=ECHO),
+    Pattern(
+        "watchdog thread",
+        r"terminated with exception.{0,200}[Tt]imeout|taking the (?:entire )?process down",
+        weight=ECHO,
+    ),
+    Pattern(
+        "timeout or error", r"collectives? have failed or timed out|collective timeout or error", weight=ECHO
+    ),
+    Pattern("caught collective", weight=ECHO),
+    Pattern("wait timeout after", weight=ECHO),
+    Pattern("Application timeout caused pair closure", weight=ECHO),
+    Pattern("Some NCCL operations have failed or timed out", weight=ECHO),
+    Pattern("Socket Timeout", weight=ECHO),
+    Pattern("training is not progressing", weight=ECHO),
+)
+RIVALS = 4
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The suspect: whoever a barrier misses, else who completed fewest collectives, else who is silent."""
+    case = seen.case("collective-timeout-straggler")
+    if case is None:
+        return None
+    suspects, reason = _suspects(seen)
+    if not suspects or len(suspects) > max(RIVALS, len(seen.world) // 2):
+        return case._replace(confidence="likely")
+    notes = [f"suspect: rank {rank}, {reason}" for rank in suspects[:2]]
+    known = seen.ranks.get(suspects[0])
+    if known is not None and known.last_plain is not None:
+        notes.append(f"the last that rank {suspects[0]} said: {clean(known.last_plain.text, 160)}")
+    return case._replace(weight=ECHO + 2, rank=suspects[0], confidence="likely", notes=tuple(notes))
+
+
+def _suspects(seen: Evidence) -> Tuple[List[int], str]:
+    if seen.missing_ranks:
+        return sorted(seen.missing_ranks), "missing in the barrier"
+    silent = seen.silent()
+    if silent and seen.blamers():
+        return silent, "which reports nothing itself"
+    if len(seen.completed) > 1:
+        done = {rank: work[1] for rank, work in seen.completed.items()}
+        least = min(done.values())
+        if least < max(done.values()):
+            return sorted(
+                r for r, n in done.items() if n == least
+            ), f"which completed only {least} collectives"
+    numbers = {rank: c.sequence for rank, c in seen.collectives.items()}
+    if len(numbers) > 1 and min(numbers.values()) < max(numbers.values()):
+        least = min(numbers.values())
+        return sorted(
+            r for r, n in numbers.items() if n == least
+        ), f"which hangs at collective {least}, before the others"
+    return [], ""
+
+
+FIRES = (
+    "".join(f"[rank{r}] init world_size=4\n[rank{r}] process group ready\n" for r in range(4))
+    + "[rank2] evaluating on the full validation set\n"
+    + "".join(
+        f"[rank{r}]: Traceback (most recent call last):\n"
+        f"[rank{r}]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 12000ms for recv operation to complete\n"
+        for r in (0, 1, 3)
+    ),
+    "[rank1]:[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=812, "
+    "OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) "
+    "ran for 600123 milliseconds before timing out.\n",
+)
+SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)

@@ -1,0 +1,38 @@
+"""The NVIDIA driver is older than the CUDA runtime
+
+## What is seen
+`The NVIDIA driver on your system is too old (found version 12020)` (that is CUDA 12.2), `CUDA driver
+version is insufficient for CUDA runtime version`. At import it is a warning; the crash comes later.
+
+## Why it matters
+torch cannot use the GPUs of that node.
+
+## What to do
+A newer driver on that node, or a torch built for the CUDA version that the driver knows; the same on all
+nodes.
+
+## Confused with
+no-nvidia-driver, where there is none at all.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("no-nvidia-driver", "rank-crashed-first")
+PATTERNS = (
+    Pattern("driver on your system is too old", weight=90),
+    Pattern("driver version is insufficient for CUDA"),
+    Pattern("forward compatibility was attempted", weight=90),
+    Pattern("unsupported PTX", r"compiled with an unsupported (?:PTX )?toolchain", weight=WEAK),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: The NVIDIA driver on your system is too old (found "
+    "version 12020). Please update your GPU driver\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Found no NVIDIA driver on your system.\n",
+)

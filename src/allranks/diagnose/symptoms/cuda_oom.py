@@ -1,0 +1,46 @@
+"""A GPU has no memory left
+
+## What is seen
+`CUDA out of memory. Tried to allocate` (class `OutOfMemoryError`, in `torch.cuda.` or `torch.`), `CUDA
+error: out of memory`, NCCL's `Cuda failure 'out of memory'`. The other ranks then report communication
+errors.
+
+## Why it matters
+What this rank needs does not fit into its GPU, or somebody else holds part of it.
+
+## What to do
+`allranks plan` says what fits: a smaller micro-batch or cut-off length, gradient checkpointing, ZeRO-3 or
+offload. First look whether another process holds memory (`nvidia-smi`), and whether `GPU n` is this rank's
+own.
+
+## Confused with
+duplicate-gpu, where all ranks sit on GPU 0; cpu-oom-killed, which is the host's memory.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
+PATTERNS = (
+    Pattern("out of memory. Tried to allocate"),
+    Pattern("CUDA error: out of memory"),
+    Pattern("OutOfMemoryError", r"torch\.(?:cuda\.)?OutOfMemoryError"),
+    Pattern("Cuda failure", r"(?i)cuda failure (?:2\b|'?out of memory)"),
+    Pattern("CUBLAS_STATUS_ALLOC_FAILED", weight=90),
+    Pattern("CUDA_ERROR_OUT_OF_MEMORY"),
+    Pattern("out of memory", r"(?:CUDA|HIP|NPU|XPU|cuMemCreate|cudaMalloc).{0,60}out of memory", weight=90),
+    Pattern("Failed to CUDA", r"Failed to CUDA (?:c|m|host )?alloc", weight=WEAK),
+)
+
+FIRES = (
+    "[rank5]: Traceback (most recent call last):\n"
+    "[rank5]: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to "
+    "allocate 448.00 MiB (GPU 5; 79.15 GiB total)\n"
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error\n",
+)
+SILENT = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=4242.0. Some of the step tasks have been OOM Killed.\n",
+)

@@ -1,0 +1,100 @@
+"""The ranks may meet, but not talk: data ports are blocked
+
+## What is seen
+All ranks pass the rendezvous, then `connectFullMesh failed ... Connect timeout` or `SO_ERROR: No route to
+host, remote=[ip]` (Gloo), or NCCL's `Connect to * failed : No route to host | Connection timed out` after
+`Init START`.
+
+## Why it matters
+Collectives use ephemeral ports in both directions; a firewall that opens the rendezvous port alone stops
+them.
+
+## What to do
+Open the ephemeral ports (`cat /proc/sys/net/ipv4/ip_local_port_range`) between all nodes; the machine to
+look at first is the one of `remote=[...]`.
+
+## Confused with
+wrong-network-interface, where the remote address is a bridge's or loopback's; peer-node-network-broken,
+where training had already begun.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import WEAK, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "gloo-connect-full-mesh",
+    "nccl-remote-process-exited",
+    "collective-timeout-straggler",
+    "peer-node-network-broken",
+)
+_UNREACHABLE = r"(?:No route to host|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
+_OWN = ("172.17.", "[127.", " 127.")
+PATTERNS = (
+    Pattern(
+        "connectFullMesh failed", r"(?:No route to host|Connect timeout|Network is unreachable)", without=_OWN
+    ),
+    Pattern(
+        "failed to connect",
+        r"willRetry.{0,200}(?:No route to host|Network is unreachable|timed out)",
+        without=_OWN,
+    ),
+    Pattern("Connect to", r"Connect to \S{1,120} failed : " + _UNREACHABLE, weight=90, without=_OWN),
+    Pattern("connect to", r"connect to \S{1,120} failed.{0,40}" + _UNREACHABLE, weight=90, without=_OWN),
+    Pattern(
+        "Connect to",
+        r"ollConnect: Connect to \S{1,120} returned.{0,20}(?:110|113|" + _UNREACHABLE + ")",
+        weight=90,
+        without=_OWN,
+    ),
+    Pattern(
+        "failed with error",
+        r"ollConnect to \S{1,120} failed with error.{0,40}(?:110|113|" + _UNREACHABLE + ")",
+        weight=90,
+        without=_OWN,
+    ),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The culprit is the machine that could not be reached; not this symptom once steps were trained."""
+    case = seen.case("data-ports-blocked")
+    if case is None:
+        return None
+    if seen.steps and case.hits[0].steps > 0:
+        return case._replace(weight=min(case.weight, WEAK))
+    remote = [
+        m.group(1) for h in case.hits for m in [re.search(r"remote=\[([\d.:a-f]+)\]", h.line.text)] if m
+    ]
+    if not remote:
+        return case
+    notes = (f"the address that could not be reached: {remote[0]}",)
+    return case._replace(notes=notes, node=_owner(seen, remote[0]))
+
+
+def _owner(seen: Evidence, address: str) -> Optional[str]:
+    """The node of an address: as its own lines tell, or the only one whose address is not known."""
+    if address in seen.addresses:
+        return seen.addresses[address]
+    others = seen.nodes - set(seen.addresses.values())
+    return next(iter(others)) if len(others) == 1 else None
+
+
+FIRES = (
+    "gpu-node-02: [2026-11-20 23:17:20] [rank2] init_process_group backend=gloo world_size=4\n"
+    "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with "
+    "[gloo/transport/tcp/pair.cc:152] timed out connecting: "
+    "SO_ERROR: No route to host, remote=[10.20.0.11]:45482$3\n",
+    "node1:11:12 [0] NCCL INFO comm 0x55 rank 0 nranks 16 cudaDev 0 - Init START\n"
+    "node1:11:12 [0] misc/socket.cc:452 NCCL WARN socketStartConnect: Connect "
+    "to 10.0.0.2<41235> failed : No route to host\n",
+)
+SILENT = (
+    "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out connecting: SO_ERROR: "
+    "Connection refused, remote=[127.0.1.1]:15262$3\n",
+)

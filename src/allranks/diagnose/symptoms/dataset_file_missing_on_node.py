@@ -1,0 +1,65 @@
+"""A data file is not there on some node
+
+## What is seen
+`FileNotFoundError: [Errno 2] No such file or directory: '*.bin'` (json, parquet, arrow, ...) on the ranks
+of one node alone.
+
+## Why it matters
+The file lies on another node's local disk or on storage that is not mounted here; the others only lose
+their peer.
+
+## What to do
+Put the data on storage that every node mounts, or copy it to the same path on each; `allranks check`
+compares the paths.
+
+## Confused with
+tokenizer-or-model-file-missing, missing-system-tool, checkpoint-corrupt-resume-fail: the same error about
+other files.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import CRASH, STRONG, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
+_DATA = (
+    r": ['\"](?i:[^'\"]{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|"
+    r"txt|tar|npy|npz|h5|hdf5|lmdb|tfrecord|zst|gz"
+    r"|mds|jpe?g|png|wav|flac|mp4)\b|\bdata(?:set)?s?\b))"
+)
+PATTERNS = (
+    Pattern("No such file or directory", r"FileNotFoundError.{0,40}" + _DATA),
+    Pattern("find a dataset", r"(?i)couldn'?t find (?:a |any )?dataset"),
+    Pattern("DatasetNotFoundError"),
+    Pattern("Undefined dataset"),
+    Pattern("dataset_info.json", r"(?i)cannot (?:open|find)|No such|not found|does not exist"),
+    Pattern("Unable to find", r"Unable to find '[^']{1,300}'", raised=True),
+    Pattern("any data file", r"(?i)couldn'?t find any data file"),
+    Pattern("FileNotFoundError", r"'/[^']{1,300}'", weight=CRASH + 2, raised=True),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """A path that tells no kind of file counts as data where several nodes run and it fails on one of them alone."""
+    case = seen.case("dataset-file-missing-on-node")
+    if case is None or case.weight >= STRONG:
+        return case
+    nodes = {seen.node_of(h.line) for h in case.hits}
+    return case if len(nodes) == 1 and len(seen.nodes) > 1 else None
+
+
+FIRES = (
+    "gpu-node-02: [rank2]: Traceback (most recent call last):\n"
+    "gpu-node-02: [rank2]: FileNotFoundError: [Errno 2] No such file or directory: '/srv/run/train.bin'\n"
+    "gpu-node-01: [rank0]: Traceback (most recent call last):\n"
+    "gpu-node-01: [rank0]: RuntimeError: [gloo/pair.cc:561] Connection closed by peer [10.20.0.12]:57507\n",
+)
+SILENT = (
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: FileNotFoundError: [Errno 2] No such file or directory: 'ck/mp_rank_03_model_states.pt'\n",
+)

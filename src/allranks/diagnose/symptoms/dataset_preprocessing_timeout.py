@@ -1,0 +1,59 @@
+"""The others timed out while one rank prepared the data
+
+## What is seen
+Time-outs (or `retrieving ncclUniqueId from [0] ... got error`) on ranks other than 0 while rank 0 shows
+`Running tokenizer on dataset`, `Map` or download bars.
+
+## Why it matters
+Rank 0 tokenizes alone and the others wait in a barrier until their time-out ends the run. Rank 0's own
+later error is a consequence.
+
+## What to do
+Prepare the data set once before the run (LLaMA-Factory: `tokenized_path`; datasets: its cache on shared
+storage), more `preprocessing_num_workers`, or a longer `ddp_timeout`.
+
+## Confused with
+collective-timeout-straggler, where no rank was preparing data.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
+
+ROLE = "P"
+EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited", "torchelastic-signal")
+PATTERNS = (
+    Pattern("retrieving ncclUniqueId from", weight=ECHO),
+    Pattern("Wait timeout", r"DistStoreError.{0,40}[Ww]ait timeout", weight=ECHO),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Time-outs, no step yet, and data being prepared until then."""
+    waits = [
+        h
+        for s in ("collective-timeout-straggler", "dataset-preprocessing-timeout")
+        for h in seen.hits.get(s, ())
+    ]
+    if not waits or seen.preprocessing is None or seen.preprocessing_last is None or seen.steps:
+        return None
+    order, line = seen.preprocessing_last
+    bar = Hit("dataset-preprocessing-timeout", ENDED, line, order, seen.now(line), 0)
+    rank = seen.rank_of(seen.preprocessing[1])
+    notes = () if rank is None else (f"rank {rank} was preparing the data",)
+    return Case("dataset-preprocessing-timeout", ENDED, (bar, *waits[:4]), "likely", rank=rank, notes=notes)
+
+
+FIRES = (
+    "[rank0] Running tokenizer on dataset: 48%\n"
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete\n",
+)
+SILENT = (
+    "[rank0] Running tokenizer on dataset: 100%\n[rank0] step 1 loss 3.0\n[rank0] step 2 loss 3.0\n"
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete\n",
+)

@@ -1,0 +1,61 @@
+"""The DeepSpeed configuration contradicts itself or the run
+
+## What is seen
+`Check batch related parameters. train_batch_size is not equal ... A != m * g * w` (w is the real world
+size: 1 means a wrong launcher), `'>' not supported between instances of 'str' and 'int'` ("auto" without
+the HF Trainer), `bfloat16 and fp16 modes cannot be simultaneously enabled`, `Please correct the following
+DeepSpeed config values`.
+
+## Why it matters
+DeepSpeed refuses the configuration on every rank before anything is trained.
+
+## What to do
+Put "auto" where the Trainer knows the value and numbers where it does not; one of fp16 and bf16; with a
+wrong w look at the launcher. `deepspeed: auto` in the run file writes a fitting one.
+
+## Confused with
+launch-args-mismatch, where w is not the world size that was meant.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+PATTERNS = (
+    Pattern("Check batch related parameters"),
+    Pattern(
+        "not supported between instances of",
+        r"'[<>]=?' not supported between instances of 'str' and '(?:int|float)'",
+        weight=90,
+    ),
+    Pattern("cannot be simultaneously enabled"),
+    Pattern("DeepSpeed config values that mismatch"),
+    Pattern("DeepSpeedConfigError"),
+    Pattern("existing deepspeed config"),
+    Pattern("valid deepspeed config", r"(?i)(?:not|in)\w{0,60} .{0,40}valid deepspeed config"),
+    Pattern("DeepSpeedZeroConfig"),
+    Pattern("validation error", r"for DeepSpeed\w{0,60}Config"),
+    Pattern("zero_optimization", r"Error.{0,200}zero_optimization", raised=True),
+    Pattern("expected in the DeepSpeed", weight=WEAK),
+    Pattern("gradient_accumulation_steps", r"(?:Train|Micro|Gradient)\w{0,60}.{0,60}has to be greater than"),
+    Pattern(
+        "has to be greater than",
+        r"(?:Train batch size|Micro batch size per gpu|Gradient accumulation steps): ",
+    ),
+    Pattern("auto", r"(?i)'auto' .{0,80}deepspeed|deepspeed.{0,80}['\"]auto['\"]", raised=True),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: AssertionError: Check "
+    "batch related parameters. train_batch_size is "
+    "not equal to micro_batch_per_gpu * gradient_acc_step * world_size 16 != 2 * 1 * 1\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]:   File "
+    '"deepspeed/runtime/config.py", line 596, in _batch\n'
+    "[rank0]: TypeError: '>' not supported between instances of 'str' and 'int'\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: TypeError: "
+    "unsupported operand type(s) for +: 'int' and 'str'\n",
+)

@@ -1,0 +1,58 @@
+"""A DeepSpeed operator could not be built
+
+## What is seen
+`CUDAMismatchException`, `CUDA_HOME does not exist, unable to compile CUDA op(s)`, `Error building extension
+'cpu_adam'`, `Ninja is required`; `'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'` follows it.
+
+## Why it matters
+The operator (cpu_adam, fused_adam, ...) is compiled at first use, and this machine lacks a fitting
+compiler, nvcc or ninja.
+
+## What to do
+Install ninja and a CUDA toolkit of torch's version, put both on PATH and CUDA_HOME, build ahead
+(DS_BUILD_OPS) into a TORCH_EXTENSIONS_DIR of its own. Remove a stale lock file in it: waiting for one is a
+silent hang.
+
+## Confused with
+`Installed CUDA version * does not match ... but since the APIs are compatible, accepting` is harmless.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "rank-crashed-first",
+    "missing-system-tool",
+    "libnccl-or-cuda-lib-not-found",
+    "version-drift-transformers-peft",
+    "nccl-remote-process-exited",
+)
+PATTERNS = (
+    Pattern("CUDAMismatchException"),
+    Pattern("unable to compile CUDA op"),
+    Pattern("Error building extension"),
+    Pattern("Ninja is required"),
+    Pattern("ds_opt_adam", weight=90),
+    Pattern("Unable to JIT load"),
+    Pattern("MissingCUDAException"),
+    Pattern("nvcc fatal", weight=90),
+    Pattern("version torch was compiled with", weight=WEAK, without=("compatible",)),
+    Pattern("cannot open shared object file", r"torch_extensions|cpu_adam|fused_adam|utils\.so"),
+    Pattern("ninja: build stopped", weight=90),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Error building extension 'cpu_adam'\n"
+    "Exception ignored in: <function DeepSpeedCPUAdam.__del__>\n"
+    "AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: "
+    "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed "
+    "Op Builder: Installed CUDA version 12.4 does not match the version torch was compiled with 11.8\n",
+)
+SILENT = (
+    "Installed CUDA version 12.4 does not match the version torch was compiled "
+    "with 12.1 but since the APIs are compatible, "
+    "accepting this combination\n[rank0] step 1 loss 3\n",
+)

@@ -1,0 +1,45 @@
+"""The disk or the quota is full
+
+## What is seen
+`No space left on device`, `Disk quota exceeded`; behind torch.save only `basic_ios::clear: iostream error`
+and `inline_container.cc:* . unexpected pos A vs B`, or `PytorchStreamWriter failed writing file`.
+
+## Why it matters
+The checkpoint could not be written whole; what lies there is not to be trusted.
+
+## What to do
+Free space where the run saves (`df -h`, `df -i`, `quota`), keep fewer checkpoints, save adapters alone. The
+same text was seen with free space after an I/O error: look at `df` first.
+
+## Confused with
+shm-too-small, where the line names /dev/shm or </torch_*>.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "checkpoint-corrupt-resume-fail")
+_SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
+PATTERNS = (
+    Pattern("No space left on device", without=_SHM),
+    Pattern("Disk quota exceeded"),
+    Pattern("unexpected pos", r"unexpected pos \d{1,12} vs \d{1,12}"),
+    Pattern("PytorchStreamWriter failed writing"),
+    Pattern("iostream error", weight=90),
+    Pattern("file write failed", weight=90),
+    Pattern("failed to write", r"(?i)os error 28|errno 28"),
+)
+
+FIRES = (
+    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: basic_ios::clear: iostream error\n"
+    "[rank2]: During handling of the above exception, another exception occurred:\n"
+    "[rank2]: Traceback (most recent call last):\n"
+    "[rank2]: RuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 832 vs 726\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno "
+    "122] Disk quota exceeded: 'out/optimizer.pt'\n",
+)
+SILENT = (
+    "[rank2]: RuntimeError: unable to write to file </torch_7252_59_0>: No space left on device (28)\n",
+)

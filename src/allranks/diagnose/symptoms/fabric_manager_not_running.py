@@ -1,0 +1,37 @@
+"""The Fabric Manager of the NVSwitch machine does not run
+
+## What is seen
+`Error 802: system not yet initialized` from CUDA, or NCCL's `Cuda failure 802`, while nvidia-smi works.
+
+## Why it matters
+On NVSwitch machines CUDA waits for the Fabric Manager; it must be of the driver's exact version.
+
+## What to do
+Install and start nvidia-fabricmanager of the driver's exact version, look at `nvidia-smi -q` (Fabric:
+State), restart the node if kernel module and driver differ.
+
+## Confused with
+no-nvidia-driver.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("no-nvidia-driver", "rank-crashed-first", "nccl-remote-process-exited")
+PATTERNS = (
+    Pattern("system not yet initialized"),
+    Pattern("Cuda failure", r"Cuda failure (?:802\b|'system not)"),
+    Pattern("Error", r"\bError 802\b"),
+    Pattern("Fabric", r"(?i)fabric ?manager.{0,60}(?:not running|failed|mismatch|inactive)"),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Unexpected error from cudaGetDeviceCount(). "
+    "Did you run some cuda functions before calling NumCudaDevices() that "
+    "might have already set an error? Error 802: "
+    "system not yet initialized\n",
+    "node1:9:9 [0] transport/nvls.cc:156 NCCL WARN Cuda failure 802 'system not yet initialized'\n",
+)
+SILENT = ("[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Error 803 in line 4\n",)

@@ -1,0 +1,48 @@
+"""Gloo tells the others a loopback address
+
+## What is seen
+`connectFullMesh failed ... Connection refused, remote=[127.0.1.1]` or `[127.0.0.1]` in a run of several
+nodes.
+
+## Why it matters
+The node's own name resolves to loopback (Debian writes 127.0.1.1 into /etc/hosts), so it tells the others
+an address that leads them back to themselves.
+
+## What to do
+Give the node's name its real address in /etc/hosts, or set GLOO_SOCKET_IFNAME to the interface that routes
+to the head.
+
+## Confused with
+wrong-network-interface, where the address is a bridge's.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "gloo-connect-full-mesh",
+    "data-ports-blocked",
+    "collective-timeout-straggler",
+    "rendezvous-timeout",
+)
+PATTERNS = (
+    Pattern("connectFullMesh failed", r"remote=\[(?P<address>127\.\d{1,12}\.\d{1,12}\.\d{1,12})\]"),
+    Pattern(
+        "failed to connect",
+        r"willRetry.{0,200}remote=\[(?P<address>127\.\d{1,12}\.\d{1,12}\.\d{1,12})\]",
+        weight=90,
+    ),
+)
+
+FIRES = (
+    "gpu-node-02: Traceback (most recent call last):\n"
+    "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with "
+    "[gloo/transport/tcp/pair.cc:152] timed out connecting: "
+    "SO_ERROR: Connection refused, remote=[127.0.1.1]:15262$3\n",
+)
+SILENT = (
+    "[rank2]: Traceback (most recent call last):\n"
+    "[rank2]: RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:6784\n",
+)

@@ -1,0 +1,36 @@
+"""Gloo could not connect every rank with every other
+
+## What is seen
+`Gloo connectFullMesh failed with *`. The tail tells more: 127.* is gloo-address-127, 172.17.*
+wrong-network-interface, no route or a time-out data-ports-blocked; `Connection reset by peer` means that
+the peer died; `no error` (older torch) says nothing.
+
+## Why it matters
+The first collective cannot run: some pair of ranks finds no way to each other.
+
+## What to do
+Read the tail of the message and the log of the machine in `remote=[...]`; set GLOO_SOCKET_IFNAME to the
+interface that routes to the head.
+
+## Confused with
+The peer's own crash, which comes first in its log.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import ENDED, Pattern
+
+ROLE = "S"
+PATTERNS = (Pattern("connectFullMesh failed", weight=ENDED),)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error\n",
+)
+SILENT = (
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: ModuleNotFoundError: No module named 'flash_attn'\n"
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: Gloo connectFullMesh failed with "
+    "[gloo/transport/tcp/pair.cc:144] Connection reset by peer\n",
+)

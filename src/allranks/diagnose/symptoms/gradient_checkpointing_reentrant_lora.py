@@ -1,0 +1,38 @@
+"""Gradient checkpointing cuts LoRA off from the loss
+
+## What is seen
+`element 0 of tensors does not require grad and does not have a grad_fn`, after the warning `None of the
+inputs have requires_grad=True`; with DDP `Expected to mark a variable ready only once`.
+
+## Why it matters
+The reentrant form of checkpointing needs an input that requires a gradient; with frozen embeddings there is
+none, so the adapter gets no gradient.
+
+## What to do
+`gradient_checkpointing_kwargs: {use_reentrant: false}`, or model.enable_input_require_grads().
+
+## Confused with
+unused-parameters-ddp.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "unused-parameters-ddp")
+PATTERNS = (
+    Pattern("of tensors does not require grad"),
+    Pattern("mark a variable ready only once"),
+    Pattern("None of the inputs have requires_grad", weight=WEAK),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
+    "element 0 of tensors does not require grad and does "
+    "not have a grad_fn\n",
+)
+SILENT = (
+    "None of the inputs have requires_grad=True. Gradients will be None\n"
+    + "".join(f"step {n} loss 3\n" for n in range(20)),
+)

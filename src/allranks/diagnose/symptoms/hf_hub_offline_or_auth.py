@@ -1,0 +1,62 @@
+"""The hub cannot be reached or refuses
+
+## What is seen
+`We couldn't connect to 'https://huggingface.co'`, `Cannot access gated repo`, `401 Client Error`, `403
+Client Error`, `LocalEntryNotFoundError`, `OfflineModeIsEnabled`.
+
+## Why it matters
+That node has no way to the hub, or no token with access: the model or data set cannot be loaded there.
+
+## What to do
+Fetch it once onto shared storage and set HF_HUB_OFFLINE=1, or give the token (`secrets: [HF_TOKEN]`) and
+accept the model's terms.
+
+## Confused with
+tokenizer-or-model-file-missing, where the name is a path.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "rank-crashed-first",
+    "nccl-remote-process-exited",
+    "tokenizer-or-model-file-missing",
+    "dataset-file-missing-on-node",
+    "collective-timeout-straggler",
+)
+PATTERNS = (
+    Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),
+    Pattern("gated repo"),
+    Pattern(
+        "Client Error", r"40[1349] Client Error.{0,200}(?:huggingface|hf\.co|hf-mirror|modelscope)", weight=95
+    ),
+    Pattern("LocalEntryNotFoundError"),
+    Pattern("OfflineModeIsEnabled"),
+    Pattern("GatedRepoError"),
+    Pattern("RepositoryNotFoundError", weight=95),
+    Pattern(
+        "huggingface.co",
+        r"(?:ConnectionError|MaxRetryError|Max "
+        r"retries|ConnectTimeout|ReadTimeout|NameResolutionError|SSLError|ProxyError)",
+        weight=95,
+    ),
+    Pattern("Consistency check failed", weight=90),
+    Pattern("huggingface_hub", r"Invalid user token|HfHubHTTPError", weight=95),
+    Pattern("outgoing traffic has been disabled", weight=95),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "
+    "connect to 'https://huggingface.co' to load this "
+    "file, couldn't find it in the cached files\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: huggingface_hub.errors.GatedRepoError: "
+    "401 Client Error. Cannot access "
+    "gated repo for url https://huggingface.co/meta-llama/Llama-3.1-8B\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: Error no "
+    "file named model.safetensors found in directory x\n",
+)

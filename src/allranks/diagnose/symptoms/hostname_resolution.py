@@ -1,0 +1,50 @@
+"""A node cannot resolve the head's name
+
+## What is seen
+`The IPv4/IPv6 network addresses of (host, port) cannot be retrieved (gai error: -2|-3 ...)`, again and
+again, then a time-out.
+
+## Why it matters
+That node cannot find the head: its DNS or /etc/hosts does not know the name.
+
+## What to do
+Put the name into DNS or /etc/hosts of that node (in containers: --add-host, a headless service), or give
+the head's address instead of its name.
+
+## Confused with
+`The hostname of the client socket cannot be retrieved. err=-3` is harmless: it is a missing reverse name,
+printed in healthy runs too.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rendezvous-timeout", "master-unreachable-firewall", "gloo-address-127")
+_HUB = ("huggingface", "hf.co", "https://", "pypi")
+PATTERNS = (
+    Pattern("network addresses of", r"cannot be retrieved \(gai error"),
+    Pattern(
+        "Could not resolve hostname",
+        r"(?P<host>\S{1,120}): (?:Name or service|Temporary failure|No address|nodename)",
+    ),
+    Pattern("Name or service not known", raised=True, without=_HUB),
+    Pattern("Temporary failure in name resolution", raised=True, without=_HUB),
+    Pattern("nodename nor servname provided", raised=True, without=_HUB),
+    Pattern("resolve hostname to a", weight=WEAK),
+)
+
+FIRES = (
+    "gpu-node-02: [W1120 23:18:52.985 socket.cpp:764] [c10d] The IPv6 network "
+    "addresses of (gpu-node-01, 29500) cannot be "
+    "retrieved (gai error: -3 - Temporary failure in name resolution).\n"
+    "gpu-node-02: Traceback (most recent call last):\n"
+    "gpu-node-02: torch.distributed.DistNetworkError: The client socket has timed out after 20000ms while trying to "
+    "connect to (gpu-node-01, 29500).\n",
+)
+SILENT = (
+    "gpu-node-01: [W1120 23:27:05.448 socket.cpp:207] [c10d] The hostname of "
+    "the client socket cannot be retrieved. err=-3\n"
+    "gpu-node-01: [rank0] step 1 loss 3.15\n",
+)

@@ -1,0 +1,51 @@
+"""InfiniBand or RoCE failed
+
+## What is seen
+A completion with error 12 (retry exceeded), 4 (local protection, GPUDirect) or 13 (RNR): `with error 12,
+opcode *` (2.18), `with status=12 opcode=*` (2.21), `status=IBV_WC_RETRY_EXC_ERR(12)` (2.28); `ibv_modify_qp
+failed`; `Got async event`, `async fatal event on QP`.
+
+## Why it matters
+The packets of a queue pair do not arrive: a wrong GID index, a cable or port that flaps, a peer that died
+(then its death comes first).
+
+## What to do
+Leave NCCL_IB_GID_INDEX unset from NCCL 2.21 on; NCCL_CROSS_NIC=0 on rail fabrics; choose the right
+NCCL_IB_HCA; look at the port's counters (`perfquery`, `mlnx_perf`, `ibdiagnet`) and cable.
+
+## Confused with
+`NET/IB : No device found` is harmless; error 5 is a flush, the echo of a peer's end.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("nccl-remote-process-exited", "collective-timeout-straggler", "rank-crashed-first")
+PATTERNS = (
+    Pattern("completion", r"[Gg]ot completion.{0,200}(?:error|status)[ =]{0,2}(?:1[0-3]|[1-46-9])\b"),
+    Pattern("completion", r"[Gg]ot completion.{0,200}IBV_WC_(?!WR_FLUSH)\w{1,60}"),
+    Pattern("IBV_WC_RETRY_EXC_ERR"),
+    Pattern("IBV_WC_RNR_RETRY"),
+    Pattern("ibv_modify_qp failed"),
+    Pattern("ibv_create_qp failed"),
+    Pattern("ibv_reg_mr", r"ibv_reg_mr(?:_iova2)? failed"),
+    Pattern("ibv_poll_cq failed"),
+    Pattern("Got async event", weight=90),
+    Pattern("async fatal event"),
+    Pattern("IBV_EVENT_PORT_ERR", weight=WEAK),
+    Pattern("Local QP operation err", weight=90),
+    Pattern("transport retry counter exceeded"),
+)
+
+FIRES = (
+    "node7:88:99 [4] transport/net_ib.cc:1102 NCCL WARN NET/IB : Got completion "
+    "from peer 10.1.0.9<48231> with error 12, "
+    "opcode 32631, len 0, vendor err 129\n",
+    "node7:88:99 [4] NCCL WARN NET/IB: Got completion from peer 10.1.0.9<48231> "
+    "with status=IBV_WC_RETRY_EXC_ERR(12) opcode=1\n",
+    "node7:88:99 [4] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_modify_qp failed "
+    "with 110 Connection timed out, on dev mlx5_0:1\n",
+)
+SILENT = ("node7:88:99 [4] NCCL INFO NET/IB : No device found.\nnode7: [rank0] step 1 loss 3\n",)

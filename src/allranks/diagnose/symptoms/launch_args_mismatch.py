@@ -1,0 +1,73 @@
+"""The nodes were started with different or wrong launch arguments
+
+## What is seen
+World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra
+nodes available via hostfile`, `invalid device ordinal` (more processes than GPUs).
+
+## Why it matters
+The ranks do not belong to one run: they wait for others that never come, or each trains alone.
+
+## What to do
+Compare the launch lines of all nodes: the same --nnodes, --nproc_per_node and rendezvous address, a
+--node_rank of its own each; under SLURM start with srun. `allranks plan --render torchrun` writes them.
+
+## Confused with
+rendezvous-timeout, where the arguments are right and a node is late.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rendezvous-timeout", "collective-timeout-straggler", "rank-crashed-first")
+MANY = 8
+"""With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
+PATTERNS = (
+    Pattern("node_rank is not set correctly"),
+    Pattern("no extra nodes available via hostfile"),
+    Pattern("invalid device ordinal", weight=90),
+    Pattern("Invalid rank", r"[Ii]nvalid rank \d{1,12}, rank should be in the interval"),
+    Pattern("is larger than the number of GPUs"),
+    Pattern("nproc_per_node", r"(?i)nproc.{0,40}(?:exceed|greater than|larger than)"),
+    Pattern(
+        "environment variable",
+        r"expected, but not set.{0,20}|environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT) expected",
+        raised=True,
+    ),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Also: nodes whose lines tell different world sizes, or one client of many."""
+    case = seen.case("launch-args-mismatch")
+    if case is not None and case.weight > WEAK:
+        return case
+    joined = [h for h in seen.hits.get("rendezvous-timeout", ()) if h.group("joined") is not None]
+    if joined and all(h.group("joined") == "1" and int(h.group("wanted") or 0) >= MANY for h in joined):
+        why = "One process joined of many: the launcher started no other."
+        return Case("launch-args-mismatch", STRONG, tuple(joined), "likely", why=why)
+    sizes = {node: min(s) for node, s in seen.world_sizes.items() if node is not None and len(s) == 1}
+    if len(set(sizes.values())) > 1 and (joined or seen.blamers() or seen.hits.get("rendezvous-timeout")):
+        notes = tuple(f"{node}: world size {size}" for node, size in sorted(sizes.items())[:4])
+        return Case("launch-args-mismatch", STRONG, tuple(joined[:1]), "likely", notes=notes)
+    return case
+
+
+FIRES = (
+    "Traceback (most recent call last):\n"
+    "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/16 clients joined.\n",
+    "node1: [rank0] init_process_group backend=nccl world_size=8 master=node1:29500\n"
+    "node2: [rank8] init_process_group backend=nccl world_size=16 master=node1:29500\n"
+    "node2: Traceback (most recent call last):\n"
+    "node2: torch.distributed.DistStoreError: Timed out after 601 seconds "
+    "waiting for clients. 9/16 clients joined.\n",
+)
+SILENT = (
+    "node1: [rank0] init_process_group backend=nccl world_size=16\nnode2: [rank8] init world_size=16\n"
+    "Traceback (most recent call last):\n"
+    "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n",
+)

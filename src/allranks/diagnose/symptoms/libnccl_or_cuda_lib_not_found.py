@@ -1,0 +1,53 @@
+"""A native library cannot be loaded
+
+## What is seen
+`lib*.so.*: cannot open shared object file: No such file or directory`, `undefined symbol` in an extension,
+`version 'GLIBC_*' not found`, `Could not load library libcudnn`.
+
+## Why it matters
+torch or an extension was installed without the library it was built with, or another one stands before it
+on LD_LIBRARY_PATH.
+
+## What to do
+Install it again in that environment (nvidia-nccl-cu12 and its kin), and clear LD_LIBRARY_PATH; an extension
+with an undefined symbol must be built for this torch.
+
+## Confused with
+nccl-version-mismatch, where the undefined symbol begins with nccl; deepspeed-op-build-failure, where the
+file lies in torch_extensions.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "missing-python-module")
+PATTERNS = (
+    Pattern(
+        "cannot open shared object file",
+        without=(
+            "torch_extensions",
+            "libnccl-net",
+            "nccl-tuner",
+            "libnccl-profiler",
+            "NCCL INFO",
+            "ofi_rccl",
+        ),
+    ),
+    Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90),
+    Pattern("not found (required by", r"(?:GLIBC|CXXABI|GLIBCXX)_", weight=90),
+    Pattern("Could not load library", r"lib(?:cudnn|cublas|nccl|cudart)\w{0,60}", weight=90),
+    Pattern("Unable to find any of", r"libcudnn|libcublas|libcudart", weight=90),
+    Pattern("Library", r"Library lib\w{1,60} is not found", weight=90),
+)
+
+FIRES = (
+    "Traceback (most recent call last):\n    from torch._C import *\n"
+    "ImportError: libnccl.so.2: cannot open shared object file: No such file or directory\n",
+)
+SILENT = (
+    "node1:3:3 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so: "
+    "cannot open shared object file: No such file\n"
+    "[rank0] step 1 loss 3\n",
+)

@@ -1,0 +1,37 @@
+"""The LoRA targets exist in no layer of the model
+
+## What is seen
+`Target modules * not found in the base model` (ValueError, in the newest peft NoMatchingPeftModuleError),
+`No modules were targeted for adaptation`.
+
+## Why it matters
+The names belong to another architecture: nothing would be trained.
+
+## What to do
+Take the names from the model's own modules (`allranks plan` lists what each would train), or `lora_target:
+all`.
+
+## Confused with
+Where some of the names exist nothing fails, and only part of the adapter trains: `trainable-differs`.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+PATTERNS = (
+    Pattern("not found in the base model", r"[Tt]arget modules"),
+    Pattern("NoMatchingPeftModuleError"),
+    Pattern("No modules were targeted"),
+    Pattern("target_modules", r"(?i)Please specify `?target_modules"),
+    Pattern("not supported", r"Target module .{1,200} is not supported. Currently, only"),
+)
+
+FIRES = (
+    "[rank3]: Traceback (most recent call last):\n[rank3]: ValueError: Target "
+    "modules {'query_key_value'} not found in the base "
+    "model. Please check the target modules and try again.\n",
+)
+SILENT = ("[rank3]: Traceback (most recent call last):\n[rank3]: ValueError: not found in the base\n",)

@@ -1,0 +1,66 @@
+"""The loss is NaN or the fp16 scale ran out
+
+## What is seen
+`Current loss scale already at minimum - cannot decrease scale anymore`, after many `OVERFLOW! Rank *
+Skipping step`; or losses that are NaN step after step. On all ranks.
+
+## Why it matters
+fp16 cannot hold these numbers: every step is skipped, nothing is learned any more.
+
+## What to do
+bf16 instead of fp16 (A100 and newer have it), a smaller learning rate, gradient clipping; look at the batch
+of the first bad step.
+
+## Confused with
+A few OVERFLOW lines at the start are the search for the scale, and harmless.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first",)
+BAD_STEPS = 3
+_LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
+PATTERNS = (
+    Pattern("already at minimum", r"cannot decrease scale"),
+    Pattern("nan", _LOSS, weight=WEAK),
+    Pattern("NaN", _LOSS, weight=WEAK),
+    Pattern("inf", _LOSS, weight=WEAK),
+    Pattern(
+        "NaN",
+        r"(?i)\bnan\b.{0,40}(?:loss|grad)|(?:loss|grad\w{0,60})\b.{0,40}\bnan\b",
+        weight=WEAK,
+        raised=True,
+    ),
+    Pattern("FoundNan", weight=WEAK),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing."""
+    hits = seen.hits.get("loss-nan-fp16-overflow", [])
+    strong = [h for h in hits if h.weight >= STRONG]
+    if strong:
+        return Case("loss-nan-fp16-overflow", STRONG, tuple(strong))
+    if len(hits) < BAD_STEPS:
+        return None
+    return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")
+
+
+FIRES = (
+    "".join(
+        f"[rank{r}]: Traceback (most recent call last):\n[rank{r}]: Exception: Current loss scale already at minimum - "
+        "cannot decrease scale anymore. Exiting run.\n"
+        for r in range(2)
+    ),
+    "[rank0] step 7 loss nan\n[rank0] step 8 loss nan\n[rank0] step 9 loss nan\n[rank0] step 10 loss nan\n",
+)
+SILENT = (
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
+    + "".join(f"[rank0] step {n} loss 3.0\n" for n in range(20)),
+)

@@ -1,0 +1,72 @@
+"""The head's rendezvous port cannot be reached
+
+## What is seen
+`The client socket has failed to connect to any network address of (host, port)` with `errno: 113 - No route
+to host` at once (a firewall that rejects) or `errno: 110` (one that drops); or workers whose connection
+times out while the head waits for clients.
+
+## Why it matters
+No rank of that node can join: a firewall, a security group or a missing route stands between it and the
+head.
+
+## What to do
+Open the rendezvous port of the head to all nodes (`nc -vz HEAD PORT` from each), or choose an open port.
+Two hosts with the same name show the same message.
+
+## Confused with
+`errno: 111 - Connection refused` means that nothing listens there: the head is not up or has crashed.
+`failed to connect to [localhost]` followed by training is harmless.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rendezvous-timeout", "collective-timeout-straggler")
+PATTERNS = (
+    Pattern("failed to connect to any network address", r"No route to host|Network is unreachable|timed out"),
+    Pattern("socket has failed to connect", r"errno: (?:113|101|110)\b", weight=90),
+    Pattern("failed to connect to any network address", weight=WEAK, without=("refused",)),
+    Pattern("No route to host", r"c10d|TCPStore|rendezvous|MASTER_ADDR", weight=90, without=("remote=[",)),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Also: a worker's connection timed out on one node while the head, up on another, waited for clients."""
+    case = seen.case("master-unreachable-firewall")
+    if case is not None and case.weight > WEAK:
+        return case
+    hits = seen.hits.get("rendezvous-timeout", ())
+    waiting = {h.line.node for h in hits if "clients joined" in h.line.text or "waitForInput" in h.line.text}
+    dialling = [h for h in hits if "client socket has timed out" in h.line.text or "connect()" in h.line.text]
+    outside = [h for h in dialling if h.line.node not in waiting]
+    if waiting - {None} and outside and not seen.hits.get("hostname-resolution"):
+        why = "The head was up and waited, the other node's connection to it timed out."
+        return Case("master-unreachable-firewall", STRONG, tuple(outside), "likely", why=why)
+    return case
+
+
+FIRES = (
+    "gpu-node-02: [E1120 23:15:38.692 socket.cpp:818] [c10d] The client socket has failed to connect to any network "
+    "address of (gpu-node-01, 29500).\n"
+    "gpu-node-02: Traceback (most recent call last):\n"
+    "gpu-node-02: torch.distributed.DistNetworkError: The client socket "
+    "has failed to connect to any network address of "
+    "(gpu-node-01, 29500). The client socket has failed to connect to "
+    "10.0.0.1:29500 (errno: 113 - No route to host).\n",
+    "node-1: Traceback (most recent call last):\n"
+    "node-1: torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.\n"
+    "node-2: Traceback (most recent call last):\n"
+    "node-2: torch.distributed.DistNetworkError: The client socket has "
+    "timed out after 60000ms while trying to connect "
+    "to (node-1, 29500).\n",
+)
+SILENT = (
+    "[W socket.cpp:601] [c10d] The client socket has failed to connect to "
+    "[localhost]:29500 (errno: 99 - Cannot assign "
+    "requested address).\n" + "".join(f"[rank0] step {n} loss 3.0\n" for n in range(20)),
+)

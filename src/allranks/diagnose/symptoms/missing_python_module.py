@@ -1,0 +1,59 @@
+"""A Python module is not installed
+
+## What is seen
+`ModuleNotFoundError: No module named '*'`, `This modeling file requires the following packages`,
+`flash_attn seems to be not installed`. On one node's ranks alone: the environments differ.
+
+## Why it matters
+The rank ends at its import, the others wait for it or lose their peer.
+
+## What to do
+Install it in the environment that the run uses, the same on every node (one image, one lock file).
+
+## Confused with
+version-drift-transformers-peft, where the module is there in another version.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "rank-crashed-first",
+    "nccl-remote-process-exited",
+    "gloo-connect-full-mesh",
+    "rendezvous-timeout",
+    "collective-timeout-straggler",
+)
+PATTERNS = (
+    Pattern("ModuleNotFoundError", r"No module named (?P<module>'?[\w.]{1,80})", raised=True),
+    Pattern(
+        "No module named",
+        r"(?:python\S{0,120}|/\S{1,120}): No module named (?P<module>'?[\w.]{1,80})",
+        weight=90,
+    ),
+    Pattern("ImportError", r"No module named (?P<module>'?[\w.]{1,80})", raised=True),
+    Pattern("requires the following packages that were not found"),
+    Pattern("seems to be not installed", weight=90, raised=True),
+    Pattern("but it was not found in your environment", raised=True),
+    Pattern("No module named", weight=WEAK),
+    Pattern(
+        "ImportError",
+        r"(?:requires|Using|Please install|needs to be installed|is not installed|pip install)",
+        weight=90,
+        raised=True,
+        without=("is required for a normal functioning", "but found"),
+    ),
+)
+
+FIRES = (
+    "gpu-node-02: [rank3]: Traceback (most recent call last):\n"
+    "gpu-node-02: [rank3]: ModuleNotFoundError: No module named 'flash_attn'\n"
+    "gpu-node-01: [rank0]: Traceback (most recent call last):\n"
+    "gpu-node-01: [rank0]: RuntimeError: [gloo/pair.cc:561] Connection closed by peer [10.20.0.12]:20668\n",
+)
+SILENT = (
+    "Warning: No module named 'apex', using torch's own\n"
+    + "".join(f"[rank0] step {n} loss 3\n" for n in range(20)),
+)

@@ -1,0 +1,52 @@
+"""A program that the run needs is not installed
+
+## What is seen
+`please install the numactl package`, `No such file or directory: 'numactl'` (ninja, nvcc, gcc, git, ...),
+`command not found`.
+
+## Why it matters
+The launcher or a library starts it as a process of its own, and it is not on PATH there.
+
+## What to do
+Install it on that node or in the image, or leave out the option that asks for it (`--bind_cores_to_rank`
+needs numactl).
+
+## Confused with
+pdsh-missing, ssh-connection-failed and deepspeed-op-build-failure, which are about particular programs.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first",)
+_OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
+PATTERNS = (
+    Pattern(
+        "No such file or directory",
+        r"FileNotFoundError.{0,40}: '(?:/usr/(?:local/)?s?bin/|/bin/)?(?P<tool>[\w{1,60}-]{2,20})'$",
+        weight=80,
+        without=_OTHERS,
+    ),
+    Pattern(
+        "No such file or directory",
+        r": '(?:/\S{0,80}/)?(?P<tool>numactl|ninja|nvcc|gcc|g\+\+|cc|git|ibstat|"
+        r"nvidia-smi|docker|srun|mpirun|make|cmake|ldconfig)'",
+        without=_OTHERS,
+    ),
+    Pattern("install the", r"(?i)please install the [\w.+-]+ package", weight=90),
+    Pattern("command not found", weight=80, without=("pdsh", "orted", "prted", "ssh: command")),
+    Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
+    Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
+)
+
+FIRES = (
+    "please install the numactl package with apt\nTraceback (most recent call last):\n"
+    "FileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
+)
+SILENT = (
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No "
+    "such file or directory: '/data/train.jsonl'\n",
+)

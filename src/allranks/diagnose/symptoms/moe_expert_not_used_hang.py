@@ -1,0 +1,54 @@
+"""ZeRO-3 hangs where ranks route to different experts
+
+## What is seen
+No message of its own: after some steps the watchdog reports `_ALLGATHER_BASE` or `_REDUCE_SCATTER_BASE`,
+with ZeRO-3 and a mixture-of-experts model; the ranks stand at different SeqNum.
+
+## Why it matters
+ZeRO-3 gathers a module when it is used. Ranks that use different experts gather different modules, and wait
+for each other for ever.
+
+## What to do
+deepspeed.utils.set_z3_leaf_modules(model, [the MoE block's class]) before deepspeed.initialize, so that a
+block is gathered whole; DeepSpeed's own list holds Mixtral, Qwen2-MoE and Qwen3-MoE, not DeepSeek.
+
+## Confused with
+collective-timeout-straggler, where the model has no experts.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("collective-timeout-straggler", "collective-mismatch", "nccl-remote-process-exited")
+OPERATIONS = ("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE", "ALLGATHER_BASE", "REDUCE_SCATTER_BASE")
+PATTERNS = (Pattern("leaf_modules", r"set_z3_leaf_modules", weight=ECHO - 4),)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """A watchdog in ZeRO's collectives, an MoE model, stage 3: likely, never certain."""
+    if "moe" not in seen.words or not seen.collectives:
+        return None
+    stuck = [c for c in seen.collectives.values() if c.operation in OPERATIONS]
+    if not stuck or ("zero3" not in seen.words and len({c.sequence for c in seen.collectives.values()}) < 2):
+        return None
+    hits = tuple(seen.hits.get("collective-timeout-straggler", ())[:4])
+    return Case("moe-expert-not-used-hang", ECHO + 12, hits, "likely")
+
+
+FIRES = (
+    "[rank0] loading Mixtral-8x7B with ZeRO stage 3\n[rank0] step 1 loss 2.0\n"
+    "[rank1]:[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=2081, "
+    "OpType=_ALLGATHER_BASE, NumelIn=917504, NumelOut=7340032, Timeout(ms)=600000) ran for 600777 milliseconds\n",
+)
+SILENT = (
+    "[rank0] loading Llama-8B with ZeRO stage 3\n"
+    "[rank1]:[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=2081, "
+    "OpType=_ALLGATHER_BASE, NumelIn=917504, NumelOut=7340032, Timeout(ms)=600000) ran for 600777 milliseconds\n",
+)

@@ -1,0 +1,47 @@
+"""mpirun could not start its daemons
+
+## What is seen
+`ORTE was unable to reliably start one or more daemons`, `orted: command not found` (PRTE and prted from
+version 5 on), with ssh's own error before it.
+
+## Why it matters
+mpirun starts a daemon on each node through SSH: without it no rank was started there.
+
+## What to do
+`ssh HOST which orted` must work from the head: sshd, keys, the same Open MPI on the same path (or
+`--prefix`), and an interface that leads back (`--mca oob_tcp_if_include`).
+
+## Confused with
+ssh-connection-failed, where another launcher says it.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "ssh-connection-failed",
+    "missing-system-tool",
+    "hostname-resolution",
+    "permission-denied-output",
+    "rank-crashed-first",
+    "libnccl-or-cuda-lib-not-found",
+)
+PATTERNS = (
+    Pattern("was unable to reliably start"),
+    Pattern("orted: command not found"),
+    Pattern("prted: command not found"),
+    Pattern("orted", r"orted.{0,40}(?:No such file|not found)"),
+    Pattern("daemon has unexpectedly failed", r"(?:ORTE|PRTE)"),
+    Pattern("route a message to the specified", weight=90),
+    Pattern("not enough slots available in the system"),
+)
+
+FIRES = (
+    "ssh: connect to host 10.0.0.3 port 22: Connection refused\n"
+    "--------------------------------------------------------------------------\n"
+    "ORTE was unable to reliably start one or more daemons.\n",
+    "bash: orted: command not found\n",
+)
+SILENT = ("ssh: connect to host 10.0.0.3 port 22: Connection refused\n",)

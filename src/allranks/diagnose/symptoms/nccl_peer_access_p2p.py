@@ -1,0 +1,36 @@
+"""GPUs of one node cannot reach each other's memory
+
+## What is seen
+`peer access is not supported between these two devices` (CUDA 217), `P2P is disabled between ... GPUs`;
+otherwise a silent hang in the first collective on one node that NCCL_P2P_DISABLE=1 cures.
+
+## Why it matters
+NCCL's direct copies between GPUs fail: PCIe ACS or the IOMMU stands between them, the driver does not
+support it, or (Ray) each process sees one GPU alone.
+
+## What to do
+Switch off ACS or IOMMU translation on that host, or set NCCL_P2P_DISABLE=1 at the cost of speed; with Ray
+and one visible GPU a process NCCL_CUMEM_ENABLE=0.
+
+## Confused with
+collective-timeout-straggler.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("collective-timeout-straggler", "rank-crashed-first", "nccl-remote-process-exited")
+PATTERNS = (
+    Pattern("peer access is not supported"),
+    Pattern("is disabled between", weight=WEAK),
+    Pattern("Cuda failure", r"Cuda failure (?:217|'peer access|704|'?peer)"),
+    Pattern("peer mapping resources exhausted"),
+)
+
+FIRES = (
+    "node1:5:9 [1] transport/p2p.cc:275 NCCL WARN Cuda failure 217 'peer access "
+    "is not supported between these two devices'\n",
+)
+SILENT = ("node1:5:9 [1] NCCL INFO P2P Chrome : enabled\nnode1: [rank0] step 1 loss 3\n",)

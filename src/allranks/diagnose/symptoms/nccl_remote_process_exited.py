@@ -1,0 +1,49 @@
+"""A peer is gone; these ranks only noticed it
+
+## What is seen
+`ncclRemoteError: ... remote process exited or there was a network error`, `socketProgress: Connection
+closed by remote peer host<port>`, Gloo's `Connection closed by peer`, InfiniBand completion error 5
+(flush).
+
+## Why it matters
+It is the echo of another rank's end; the cause stands in the log of the peer that is named.
+
+## What to do
+Read the log of the named peer's node; give `allranks diagnose` the logs of all nodes.
+
+## Confused with
+rank-crashed-first and rank-sigkilled, of which this is the echo.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import ECHO, Pattern
+
+ROLE = "S"
+PATTERNS = (
+    Pattern("ncclRemoteError", weight=ECHO),
+    Pattern("remote process exited or there was a network error", weight=ECHO),
+    Pattern("Connection closed by remote peer", weight=ECHO),
+    Pattern("Connection closed by peer", weight=ECHO),
+    Pattern("Connection reset by peer", r"gloo|NCCL|c10d|TCPStore|socket|recvValue|pair\.cc", weight=ECHO),
+    Pattern("recvValue failed", weight=ECHO - 2),
+    Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
+    Pattern("recvBytes failed", weight=ECHO - 2),
+    Pattern("sendBytes failed", weight=ECHO - 2),
+    Pattern("NCCL communicator was aborted", weight=ECHO - 2),
+    Pattern("with error", r"[Cc]ompletion.{0,80}(?:error|status=)\s?5\b", weight=ECHO),
+    Pattern("WR_FLUSH", weight=ECHO),
+    Pattern("has been aborted", r"process group .{0,80}has been aborted", weight=ECHO - 2),
+)
+
+FIRES = (
+    "[rank5]: Traceback (most recent call last):\n[rank5]: torch.distributed.DistBackendError: NCCL error in: "
+    "ProcessGroupNCCL.cpp:1333, remote process exited or there was a network error, NCCL version 2.21.5\n"
+    "[rank5]: ncclRemoteError: A call failed possibly due to a network "
+    "error or a remote process exiting prematurely.\n",
+)
+SILENT = (
+    "[rank3]: Traceback (most recent call last):\n[rank3]: KeyError: 'labels'\n"
+    "[rank5]: Traceback (most recent call last):\n[rank5]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n",
+)

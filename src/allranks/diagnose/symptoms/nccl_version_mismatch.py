@@ -1,0 +1,52 @@
+"""The nodes use different NCCL libraries
+
+## What is seen
+At import `libtorch_cuda.so: undefined symbol: ncclComm*`; from NCCL 2.26 `Mismatched NCCL version detected`
+and `NCCL version mismatch with remote peer`; before 2.26 no message at all, only different `NCCL version`
+lines per host.
+
+## Why it matters
+Two versions of NCCL do not speak one protocol: the start fails or hangs without a word.
+
+## What to do
+The same image or the same wheels on every node; one libnccl alone (the cu12 and cu13 wheels overwrite each
+other); the same network plugin everywhere.
+
+## Confused with
+collective-timeout-straggler, since older versions only hang.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import WEAK, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited", "libnccl-or-cuda-lib-not-found")
+PATTERNS = (
+    Pattern("undefined symbol: ", r"undefined symbol: nccl\w{1,60}"),
+    Pattern("Mismatched NCCL version"),
+    Pattern("NCCL version mismatch"),
+    Pattern("NCCL library version", r"NCCL library version mismatch"),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Before 2.26 the versions of the hosts must be compared; it matters only where the run failed."""
+    case = seen.case("nccl-version-mismatch")
+    versions = {node: v for node, v in seen.nccl_versions.items() if node is not None}
+    if case is not None or len(set(versions.values())) < 2 or not (seen.blamers() or seen.exits):
+        return case
+    notes = tuple(f"{node}: NCCL version {version}" for node, version in sorted(versions.items())[:4])
+    hits = tuple(seen.hits.get("collective-timeout-straggler", ())[:1])
+    return Case("nccl-version-mismatch", WEAK, hits, "likely", notes=notes)
+
+
+FIRES = (
+    "ImportError: /opt/env/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: "
+    "undefined symbol: ncclCommRegister\n",
+    "node2:31:90 [3] NCCL WARN Mismatched NCCL version detected : rank 0 version 22605 rank 11 version 22707\n",
+)
+SILENT = ("node1:31:31 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\nnode1: [rank0] step 1 loss 2.0\n",)

@@ -1,0 +1,43 @@
+"""Shared storage failed
+
+## What is seen
+`[Errno 116] Stale file handle`, `[Errno 37] No locks available`, `[Errno 5] Input/output error`, `Transport
+endpoint is not connected`, `Remote I/O error`.
+
+## Why it matters
+The file server or its mount failed under the run; many of these come from shared Triton or inductor caches,
+not from data.
+
+## What to do
+Mount again and look at the server's and the client's kernel log; put caches (TRITON_CACHE_DIR,
+TORCHINDUCTOR_CACHE_DIR, HF_HOME) on local disks.
+
+## Confused with
+A mount that is missing altogether shows as "Repo id must be in the form" on that node alone.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+PATTERNS = (
+    Pattern("Stale file handle"),
+    Pattern("Stale NFS file handle"),
+    Pattern("No locks available"),
+    Pattern("Input/output error", without=("shell-init", "getcwd")),
+    Pattern("Remote I/O error"),
+    Pattern("Transport endpoint is not connected", without=("socket", "NCCL", "gloo")),
+    Pattern("nfs: server", r"nfs: server \S{1,120} not responding"),
+    Pattern("Cannot send after transport endpoint shutdown"),
+)
+
+FIRES = (
+    "[rank3]: Traceback (most recent call last):\n[rank3]: OSError: [Errno "
+    "116] Stale file handle: '/nfs/cache/x.json'\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 5] Input/output error\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: FileNotFoundError: [Errno 2] No such file: 'x'\n",
+)

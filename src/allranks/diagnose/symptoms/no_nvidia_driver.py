@@ -1,0 +1,42 @@
+"""No GPU is visible
+
+## What is seen
+`Found no NVIDIA driver on your system`, `No CUDA GPUs are available`, `ProcessGroupNCCL is only supported
+with GPUs, no GPUs found!`, `nccl2 requires at least one CUDA device`.
+
+## Why it matters
+The NCCL backend cannot run there: a container without its GPUs, an empty CUDA_VISIBLE_DEVICES, or no
+driver.
+
+## What to do
+Start the container with its GPUs (`--gpus all`, the NVIDIA runtime), look at CUDA_VISIBLE_DEVICES and
+`nvidia-smi` on that node.
+
+## Confused with
+`No CUDA runtime is found, using CUDA_HOME=...` is only a warning of the extension builder.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first",)
+PATTERNS = (
+    Pattern("no NVIDIA driver on your system"),
+    Pattern("No CUDA GPUs are available"),
+    Pattern("no GPUs found"),
+    Pattern("requires at least one CUDA device"),
+    Pattern("no CUDA-capable device is detected"),
+    Pattern("Torch not compiled with CUDA enabled"),
+    Pattern("NVIDIA-SMI has failed", weight=90),
+    Pattern("could not select device driver", r"capabilities: \[\[gpu\]\]"),
+)
+
+FIRES = (
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n",
+)
+SILENT = (
+    "W1120 cpp_extension.py:183] No CUDA runtime is found, using CUDA_HOME='/usr/local'\n[rank0] step 1 loss 3\n",
+)

@@ -1,0 +1,62 @@
+"""A node failed
+
+## What is seen
+`srun: error: Node failure on <host>`, `DUE TO NODE FAILURE` (the host after ON in that line is the batch
+host, not the failed one), Ray's `marked dead because the detector has missed too many heartbeats`.
+
+## Why it matters
+The machine or its daemon is gone, and every rank on it; the others lost their peers.
+
+## What to do
+Look at the node (power, kernel log, BMC, network), leave it out, and resume from the last verified
+checkpoint.
+
+## Confused with
+peer-node-network-broken, where the machine lives.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import Case, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "nccl-remote-process-exited",
+    "collective-timeout-straggler",
+    "peer-node-network-broken",
+    "ray-worker-died",
+    "slurm-preempt-or-timeout",
+)
+PATTERNS = (
+    Pattern("Node failure on", r"Node failure on (?P<node>[\w.-]{1,80})"),
+    Pattern("DUE TO NODE FAILURE"),
+    Pattern("marked dead because the detector"),
+    Pattern("NODE_FAIL", weight=90),
+    Pattern(
+        "communication with remote daemon", r"ORTE has lost communication with a remote daemon", weight=90
+    ),
+    Pattern("NodeDiedError", weight=90),
+)
+_NAMED = re.compile(r"Node failure on ([\w.-]{1,80})")
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    case = seen.case("node-failure")
+    if case is None:
+        return None
+    named = [m.group(1) for h in case.hits for m in [_NAMED.search(h.line.text)] if m]
+    return case._replace(node=named[0]) if named else case
+
+
+FIRES = (
+    "srun: error: Node failure on gpu-node-07\n"
+    "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 "
+    "DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***\n",
+)
+SILENT = (
+    "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n",
+)

@@ -1,0 +1,34 @@
+"""The launcher pdsh is not installed
+
+## What is seen
+`launcher 'pdsh' not installed`, `pdsh: command not found`, `No such file or directory: 'pdsh'`.
+
+## Why it matters
+DeepSpeed starts the other nodes with pdsh unless it is told otherwise: nothing was started.
+
+## What to do
+Install pdsh on the head, or start otherwise: `--launcher openmpi|slurm`, `--no_ssh` with --node_rank, or
+`allranks run`.
+
+## Confused with
+ssh-connection-failed, which DeepSpeed tests first.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("missing-system-tool", "rank-crashed-first", "ssh-connection-failed")
+PATTERNS = (
+    Pattern("not installed", r"launcher '?pdsh'? not installed"),
+    Pattern("pdsh: command not found"),
+    Pattern("pdsh: not found"),
+    Pattern("No such file or directory", r"'(?:/\S{0,120}/)?pdsh'"),
+    Pattern("Could not find pdsh"),
+)
+
+FIRES = ("Traceback (most recent call last):\nRuntimeError: launcher 'pdsh' not installed.\n",)
+SILENT = (
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
+)

@@ -1,0 +1,119 @@
+"""The network to a node broke
+
+## What is seen
+`Connect to <ip> failed : Connection refused` from many ranks to one address, `Connection timed out`,
+`Network is unreachable` or `No route to host` in a run that had trained; or every rank of every node times
+out and none is silent.
+
+## Why it matters
+The ranks live, their packets do not arrive: link, switch, firewall or a dead node. No rank can go on.
+
+## What to do
+Look at that node's link (`ip -s link`, switch, kernel log) and `ping` it from the others; leave the node
+out until it is repaired.
+
+## Confused with
+collective-timeout-straggler, where one rank is silent; data-ports-blocked, where no step was ever trained.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
+
+ROLE = "P"
+EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited")
+QUIET_SECONDS = 5.0
+"""A silence longer than this before all nodes end together is a wait, not a crash (torchrun ends within 3 s of one)."""
+PATTERNS = (
+    Pattern(
+        "Connect to",
+        r"Connect to (?P<address>[\d.]{1,45})\S{0,120} failed : Connection refused",
+        weight=ENDED,
+    ),
+    Pattern("connect to", r"connect to (?P<address>[\d.]{1,45})\S{0,120} failed.{0,40}refused", weight=ENDED),
+    Pattern(
+        "Connection timed out",
+        r"gloo|NCCL|pair\.cc|socket|readv|writev|Call to (?:recv|send)",
+        weight=ENDED,
+        without=("ssh",),
+    ),
+    Pattern(
+        "Network is unreachable",
+        r"gloo|NCCL|pair\.cc|socket|ncclSystemError",
+        weight=ENDED,
+        without=("TCPStore", "c10d"),
+    ),
+    Pattern(
+        "No route to host",
+        r"(?:readv|writev|Call to (?:recv|send)|pair\.cc:(?!1[0-9]{2}\b))",
+        weight=ENDED,
+        without=("connectFullMesh", "willRetry"),
+    ),
+    Pattern(
+        "ink down", r"(?:NIC|eth\d|ib\d|mlx5_\d|ens\w{1,60}).{0,40}[Ll]ink (?:is )?[Dd]own", weight=ENDED
+    ),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Also: several nodes, everybody waits, nobody is silent, nobody crashed."""
+    case = seen.case("peer-node-network-broken")
+    if case is not None:
+        return case
+    crashed = [r for _, r in seen.raised() if not r.communication]
+    if len(seen.nodes) < 2 or crashed or not seen.steps:
+        return None
+    waits = seen.hits.get("collective-timeout-straggler", [])
+    if waits and not seen.silent() and not seen.hits.get("nccl-remote-process-exited"):
+        why = (
+            "Every rank of every node timed out and none is silent: no rank was "
+            "late, the nodes could not reach each other."
+        )
+        return Case("peer-node-network-broken", ECHO + 4, tuple(waits[:6]), "likely", why=why)
+    return _ended_together(seen)
+
+
+def _ended_together(seen: Evidence) -> Optional[Case]:
+    """Tables alone: all nodes' ranks end with 1 in the same seconds, after a silence, and nobody says why."""
+    failed = [e for e in seen.exits if e.code == 1]
+    nodes = {e.node for e in failed}
+    if (
+        len(nodes) < 2
+        or seen.blamers()
+        or any(e.code not in (1, -15) for e in seen.exits)
+        or seen.last_step is None
+    ):
+        return None
+    times = [e.at for e in failed if e.at is not None]
+    stepped = seen.now(seen.last_step[1])
+    if (
+        not times
+        or stepped is None
+        or min(times) - stepped < QUIET_SECONDS
+        or max(times) - min(times) > QUIET_SECONDS
+    ):
+        return None
+    quiet = min(times) - stepped
+    hits = tuple(Hit("peer-node-network-broken", ECHO, e.line, e.order, e.at, 0) for e in failed[:4])
+    why = f"After {quiet:.0f} s without a step the ranks of all nodes ended within the same seconds, and none says why."
+    return Case("peer-node-network-broken", ECHO, hits, "unproven", why=why)
+
+
+FIRES = (
+    "node1: [rank0] step 3 loss 2.9\n"
+    "node1:5:9 [0] NCCL WARN Call to recv from 10.0.0.2<4123> failed : Connection timed out\n",
+    "".join(f"node{1 + r // 2}: [rank{r}] world_size=4 ready\n" for r in range(4))
+    + "node1: [rank0] step 3 loss 2.9\n"
+    + "".join(
+        f"node{1 + r // 2}: [rank{r}]: Traceback (most recent call last):\nnode{1 + r // 2}: [rank{r}]: RuntimeError: "
+        "[gloo/unbound_buffer.cc:78] Timed out waiting 15000ms for recv operation to complete\n"
+        for r in range(4)
+    ),
+)
+SILENT = (
+    "node1: [rank0] step 3 loss 2.9\nnode2: [rank1] step 3 loss 2.9\n"
+    "node2: [rank1]: Traceback (most recent call last):\nnode2: [rank1]: KeyError: 'labels'\n",
+)

@@ -1,0 +1,40 @@
+"""A path may not be written
+
+## What is seen
+`[Errno 13] Permission denied`, `[Errno 30] Read-only file system`, `open file failed with strerror`; mostly
+on rank 0 alone, which writes.
+
+## Why it matters
+The rank that saves ended; the others lost their peer. In containers the user inside often does not own the
+mounted folder.
+
+## What to do
+Give the run's user write access to that folder on that node, mount it without `ro`, or save elsewhere.
+
+## Confused with
+ssh-connection-failed, where it says `Permission denied (publickey)`.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+_SSH = ("publickey", "password)", "keyboard-interactive", "docker.sock", "/dev/nvidia")
+PATTERNS = (
+    Pattern("Permission denied", r"Errno 13\b|PermissionError|strerror|os error 13", without=_SSH),
+    Pattern("Read-only file system"),
+    Pattern("open file failed with strerror"),
+    Pattern("PermissionError", raised=True, without=_SSH),
+    Pattern("Operation not permitted", r"Errno 1\b", raised=True),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: PermissionError: "
+    "[Errno 13] Permission denied: 'out/checkpoint-500'\n"
+    "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 30] Read-only file system: '/data/out'\n",
+)
+SILENT = ("root@node2: Permission denied (publickey,password).\n",)

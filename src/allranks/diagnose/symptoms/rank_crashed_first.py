@@ -1,0 +1,88 @@
+"""One rank crashed; the others lost their peer
+
+## What is seen
+One rank ends with a traceback that is no communication error (or by SIGSEGV or SIGABRT), the others with
+`Connection closed by peer`, `ncclRemoteError` or SIGTERM.
+
+## Why it matters
+The first exception that is not about communication is the cause; everything after it is an echo. torchrun's
+"root cause" is only the first exit that its own agent polled.
+
+## What to do
+Read that rank's traceback. Exactly one rank or node: its data, files, hardware or environment. All ranks at
+one place: the configuration.
+
+## Confused with
+rank-sigkilled and rank-exited-early, which print no traceback.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import LATER_STEPS, Evidence, Raised
+from allranks.diagnose.symptom import CRASH, STALE, Case, Hit, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "nccl-remote-process-exited",
+    "collective-timeout-straggler",
+    "rank-exited-early",
+    "gloo-connect-full-mesh",
+)
+SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
+PATTERNS = (
+    Pattern("Segmentation fault", weight=CRASH),
+    Pattern("Fatal Python error", weight=CRASH),
+    Pattern("device-side assert triggered", weight=CRASH),
+    Pattern("illegal memory access", weight=CRASH),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The earliest exception over all ranks that no other symptom knows and that is no communication error."""
+    id_ = "rank-crashed-first"
+    raised = [(rank, r) for rank, r in seen.raised() if not r.communication and not set(r.known) - {id_}]
+    hits = [Hit(id_, _weight(seen, r), r.line, r.order, r.at, r.steps) for _, r in raised]
+    if not hits:
+        return _by_signal(seen) or seen.case(id_)
+    weight = max(h.weight for h in hits)
+    hits = sorted((h for h in hits if h.weight == weight), key=lambda h: (_time(seen, h), h.order))
+    return Case(id_, weight, tuple(hits), "certain" if weight > STALE else "likely")
+
+
+def _time(seen: Evidence, hit: Hit) -> float:
+    several = len(seen.sources) > 1
+    return (hit.at if hit.at is not None else float("inf")) if several else 0.0
+
+
+def _weight(seen: Evidence, raised: Raised) -> int:
+    return STALE if seen.later_steps(raised) >= LATER_STEPS else CRASH
+
+
+def _by_signal(seen: Evidence) -> Optional[Case]:
+    """SIGABRT is also how NCCL's watchdog ends a rank that only waited: there it proves nothing."""
+    blaming = seen.blamers()
+    dead = [
+        e for e in seen.exits if e.code in SIGNALS and not (e.code == -6 and (e.rank in blaming or blaming))
+    ]
+    if not dead:
+        return None
+    first = min(dead, key=lambda e: e.order)
+    hit = Hit("rank-crashed-first", CRASH, first.line, first.order, first.at, 0)
+    notes = (f"ended by {SIGNALS[first.code]}",)
+    return Case("rank-crashed-first", CRASH, (hit,), "likely", rank=first.rank, node=first.node, notes=notes)
+
+
+FIRES = (
+    "[rank3]: Traceback (most recent call last):\n[rank3]:     return "
+    "F.embedding(\n[rank3]: IndexError: index out of range\n"
+    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n",
+    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -11) local_rank: 2 (pid: 9455) of binary: python3\n",
+)
+SILENT = (
+    "[rank1]: Traceback (most recent call last):\n[rank1]: ModuleNotFoundError: No module named 'flash_attn'\n",
+    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n",
+)

@@ -1,0 +1,87 @@
+"""A rank left with exit code 0 before the others
+
+## What is seen
+The others report `Connection closed by peer` or a time-out; the culprit prints no traceback and stands in
+no table of torchrun, because its exit code is 0.
+
+## Why it matters
+A rank that returns, calls sys.exit or runs out of batches leaves the others waiting in a collective.
+
+## What to do
+Look for sys.exit, return, break or an exhausted data loader on that rank alone (drop_last, uneven shards;
+Join for DDP), and for a signal handler that exits.
+
+## Confused with
+rank-crashed-first, which prints a traceback; collective-timeout-straggler, where the rank still lived and
+got SIGTERM.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = ("nccl-remote-process-exited", "collective-timeout-straggler")
+PATTERNS = (
+    Pattern("exiting early", weight=ECHO),
+    Pattern("exited with code", r"\bexited with code 0 (?:early|before|while)", weight=ECHO),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """A rank that is known, is silent, and stands in no table although its node's table was read."""
+    blamers = seen.blamers()
+    listed = {e.rank for e in seen.exits if e.rank is not None}
+    if not blamers or not listed or not any(e.code == 1 for e in seen.exits):
+        return None
+    gone = [r for r in seen.silent() if r not in listed and _table_read(seen, r, listed)]
+    if not gone or len(gone) > max(1, len(seen.world) // 4) or _still_lived(seen):
+        return None
+    hits = [
+        h
+        for s in ("nccl-remote-process-exited", "collective-timeout-straggler")
+        for h in seen.hits.get(s, ())
+    ]
+    if not hits:
+        return None
+    notes = [f"rank {gone[0]} stands in no table of torchrun and reports no error: it left with exit code 0"]
+    known = seen.ranks.get(gone[0])
+    if known is not None and known.last_plain is not None:
+        notes.append(f"the last it said: {known.last_plain.text[:160]}")
+    return Case("rank-exited-early", ECHO + 6, tuple(hits[:4]), "likely", rank=gone[0], notes=tuple(notes))
+
+
+def _still_lived(seen: Evidence) -> bool:
+    """Whether the launcher had to end a process that stands in no row: then the silent rank hung, it did not leave."""
+    rows = {(e.node, e.pid) for e in seen.exits}
+    return any(pid not in rows for pid in seen.closed_pids)
+
+
+def _table_read(seen: Evidence, rank: int, listed: "set[int]") -> bool:
+    """Whether the table of that rank's node is there: another rank of its node stands in it."""
+    node = seen.ranks[rank].node if rank in seen.ranks else None
+    if node is None:
+        return True
+    return any(seen.ranks[r].node == node for r in listed if r in seen.ranks)
+
+
+_TABLE = "".join(
+    f"  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {100 + r})\n"
+    for r, c in ((0, 1), (1, -15), (3, -15))
+)
+FIRES = (
+    "".join(f"[rank{r}] process group ready world_size=4\n" for r in range(4))
+    + "[rank2] no batches left, leaving\n"
+    + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n" + _TABLE,
+)
+SILENT = (
+    "".join(f"[rank{r}] process group ready world_size=4\n" for r in range(4))
+    + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n"
+    + _TABLE
+    + "  rank      : 2 (local_rank: 2)\n  exitcode  : -9 (pid: 102)\n",
+)

@@ -1,0 +1,45 @@
+"""A Ray worker died
+
+## What is seen
+`ActorDiedError`, `RayActorError`, `Worker exit type: SYSTEM_ERROR ... connection error code 2. End of
+file`.
+
+## Why it matters
+Ray only saw the process vanish; the reasons it lists are guesses. It is the echo of a kill, a crash or a
+lost node.
+
+## What to do
+Read the dead worker's own log (in /tmp/ray/session_latest/logs, by its pid), and `dmesg -T` on its node.
+
+## Confused with
+cpu-oom-killed, where Ray names memory as the fact and not as a common cause; node-failure.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import ENDED, Pattern
+
+ROLE = "S"
+PATTERNS = (
+    Pattern("ActorDiedError", weight=ENDED),
+    Pattern("RayActorError", weight=ENDED),
+    Pattern("Worker exit type: SYSTEM_ERROR", weight=ENDED),
+    Pattern("WorkerCrashedError", weight=ENDED),
+    Pattern("A worker died or was killed", weight=ENDED),
+    Pattern("The actor is dead because", weight=ENDED - 2),
+)
+
+FIRES = (
+    "(TrainWorker pid=27041) [rank0] step 0 loss 3.000\n"
+    "Traceback (most recent call last):\n"
+    "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+    "The actor is dead because its worker process has died. Worker exit "
+    "type: SYSTEM_ERROR Worker exit detail: Worker "
+    "unexpectedly exits with a connection error code 2. Some common causes "
+    "include: (1) the process was killed by the OOM "
+    "killer due to high memory usage\n",
+)
+SILENT = (
+    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+    "(raylet) Worker exit type: SYSTEM_ERROR\n",
+)

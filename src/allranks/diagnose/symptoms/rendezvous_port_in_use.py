@@ -1,0 +1,44 @@
+"""The rendezvous port is taken
+
+## What is seen
+`The server socket has failed to listen on any local network address ... EADDRINUSE`; older: `Address
+already in use`.
+
+## Why it matters
+Another process holds the port on the head, mostly an earlier run that did not end or was only suspended
+with Ctrl-Z: the new run cannot begin.
+
+## What to do
+Stop the old run by its own means (`allranks clean RUN`, `ss -ltnp` shows the holder), or take another port.
+
+## Confused with
+Two warnings `failed to bind` without the error `failed to listen` are harmless; so is vLLM's "Port * is
+already in use, trying port *".
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rendezvous-timeout", "master-unreachable-firewall")
+PATTERNS = (
+    Pattern("failed to listen on any", r"EADDRINUSE|[Aa]ddress already in use"),
+    Pattern("EADDRINUSE", without=("trying port",)),
+    Pattern("failed to listen on any", weight=90),
+    Pattern("Address already in use", raised=True, without=("trying port",)),
+    Pattern("address already in use", raised=True, without=("trying port",)),
+    Pattern("failed to bind to", r"errno: 98", weight=WEAK),
+)
+
+FIRES = (
+    "Traceback (most recent call last):\n"
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. "
+    "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use\n",
+    "Traceback (most recent call last):\nRuntimeError: Address already in use\n",
+)
+SILENT = (
+    "[W socket.cpp:426] [c10d] The server socket has failed to bind to "
+    "[::]:29500 (errno: 98 - Address already in use).\n"
+    + "".join(f"[rank0] step {n} loss 3.0\n" for n in range(20)),
+)

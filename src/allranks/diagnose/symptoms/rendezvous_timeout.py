@@ -1,0 +1,49 @@
+"""A node or a rank never came to the rendezvous
+
+## What is seen
+`DistStoreError: Timed out after *s ... waiting for clients. k/N clients joined.`, `RendezvousTimeoutError`,
+`The client socket has timed out after *ms while trying to connect to (host, port)`, `poll for socket ...
+returned 0`, in old versions `store based barrier`.
+
+## Why it matters
+The others waited for a node that did not start in time, or could not be reached. The cause is on that
+node's log.
+
+## What to do
+Find who did not join (k of N) and read its log: an import error, a missing path, a pod that is pending.
+Start all nodes together, end old processes of an earlier try, raise the join time-out if the start is
+merely slow.
+
+## Confused with
+master-unreachable-firewall, where both sides time out though both are up; launch-args-mismatch, where only
+one of many ever starts.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("collective-timeout-straggler",)
+PATTERNS = (
+    Pattern("clients joined", r"(?P<joined>\d{1,12})/(?P<wanted>\d{1,12}) clients joined"),
+    Pattern("RendezvousTimeoutError"),
+    Pattern("Timed out after", r"DistStoreError: Timed out after", weight=90),
+    Pattern("store based barrier", r"Timed out initializing process group in store based barrier", weight=90),
+    Pattern("waitForInput: poll for socket", weight=WEAK),
+    Pattern("client socket has timed out after", weight=WEAK),
+    Pattern("connect() timed out", r"connect\(\) timed out. Original timeout", weight=WEAK),
+    Pattern("RendezvousConnectionError", weight=ENDED),
+    Pattern("RendezvousClosedError", weight=ENDED),
+    Pattern("client socket has failed to connect", r"errno: 111 - Connection refused", weight=ECHO),
+)
+
+FIRES = (
+    "node0: Traceback (most recent call last):\n"
+    "node0: torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 2/3 clients joined.\n",
+    "Traceback (most recent call last):\n"
+    '  File "torchrun", line 8, in <module>\n'
+    "    raise RendezvousTimeoutError\n"
+    "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError\n",
+)
+SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

@@ -1,0 +1,68 @@
+"""/dev/shm is too small
+
+## What is seen
+`Unexpected bus error encountered in worker`, exit code -7 (SIGBUS), `unable to allocate shared memory(shm)
+for file </torch_*>`, `unable to write to file </torch_*>`, NCCL's `Error while creating shared memory
+segment`.
+
+## Why it matters
+Data loader workers and NCCL pass data through /dev/shm; a container has 64 MB of it unless told otherwise.
+"No space left on device" there is not the disk.
+
+## What to do
+`--shm-size 16g` or `--ipc host` for the container (with `--ipc host` a `--shm-size` does nothing), an
+emptyDir of medium Memory in Kubernetes, or fewer workers.
+
+## Confused with
+disk-full-checkpoint, which names no `/torch_` and no `/dev/shm`; dataloader-worker-killed.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import WEAK, Case, Hit, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "disk-full-checkpoint",
+    "dataloader-worker-killed",
+    "rank-crashed-first",
+    "nccl-remote-process-exited",
+)
+PATTERNS = (
+    Pattern("Unexpected bus error encountered in worker"),
+    Pattern("unable to allocate shared memory", without=("Too many open files",)),
+    Pattern("unable to write to file </torch_"),
+    Pattern("unable to resize file </torch_", without=("Too many open files",)),
+    Pattern("shared memory segment", r"Error while (?:creating|attaching).{0,20}shared memory segment"),
+    Pattern("posix_fallocate failed"),
+    Pattern("No space left on device", r"/dev/shm|</torch_"),
+    Pattern("insufficient shared memory"),
+    Pattern("killed by signal: Bus error"),
+    Pattern("Bus error", r"Bus error \(core dumped\)|Signal 7 \(SIGBUS\)", weight=WEAK),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """SIGBUS alone says likely: a page of shared memory that could not be had."""
+    case = seen.case("shm-too-small")
+    bus = [e for e in seen.exits if e.code == -7]
+    if case is not None or not bus:
+        return case
+    hits = tuple(Hit("shm-too-small", WEAK, e.line, e.order, e.at, 0) for e in bus[:4])
+    return Case("shm-too-small", 75, hits, "likely", rank=bus[0].rank, node=bus[0].node)
+
+
+FIRES = (
+    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: Caught "
+    "RuntimeError in DataLoader worker process 0.\n"
+    "[rank2]: Original Traceback (most recent call last):\n"
+    "[rank2]: RuntimeError: unable to allocate shared memory(shm) for file "
+    "</torch_7252_59_0>: No space left on device (28)\n",
+    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -7) local_rank: 2 (pid: 9455) of binary: python3\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 28] No space left on device: 'out/a.pt'\n",
+)

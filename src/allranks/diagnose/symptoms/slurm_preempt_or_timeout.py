@@ -1,0 +1,46 @@
+"""The scheduler ended the job
+
+## What is seen
+`CANCELLED AT * DUE TO TIME LIMIT`, `DUE TO PREEMPTION`; without a reason it is scancel.
+
+## Why it matters
+SLURM sends SIGTERM and then SIGKILL to every rank: all other messages are its echo.
+
+## What to do
+Ask for more time, save more often, and submit with requeue; look at `sacct -j JOB` for who cancelled.
+
+## Confused with
+torchelastic-signal, where no SLURM line stands; cpu-oom-killed and node-failure, which SLURM names too.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "torchelastic-signal",
+    "rank-sigkilled",
+    "nccl-remote-process-exited",
+    "rank-crashed-first",
+    "rank-exited-early",
+)
+PATTERNS = (
+    Pattern("DUE TO TIME LIMIT", weight=95),
+    Pattern("DUE TO PREEMPTION", weight=95),
+    Pattern("DUE TO TIME", weight=95),
+    Pattern(
+        "CANCELLED AT",
+        r"(?:JOB|STEP) \S{1,40} ON \S{1,80} CANCELLED AT",
+        weight=WEAK + 20,
+        without=("NODE FAILURE",),
+    ),
+    Pattern("Job step aborted", r"Force Terminated (?:job|Step)", weight=WEAK),
+    Pattern("time limit", r"(?i)exceeded (?:its |the )?time limit", weight=90),
+)
+
+FIRES = (
+    "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n"
+    "slurmstepd: error: *** STEP 4242.0 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n",
+)
+SILENT = ("srun: error: Node failure on gpu-node-07\n",)

@@ -1,0 +1,47 @@
+"""A node cannot be reached over SSH
+
+## What is seen
+`host=* was not reachable via ssh`, `ssh: connect to host * port 22`, `Permission denied (publickey)`, `Host
+key verification failed`; DeepSpeed tests ssh before pdsh, so a missing ssh client shows first.
+
+## Why it matters
+The launcher starts its processes through SSH: none was started there.
+
+## What to do
+`ssh -v HOST hostname` from the head must work without a question: sshd, key, known_hosts, port. Install an
+ssh client where none is.
+
+## Confused with
+mpi-ssh-orted-failure, where mpirun says it; pdsh-missing.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import WEAK, Pattern
+
+ROLE = "P"
+EXPLAINS = ("permission-denied-output", "rank-crashed-first", "missing-system-tool")
+PATTERNS = (
+    Pattern("was not reachable via ssh"),
+    Pattern("ssh: connect to host"),
+    Pattern("Permission denied (publickey"),
+    Pattern(
+        "Permission denied", r"\((?:[\w-]{1,40},)*(?:password|publickey|keyboard-interactive)[\w,-]{0,80}\)"
+    ),
+    Pattern("Host key verification failed"),
+    Pattern("REMOTE HOST IDENTIFICATION HAS CHANGED"),
+    Pattern("No such file or directory", r"'(?:/\S{0,120}/)?ssh'"),
+    Pattern("kex_exchange_identification"),
+    Pattern("ssh_exchange_identification"),
+    Pattern("ssh: command not found"),
+    Pattern("ssh exited with exit code", weight=WEAK),
+)
+
+FIRES = (
+    "Traceback (most recent call last):\nRuntimeError: Using hostfile at hostfile "
+    "but host=10.0.0.2 was not reachable via ssh.\n",
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: PermissionError: [Errno 13] Permission denied: 'out'\n",
+)

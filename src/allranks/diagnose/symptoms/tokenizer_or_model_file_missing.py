@@ -1,0 +1,62 @@
+"""Files of the model are not there
+
+## What is seen
+`Error no file named model.safetensors`, `Repo id must be in the form` with an absolute path (that path is
+missing on this node), `Can't load tokenizer for`, `does not appear to have a file named`, `Incorrect
+path_or_model_id`.
+
+## Why it matters
+The rank cannot load the model: a download that is incomplete, or storage that is not mounted on that node.
+
+## What to do
+Look at the path on that very node (`ls`, `mount`); complete the download or mount it; the same path on
+every node.
+
+## Confused with
+hf-hub-offline-or-auth, where the name is a hub's and the network or a token is missing.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "rank-crashed-first",
+    "nccl-remote-process-exited",
+    "dataset-file-missing-on-node",
+    "collective-timeout-straggler",
+)
+_HUB = ("gated repo", "401 Client", "403 Client")
+PATTERNS = (
+    Pattern("Error no file named"),
+    Pattern("Repo id must be in the form"),
+    Pattern("Repo id must use alphanumeric"),
+    Pattern("Incorrect path_or_model_id"),
+    Pattern("load tokenizer for", r"Can't load tokenizer for", without=_HUB),
+    Pattern("load the configuration of", r"Can't load the configuration of", without=_HUB),
+    Pattern("does not appear to have a file named", without=_HUB),
+    Pattern("is not a local folder and is not a valid model identifier", weight=90),
+    Pattern("Unable to load vocabulary from file"),
+    Pattern(
+        "No such file or directory",
+        r"(?:config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}|pytorch_model|"
+        r"vocab|tokenizer\.model)\.?(?:json|safetensors|bin|txt|model)?\b['\"]?$",
+        raised=True,
+    ),
+    Pattern("Not found:", r"tokenizer\.model|spiece\.model|\.model\"", raised=True),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: Error no "
+    "file named model.safetensors, or pytorch_model.bin, "
+    "found in directory ./emptymodel.\n",
+    "node2: [rank8]: Traceback (most recent call last):\nnode2: [rank8]: "
+    "huggingface_hub.errors.HFValidationError: Repo id must be "
+    "in the form 'repo_name' or 'namespace/repo_name': '/nfs/DeepSeek-V3-bf16'. "
+    "Use `repo_type` argument if needed.\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "
+    "connect to 'https://huggingface.co' to load\n",
+)

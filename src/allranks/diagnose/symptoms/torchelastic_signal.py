@@ -1,0 +1,38 @@
+"""Somebody ended the launcher by a signal
+
+## What is seen
+`Received 1 death signal, shutting down workers`, `Received Signals.SIGHUP death signal`, `SignalException:
+Process * got signal: 1`.
+
+## Why it matters
+Signal 1 is a terminal that was closed (nohup does not protect torchrun), 2 is Ctrl-C, 15 a scheduler, a
+person or the host for want of memory. All ranks end with it.
+
+## What to do
+Start in a session of its own (setsid, tmux, `allranks run --detach`); for 15 look at the scheduler, `dmesg
+-T`, and pod events.
+
+## Confused with
+slurm-preempt-or-timeout, where SLURM says so; any earlier error of a rank, after which somebody stopped a
+run that hung.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import ENDED, Pattern
+
+ROLE = "P"
+EXPLAINS = ("nccl-remote-process-exited", "rank-exited-early")
+PATTERNS = (
+    Pattern("death signal", r"Received (?:Signals\.)?\w{1,60} death signal", weight=ENDED),
+    Pattern("got signal", r"Process \d{1,12} got signal: \d{1,12}", weight=ENDED),
+    Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
+)
+
+FIRES = (
+    "[rank0] step 16 loss 2.4\n"
+    "W1120 23:10:07.984 9376 api.py:752] Received 1 death signal, shutting down workers\n"
+    "Traceback (most recent call last):\n"
+    "torch.distributed.elastic.multiprocessing.api.SignalException: Process 9376 got signal: 1\n",
+)
+SILENT = ("W1120 23:05:07.072 7111 api.py:1028] Sending process 7119 closing signal SIGTERM\n",)

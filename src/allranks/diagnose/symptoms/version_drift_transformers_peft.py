@@ -1,0 +1,47 @@
+"""Library versions do not fit together
+
+## What is seen
+`cannot import name '*'`, `tokenizers>=*,<* is required for a normal functioning of this module, but found
+tokenizers==*`, `does not recognize this architecture`, `got an unexpected keyword argument`.
+
+## Why it matters
+A library was updated without those that depend on it, or the nodes hold different versions.
+
+## What to do
+Install the versions that were released together, pinned, the same on every node; `envs/` holds sets that
+are known to run.
+
+## Confused with
+missing-python-module.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import CRASH, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "missing-python-module")
+PATTERNS = (
+    Pattern("cannot import name", raised=True),
+    Pattern("is required for a normal functioning of this module"),
+    Pattern("does not recognize this architecture"),
+    Pattern("VersionConflict", raised=True),
+    Pattern("unexpected keyword argument", weight=CRASH + 4, raised=True),
+    Pattern(
+        "has no attribute",
+        r"AttributeError: module '(?:transformers|peft|torch|accelerate|datasets|deepspeed|trl|numpy|tokenizers)\b",
+        weight=CRASH + 4,
+        raised=True,
+    ),
+    Pattern("compiled using NumPy", weight=CRASH),
+    Pattern("requires", r"ImportError: .{0,80}requires .{0,40}(?:>=|==|<).{0,80}", raised=True, weight=90),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: ImportError: "
+    "cannot import name 'EncoderDecoderCache' from "
+    "'transformers' (/opt/env/lib/python3.11/site-packages/transformers/__init__.py)\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: ModuleNotFoundError: No module named 'peft'\n",
+)

@@ -1,0 +1,81 @@
+"""The communication uses the wrong network interface
+
+## What is seen
+NCCL: `no socket interface found` (the filter matches nothing) or `Bootstrap : Using docker0`; Gloo: `Unable
+to find address for: *` or `Connection refused, remote=[172.17.0.1]` on both nodes, which is the bridge that
+Docker gives every machine.
+
+## Why it matters
+The ranks look for each other on an interface that does not exist or does not lead to the other nodes.
+
+## What to do
+NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to the interface that routes to the head, on each host its own.
+`^lo,docker0` is NCCL's syntax; Gloo takes one plain name.
+
+## Confused with
+data-ports-blocked, where the remote address is the right one.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import WEAK, Case, Pattern
+
+ROLE = "P"
+EXPLAINS = (
+    "gloo-connect-full-mesh",
+    "data-ports-blocked",
+    "collective-timeout-straggler",
+    "nccl-remote-process-exited",
+    "peer-node-network-broken",
+    "rendezvous-timeout",
+)
+_BRIDGE = r"172\.17\.\d{1,3}\.\d{1,3}|192\.168\.122\.\d{1,3}"
+PATTERNS = (
+    Pattern("socket interface found", r"(?i)no socket interface found"),
+    Pattern("interface found", r"(?i)NET/Socket\s{0,9}:\s{0,9}no interface found"),
+    Pattern("find address for", r"Unable to find address for: (?P<interface>\S{1,120})"),
+    Pattern("unsupported gloo device"),
+    Pattern(
+        "remote=", r"(?:refused|timed out|timeout|No route).{0,60}remote=\[(?P<address>" + _BRIDGE + r")\]"
+    ),
+    Pattern("Connect to", r"[Cc]onnect to (?P<address>" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern("connect to", r"connect to (?P<address>" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern(
+        "Using",
+        r"Bootstrap : Using (?:\[0\])?(?P<interface>docker\d*|virbr\d*|br-[0-9a-f]{1,16}|lo):",
+        weight=WEAK,
+    ),
+    Pattern(
+        "Using",
+        r"NET/Socket : Using \[0\](?P<interface>docker\d*|virbr\d*|br-[0-9a-f]{1,16}|lo):",
+        weight=WEAK,
+    ),
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Loopback is right where there is one machine; a bridge counts only where the run failed."""
+    case = seen.case("wrong-network-interface")
+    if case is None or case.weight > WEAK:
+        return case
+    failed = seen.blamers() or seen.raised() or any(e.code for e in seen.exits)
+    return case if failed and len(seen.nodes) > 1 else None
+
+
+FIRES = (
+    "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out "
+    "connecting: SO_ERROR: Connection refused, remote=[172.17.0.1]:15262$3\n",
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. "
+    "Unable to find address for: ^lo\n",
+    "node1:77:77 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to ib0\n"
+    "node1:77:77 [0] misc/socket.cc:474 NCCL WARN Bootstrap : no socket interface found\n",
+)
+SILENT = (
+    "node1:77:77 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\nnode1: [rank0] step 10 loss 2.1\n",
+    "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out "
+    "connecting: SO_ERROR: No route to host, remote=[10.20.0.11]:45482$3\n",
+)

@@ -1,0 +1,45 @@
+"""A GPU failed
+
+## What is seen
+`NVRM: Xid (PCI:*): n` with 48, 63, 64, 74, 79, 94, 95 or 119, `fallen off the bus`, `uncorrectable ECC
+error encountered`, `CUDA error: unspecified launch failure` or `unknown error` on one local rank alone.
+
+## Why it matters
+The hardware (memory, NVLink, PCIe, GSP) failed under the rank; it will again on that GPU. Xid 13, 31 and 43
+are mostly the program's own errors.
+
+## What to do
+Drain the node, look at `dmesg -T | grep Xid` and `nvidia-smi -q`, reset or replace the GPU; start without
+that node.
+
+## Confused with
+rank-crashed-first, for an illegal memory access of the program.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import CRASH, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
+PATTERNS = (
+    Pattern("NVRM: Xid", r"Xid \([^)]{1,40}\): (?:48|62|63|64|74|79|92|94|95|119|120|121|122|136|140|143)\b"),
+    Pattern("NVRM: Xid", weight=CRASH),
+    Pattern("fallen off the bus"),
+    Pattern("uncorrectable ECC error"),
+    Pattern("uncorrectable NVLink error"),
+    Pattern("GPU is lost"),
+    Pattern("device handle for GPU", r"Unable to determine the device handle for GPU"),
+    Pattern("unspecified launch failure", weight=80),
+    Pattern("CUDA error: unknown error", weight=80),
+    Pattern("hardware stack error", weight=80),
+)
+
+FIRES = (
+    "[1234.5] NVRM: Xid (PCI:0000:c1:00): 79, pid=41877, GPU has fallen off the bus.\n",
+    "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
+    "CUDA error: uncorrectable ECC error encountered\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: CUDA error: invalid argument\n",
+)

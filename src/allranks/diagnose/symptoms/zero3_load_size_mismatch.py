@@ -1,0 +1,39 @@
+"""Weights were loaded into ZeRO-3's empty parameters
+
+## What is seen
+`size mismatch for *: copying a param with shape torch.Size([4096, 4096]) from checkpoint, the shape in
+current model is torch.Size([0])`.
+
+## Why it matters
+Under ZeRO-3 each rank holds a slice, and the parameter itself is empty; load_state_dict cannot fill it.
+
+## What to do
+Load through from_pretrained with the DeepSpeed configuration in place, or inside
+deepspeed.zero.GatheredParameters.
+
+## Confused with
+A true size mismatch names two shapes of which none is `torch.Size([0])`.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "checkpoint-corrupt-resume-fail")
+PATTERNS = (
+    Pattern("shape in current model is torch.Size", r"current model is torch\.Size\(\[0\]\)"),
+    Pattern("weight", r"'weight' must be 2-D"),
+)
+
+FIRES = (
+    "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: Error(s) in loading state_dict for Llama:\n"
+    "[rank1]: \tsize mismatch for a.weight: copying a param with shape "
+    "torch.Size([64, 64]) from checkpoint, the shape in "
+    "current model is torch.Size([0]).\n",
+)
+SILENT = (
+    "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: size "
+    "mismatch for a.weight: copying a param with shape "
+    "torch.Size([64, 64]) from checkpoint, the shape in current model is torch.Size([32, 64]).\n",
+)

@@ -1,0 +1,40 @@
+"""The saved adapter is empty
+
+## What is seen
+No log line says it: the adapter file is 40 bytes (safetensors), 443 bytes (bin) or about 100 KB, with ZeRO
+stage 3 and LoRA, `stage3_gather_16bit_weights_on_model_save` unset and transformers before 5.
+
+## Why it matters
+Under ZeRO-3 an ungathered state dict holds empty tensors: the training was for nothing.
+
+## What to do
+`stage3_gather_16bit_weights_on_model_save: true`, or save through allranks, which gathers what trains
+alone; `allranks checkpoints verify PATH` proves a save.
+
+## Confused with
+An adapter that is small because its rank is small.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import Pattern
+
+ROLE = "P"
+PATTERNS = (
+    Pattern(
+        "adapter_model",
+        r"(?<![\d.,])(?:40|443)(?: ?[Bb](?:ytes)?)?\s[^\n]{0,80}adapter_model\.(?:safetensors|bin)",
+    ),
+    Pattern(
+        "adapter_model", r"adapter_model\.(?:safetensors|bin)[^\n]{0,40}?\b(?:40|443) ?(?:[Bb]\b|[Bb]ytes)"
+    ),
+    Pattern("Found missing adapter keys", weight=90),
+    Pattern(
+        "adapter", r"(?i)torch\.Size\(\[0\]\).{0,80}lora_[AB]|lora_[AB].{0,80}torch\.Size\(\[0\]\)", weight=90
+    ),
+)
+
+FIRES = ("[rank0] training done\n-rw-r--r-- 1 ubuntu ubuntu 40 Nov 20 10:00 out/adapter_model.safetensors\n",)
+SILENT = (
+    "-rw-r--r-- 1 ubuntu ubuntu 194013440 Nov 20 10:00 out/adapter_model.safetensors\n[rank0] step 1 loss 3\n",
+)
