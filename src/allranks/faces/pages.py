@@ -11,8 +11,9 @@ def books() -> list[ModuleType]:
     from allranks import checks, diagnose, watch
     from allranks.faces import pages_checkpoints
     from allranks.runs import keeper_pages
+    from allranks.spec import pages as pages_spec
 
-    return [checks, diagnose, watch, pages_checkpoints, keeper_pages]
+    return [checks, diagnose, watch, pages_checkpoints, keeper_pages, pages_spec]
 
 
 def known() -> dict[str, Callable[[str], str]]:

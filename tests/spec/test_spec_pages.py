@@ -1,0 +1,25 @@
+"""Every note that reading a run file can make has its page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import allranks.spec
+from allranks.spec import pages
+
+
+def test_every_note_in_the_source_has_a_page_and_every_page_a_note():
+    made = set()
+    for path in Path(allranks.spec.__file__).parent.glob("*.py"):
+        made |= set(re.findall(r"\.note\(\s*\"([a-z-]+)\"", path.read_text(encoding="utf-8")))
+    assert made == set(pages.ids())
+
+
+def test_pages_have_their_headings():
+    for name in pages.ids():
+        text = pages.page(name)
+        assert text.startswith(f"{name}\n\n")
+        assert [
+            h for h in ("What it looks at", "Why it matters", "What to do") if f"\n{h}\n" not in text
+        ] == []
