@@ -6,10 +6,10 @@ import pytest
 from recorded_clusters import CLUSTERS, changed, cluster, judged
 
 from allranks import checks
-from allranks.checks.catalogue import HEADINGS, rules
+from allranks.checks.catalogue import HEADINGS, all_rules
 from allranks.words import OK
 
-ALL = rules()
+ALL = all_rules()
 CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]
 
 

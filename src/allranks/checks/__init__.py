@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from allranks.checks.asking import request
-from allranks.checks.catalogue import Rule, rules
+from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context
 from allranks.checks.words import shown
 from allranks.spec import Run
@@ -36,7 +36,7 @@ def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
     """
     context = Context.make(facts, plan, run)
     findings: list[Finding] = []
-    for rule in rules().values():
+    for rule in all_rules().values():
         findings += _judged(rule, context)
     return findings
 
@@ -77,9 +77,9 @@ def _named(rule: Rule, context: Context) -> Iterator[Finding]:
 
 def ids() -> list[str]:
     """The ids of all checks, sorted."""
-    return list(rules())
+    return list(all_rules())
 
 
 def page(check_id: str) -> str:
     """What `allranks explain` prints of a check. KeyError where there is none of that id."""
-    return rules()[check_id].page
+    return all_rules()[check_id].page

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from allranks.checks import rules as _package
 from allranks.checks.case import Case
 from allranks.words import Finding
 
@@ -35,11 +34,12 @@ class Rule:
 
 
 @functools.cache
-def rules() -> dict[str, Rule]:
+def all_rules() -> dict[str, Rule]:
     """Every rule by its id, sorted."""
     found = {}
-    for info in sorted(pkgutil.iter_modules(_package.__path__), key=lambda info: info.name):
-        module = importlib.import_module(f"{_package.__name__}.{info.name}")
+    package = importlib.import_module("allranks.checks.rules")
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
         rule_id = info.name.replace("_", "-")
         found[rule_id] = Rule(
             id=rule_id,
