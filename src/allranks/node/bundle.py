@@ -48,7 +48,7 @@ import runpy
 runpy.run_path(path, run_name="__main__")
 """
 """`python3 -c BOOT PATH SHA256 VERB …`; an empty PATH means the place in the node's own home. Readable by
-every Python from 2.6 on, so that an old one can say that it is too old."""
+every Python from 3.4 on, so that an old one can say that it is too old."""
 
 RECEIVE = """
 import hashlib, json, os, sys
@@ -82,7 +82,7 @@ from allranks.node.program import main
 def keep(directory, job, key, secrets):
     from allranks.faces import report, report_read
     from allranks.runs import keeper
-    return keeper.keep(directory, job, key, lambda root: report.render(report_read.collect(root)))
+    return keeper.keep(directory, job, key, secrets, lambda root: report.render(report_read.collect(root)))
 
 sys.exit(main(sys.argv[1:], keep))
 """

@@ -10,7 +10,6 @@ import sys
 
 BUNDLE = os.path.dirname(os.path.abspath(__file__))
 RANK_VARIABLES = ("ALLRANKS_RUN_ID", "RANK", "LOCAL_RANK")
-PID_VARIABLE = "ALLRANKS_RANK_PID"
 
 
 def find(name):
@@ -20,13 +19,6 @@ def find(name):
         if spec is not None:
             return spec
     return None
-
-
-def is_rank():
-    """A rank's data loaders and other children inherit its variables: the first process is the rank."""
-    if not all(name in os.environ for name in RANK_VARIABLES):
-        return False
-    return os.environ.setdefault(PID_VARIABLE, str(os.getpid())) == str(os.getpid())
 
 
 def run_next():
@@ -66,5 +58,5 @@ def safely(step):
 
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != BUNDLE]
 safely(run_next)
-if is_rank():
+if all(name in os.environ for name in RANK_VARIABLES):
     safely(activate)

@@ -72,7 +72,7 @@ class Supervisor:
         self.signalled: Optional[int] = None
         self.ending_at: Optional[float] = None
         self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
-        self.next_second = 0.0
+        self.next_second, self.next_alive = 0.0, 0.0
 
     def run(self, ready: Callable[[], None] = lambda: None) -> int:
         """Works until the keeper says `bye`, the lease ends or a signal comes; leaves no process behind.
@@ -164,7 +164,8 @@ class Supervisor:
             self.next_second = time.monotonic() + SECOND
             self.tree.look(self.torchrun.pid)
             self.vault.keep(self.secrets)
-            self.dial.tell({"alive": time.time()})
+        if time.monotonic() >= self.next_alive and self.dial.tell({"alive": time.time()}):
+            self.next_alive = time.monotonic() + SECOND
         self.scrubber.turn()
 
     def _is_busy(self) -> bool:

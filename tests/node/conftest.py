@@ -1,0 +1,192 @@
+"""A supervised node without torch: a keeper played by the test, a supervisor, a tree of small processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from allranks.node import paths, processes
+from allranks.node.link import Listener
+from allranks.words import Process
+
+HERE = Path(__file__).resolve().parent
+KEY = bytes(range(32))
+SUPERVISE = """
+import json, sys
+from allranks.node.paths import RunDirectory
+from allranks.node.supervisor import Supervisor
+order = json.load(sys.stdin)
+directory = RunDirectory(order["job"]["run_id"])
+sys.exit(Supervisor(directory, order["job"], bytes.fromhex(order["key"]), order["secrets"]).run())
+"""
+
+
+def until(condition, what, seconds=6.0):
+    """The first true value of `condition()`; fails, naming `what`, when there is none in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+class Field:
+    """One run on one node. `tree` makes a command, `supervise` starts it, `alive` says who lives."""
+
+    def __init__(self, tmp_path: Path):
+        self.run_id = "t" + uuid.uuid4().hex[:10]
+        self.directory = paths.RunDirectory(self.run_id)
+        self.node = self.directory.node("node-0")
+        self.pids = tmp_path / "pids"
+        self.pids.mkdir()
+        self.listener = Listener(KEY, "127.0.0.1")
+        self.events: list[dict] = []
+        self.messages: list[dict] = []
+        self.lease: float | None = 30.0
+        self.orders: list[dict] = []
+        self.stopping = False
+        self.supervisor: subprocess.Popen | None = None
+        self.strangers: list[subprocess.Popen] = []
+        self.thread = threading.Thread(target=self._keep, daemon=True)
+        self.thread.start()
+
+    # ---- the keeper ----
+
+    def _keep(self):
+        next_lease = 0.0
+        while not self.stopping:
+            for message in self.listener.poll(0.02):
+                if message.kind == "joined":
+                    next_lease = 0.0
+                if message.kind == "message":
+                    self.messages.append(message.data)
+                    if "event" in message.data:
+                        self.events.append(message.data["event"])
+            if self.lease and time.monotonic() >= next_lease:
+                self.listener.send("node-0", {"lease": self.lease})
+                next_lease = time.monotonic() + 0.1
+            while self.orders and self.listener.send("node-0", self.orders[0]):
+                self.orders.pop(0)
+
+    def say(self, **order):
+        self.orders.append(order)
+
+    def wait_for(self, kind, seconds=6.0, count=1):
+        """The data of the `count`th event of a kind that the keeper has heard."""
+
+        def found():
+            heard = [event for event in self.events if event["kind"] == kind]
+            return heard[count - 1] if len(heard) >= count else None
+
+        try:
+            return until(found, kind, seconds)
+        except AssertionError:
+            log = self.node.supervisor_log
+            raise AssertionError(f"no {kind}; heard {self.events}; {paths.read_text(log)}") from None
+
+    # ---- the node ----
+
+    def tree(self, **spec):
+        return [sys.executable, "-I", "-S", str(HERE / "actor.py"), str(self.pids), json.dumps(spec)]
+
+    def job(self, argv, **more):
+        job = {
+            "run_id": self.run_id,
+            "node": "node-0",
+            "node_rank": 1,
+            "ranks": [0],
+            "world_size": 1,
+            "keeper": {"host": "127.0.0.1", "port": self.listener.port},
+            "argv": argv,
+            "env": {},
+            "secrets": [],
+            "cwd": self.node.work,
+            "grace_seconds": 0.4,
+            "lease_seconds": 30,
+            "beat_seconds": 1.0,
+            "files": {},
+        }
+        return {**job, **more}
+
+    def order(self, job, secrets=None):
+        return {"job": job, "key": KEY.hex(), "secrets": secrets or {}}
+
+    def supervise(self, argv, values=None, start=True, **more):
+        """Starts a supervisor (not detached) and, by default, its torchrun."""
+        self.directory.create(node="node-0")
+        with open(self.node.supervisor_log, "ab") as log:
+            self.supervisor = subprocess.Popen(
+                [sys.executable, "-c", SUPERVISE], stdin=subprocess.PIPE, stderr=log, start_new_session=True
+            )
+        assert self.supervisor.stdin
+        self.supervisor.stdin.write(json.dumps(self.order(self.job(argv, **more), values)).encode())
+        self.supervisor.stdin.close()
+        if start:
+            self.say(start=0)
+        return self.supervisor
+
+    def process(self, name) -> Process:
+        """The process that the actor of this name became; waits for it."""
+        path = self.pids / name
+        until(path.exists, f"{name} to begin; {paths.read_text(self.node.torchrun_log)}")
+        data = json.loads(path.read_text())
+        return Process("node-0", data["pid"], data["start_time"], processes.boot_id(), self.run_id)
+
+    def session(self, name):
+        self.process(name)
+        return json.loads((self.pids / name).read_text())["session"]
+
+    def alive(self, *names):
+        """Which of these live; of all that have begun when none is named."""
+        names = names or tuple(path.name for path in self.pids.iterdir())
+        return sorted(name for name in names if processes.still(self.process(name)))
+
+    def journal(self, kind=None):
+        events = paths.read_events(self.node.journal)[0]
+        return [event for event in events if kind in (None, event.kind)]
+
+    def recorded(self, *names):
+        """Waits until the supervisor has written these down."""
+
+        def done():
+            lines = paths.Tail(self.node.processes).read()
+            seen = {(line["pid"], line["start_time"]) for line in lines}
+            return all((p.pid, p.start_time) in seen for p in map(self.process, names))
+
+        until(done, f"{names} in processes.jsonl")
+
+    def stranger(self, argv=("sleep", "60"), **env):
+        """A process that is none of the run's, whatever its environment says."""
+        self.strangers.append(subprocess.Popen(argv, env={**os.environ, **env}, start_new_session=True))
+        return self.strangers[-1]
+
+    def close(self):
+        self.stopping = True
+        self.thread.join(5)
+        self.listener.close()
+        for path in self.pids.iterdir():
+            if not path.name.endswith(".new"):
+                processes.signal(self.process(path.name), signal.SIGKILL)
+        for child in [*self.strangers, *([self.supervisor] if self.supervisor else [])]:
+            child.kill()
+            child.wait()
+
+
+@pytest.fixture
+def field(home, tmp_path):
+    field = Field(tmp_path)
+    try:
+        yield field
+    finally:
+        field.close()

@@ -1,0 +1,341 @@
+"""The supervisor with real processes: what it starts, hears, tells, stops, and leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import sys
+import time
+
+import pytest
+
+from allranks.node import paths, processes
+
+
+def forest(**torchrun):
+    """Everything that a training script can leave behind, below one torchrun and one rank."""
+    children = [
+        {"name": "loader", "children": [{"name": "orphan", "deaf": True}], "leave": True},
+        {"name": "daemon", "daemon": True},
+        {"name": "session", "setsid": True, "children": [{"name": "below-session"}]},
+        {"name": "bare", "bare": True},
+        {
+            "name": "bare-daemon",
+            "daemon": True,
+            "deaf": True,
+            "children": [{"name": "bare-child", "bare": True}],
+        },
+        {"name": "erased", "erase": True, "setsid": True},
+        {"name": "deaf", "deaf": True},
+    ]
+    rank = {"name": "rank", "rank": 0, "setsid": True, "children": children}
+    return {"name": "torchrun", "children": [rank], **torchrun}
+
+
+ALL = [
+    "bare",
+    "bare-child",
+    "bare-daemon",
+    "below-session",
+    "daemon",
+    "deaf",
+    "erased",
+    "orphan",
+    "rank",
+    "session",
+]
+
+
+def test_a_torchrun_that_ends_well_is_told_from_beginning_to_end(field):
+    field.supervise(field.tree(name="torchrun", rank=0, exit=0, wait=0.4))
+    ended = field.wait_for("torchrun-ended")
+    assert ended["data"] == {"code": 0, "failures": [], "attempt": 0}
+    field.wait_for("swept")
+    field.say(bye=True)
+    assert field.supervisor.wait(5) == 0
+    kinds = [event.kind for event in field.journal()]
+    assert kinds == ["supervisor", "torchrun", "start", "rank-gone", "torchrun-ended", "swept"]
+    assert [event["kind"] for event in field.events] == kinds
+    gone = field.journal("rank-gone")[0]
+    assert (gone.rank, gone.data["pid"]) == (0, field.process("torchrun").pid)
+    me = paths.read_json(field.node.supervisor)
+    assert me["pid"] == field.supervisor.pid and me["run_id"] == field.run_id
+    assert any("alive" in message for message in field.messages)
+
+
+def test_stop_ends_everything_below_however_it_hid(field):
+    field.supervise(field.tree(**forest()))
+    for name in ALL:
+        field.process(name)
+    assert field.alive(*ALL) == ALL
+    field.say(stop=0.3, why="asked")
+    swept = field.wait_for("swept")["data"]
+    assert field.alive() == []
+    assert swept["left"] == [] and swept["why"] == "asked"
+    forced = {entry["pid"] for entry in swept["signalled"] if entry["signal"] == "SIGKILL"}
+    assert {field.process(name).pid for name in ("deaf", "orphan", "bare-daemon")} <= forced
+    assert field.wait_for("torchrun-ended")["data"]["code"] == -signal.SIGTERM
+    assert field.supervisor.poll() is None, "it waits for the keeper's last word"
+
+
+def test_a_foreign_shell_that_inherited_the_run_id_survives_a_stop(field):
+    shell = field.stranger(ALLRANKS_RUN_ID=field.run_id, ALLRANKS_NODE="node-0")
+    field.supervise(field.tree(name="torchrun"))
+    field.process("torchrun")
+    field.say(stop=0.1)
+    field.wait_for("swept")
+    assert field.alive() == [] and shell.poll() is None
+
+
+def test_sigterm_comes_first_and_sigkill_after_the_grace_time(field):
+    field.supervise(field.tree(name="torchrun", deaf=True, children=[{"name": "polite"}]))
+    field.process("polite")
+    began = time.monotonic()
+    field.say(stop=0.6)
+    report = field.wait_for("swept")["data"]
+    assert 0.6 <= time.monotonic() - began < 4
+    assert [entry["signal"] for entry in report["signalled"]].count("SIGKILL") == 2
+    assert report["seconds"] >= 0.6
+
+
+def test_what_torchrun_leaves_behind_at_its_end_is_stopped(field):
+    field.supervise(field.tree(**forest(wait=0.5, exit=3)))
+    assert field.wait_for("torchrun-ended")["data"]["code"] == 3
+    swept = field.wait_for("swept")["data"]
+    assert field.alive() == [] and swept["why"] == "torchrun ended"
+
+
+def test_a_killed_rank_is_noticed_at_once_and_its_signal_named(field):
+    field.supervise(field.tree(name="torchrun", children=[{"name": "rank", "rank": 0}]))
+    field.wait_for("start")
+    time.sleep(0.1)
+    rank = field.process("rank")
+    began = time.monotonic()
+    os.kill(rank.pid, signal.SIGKILL)
+    gone = field.wait_for("rank-gone")
+    assert time.monotonic() - began < 0.3
+    assert (gone["rank"], gone["data"]) == (0, {"pid": rank.pid, "code": -9})
+
+
+def test_a_rank_that_was_gone_before_we_looked_is_told_too(field):
+    dead = field.stranger(["true"])
+    dead.wait()
+    field.supervise(field.tree(name="torchrun"))
+    line = {"at": 1.0, "kind": "start", "rank": 5, "data": {"pid": dead.pid, "start_time": 1}}
+    (paths.write_text(field.node.rank_events(5), json.dumps(line) + "\n"))
+    gone = field.wait_for("rank-gone")
+    assert (gone["rank"], gone["data"]) == (5, {"pid": dead.pid})
+
+
+def test_the_end_of_the_lease_stops_the_ranks(field):
+    field.supervise(field.tree(**forest()), lease_seconds=1.5)
+    for name in ALL:
+        field.process(name)
+    field.lease = None
+    field.say(lease=0.2)
+    assert "no word of the keeper" in field.wait_for("lease-lost")["data"]["why"]
+    assert field.supervisor.wait(6) == 1
+    assert field.alive() == []
+    kinds = [event.kind for event in field.journal() if event.kind != "rank-gone"]
+    assert kinds[-4:] == ["lease-lost", "stopping", "torchrun-ended", "swept"]
+
+
+def test_a_keeper_that_never_answers_is_waited_for_no_longer_than_the_lease(field):
+    field.lease = None
+    field.supervise(
+        field.tree(name="torchrun"), start=False, keeper={"host": "127.0.0.1", "port": 9}, lease_seconds=0.5
+    )
+    assert field.supervisor.wait(5) == 1
+    assert "could not connect" in field.journal("lease-lost")[0].data["why"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_supervisor_stops_its_ranks(field, number):
+    field.supervise(field.tree(**forest()))
+    for name in ALL:
+        field.process(name)
+    field.supervisor.send_signal(number)
+    assert field.supervisor.wait(6) == 1
+    assert field.alive() == []
+    assert number.name in field.wait_for("stopping")["data"]["why"]
+    field.wait_for("swept")
+
+
+def test_a_closed_terminal_is_none_of_its_business(field):
+    field.supervise(field.tree(name="torchrun"))
+    field.process("torchrun")
+    field.supervisor.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    assert field.supervisor.poll() is None and field.alive() == ["torchrun"]
+
+
+def test_the_environment_is_the_jobs_and_little_else(field, monkeypatch):
+    monkeypatch.setenv("LEAKED_FROM_THE_LOGIN_SHELL", "1")
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    show = "import os, json, sys; print(json.dumps([dict(os.environ), os.getcwd(), sys.stdin.read()]))"
+    argv = [sys.executable, "-I", "-S", "-c", show]
+    job = {"env": {"NCCL_DEBUG": "WARN", "PYTHONPATH": "/mine"}, "secrets": ["HF_TOKEN"], "inside": "/b.zip"}
+    field.supervise(argv, {"HF_TOKEN": "hf_abcdefgh", "OTHER": "not asked for"}, **job)
+    field.wait_for("torchrun-ended")
+    field.say(bye=True)
+    field.supervisor.wait(5)
+    env, cwd, stdin = json.loads(paths.read_text(field.node.torchrun_log).replace("*" * 11, "masked"))
+    assert env.pop("HF_TOKEN") == "masked"
+    assert env["PYTHONPATH"] == "/b.zip:/mine" and env["NCCL_DEBUG"] == "WARN"
+    assert env["ALLRANKS_RUN_ID"] == field.run_id and env["ALLRANKS_NODE"] == "node-0"
+    assert env["ALLRANKS_RANKS_DIR"] == field.node.ranks and env["ALLRANKS_BEAT_SECONDS"] == "1.0"
+    assert env["ALLRANKS_LOGS_DIR"] == field.node.logs and env["ALLRANKS_STACKS_DIR"] == field.node.stacks
+    assert env["PATH"] == os.environ["PATH"] and env["LC_ALL"] == "C.UTF-8"
+    assert not {"LEAKED_FROM_THE_LOGIN_SHELL", "OTHER", "ALLRANKS_HOME"} & set(env)
+    assert (cwd, stdin) == (field.node.work, "")
+
+
+def test_torchrun_has_a_session_default_signals_and_none_of_our_descriptors(field):
+    # the fourth descriptor is the one that lists the others
+    show = """
+import os, signal
+dispositions = [signal.getsignal(number) == signal.SIG_DFL for number in (1, 15, 17)]
+print(os.getsid(0) == os.getpid(), dispositions, len(os.listdir("/proc/self/fd")))
+"""
+    field.supervise([sys.executable, "-I", "-S", "-c", show])
+    field.wait_for("torchrun-ended")
+    assert paths.read_text(field.node.torchrun_log) == "True [True, True, True] 4\n"
+
+
+def test_the_jobs_files_lie_beside_it_and_are_private(field):
+    field.supervise(field.tree(name="torchrun", exit=0), files={"deepspeed.json": "{}\n"})
+    field.wait_for("torchrun-ended")
+    path = os.path.join(field.node.root, "deepspeed.json")
+    assert paths.read_text(path) == "{}\n" and stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "job, why",
+    [
+        ({"cwd": "/nowhere/at/all"}, "No such file"),
+        ({"files": {"journal.jsonl": ""}}, "journal.jsonl"),
+        ({"argv": ["/nowhere/python", "-m", "x"]}, None),
+    ],
+)
+def test_what_cannot_be_started_ends_with_127_and_why(field, job, why):
+    field.supervise(**{"argv": field.tree(name="torchrun"), **job})
+    data = field.wait_for("torchrun-ended")["data"]
+    assert data["code"] == 127
+    text = data["why"] if why else paths.read_text(field.node.torchrun_log)
+    assert (why or "could not start /nowhere/python: No such file or directory") in text
+
+
+def test_a_second_attempt_is_started_once_and_an_old_one_never(field):
+    field.supervise(field.tree(name="torchrun", exit=1, wait=0.1))
+    field.wait_for("swept")
+    field.say(start=0)
+    field.say(start=1)
+    field.wait_for("swept", count=2)
+    field.say(start=1)
+    time.sleep(0.4)
+    assert [event.data["attempt"] for event in field.journal("torchrun")] == [0, 1]
+
+
+def test_stacks_and_logs_are_given_when_asked_for(field):
+    field.supervise(field.tree(name="torchrun", print="hello \x1b[31mred"))
+    field.process("torchrun")
+    field.say(stacks=True)
+    field.say(logs=1000)
+    field.wait_for("torchrun")
+    deadline = time.monotonic() + 5
+    while not any("logs" in message for message in field.messages) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    (logs,) = [message["logs"] for message in field.messages if "logs" in message]
+    assert logs["torchrun.log"] == "hello \x1b[31mred\n"
+    assert os.path.exists(field.node.stacks_request)
+
+
+def test_garbage_and_half_lines_of_a_rank_are_no_trouble(field):
+    field.supervise(field.tree(name="torchrun"))
+    field.process("torchrun")
+    beat = {"at": 2.0, "kind": "beat", "node": "liar", "rank": 99, "data": {"step": 7}}
+    with open(field.node.rank_events(0), "ab", buffering=0) as file:
+        file.write(b'\xff\n{"at":"no"}\n' + json.dumps(beat).encode()[:20])
+        time.sleep(0.5)
+        assert field.journal("beat") == []
+        file.write(json.dumps(beat).encode()[20:] + b"\n")
+    heard = field.wait_for("beat")
+    assert (heard["node"], heard["rank"], heard["data"]) == ("node-0", 0, {"step": 7})
+
+
+def test_links_and_fifos_in_the_ranks_folder_are_not_read(field):
+    field.supervise(field.tree(name="torchrun"))
+    field.process("torchrun")
+    os.mkfifo(field.node.rank_events(1))
+    os.symlink("/proc/self/environ", field.node.rank_events(2))
+    line = {"at": 1.0, "kind": "beat", "rank": 0, "data": {}}
+    paths.write_text(field.node.rank_events(0), json.dumps(line) + "\n")
+    assert field.wait_for("beat")["rank"] == 0
+
+
+def test_our_own_child_is_neither_reaped_nor_stopped(home, tmp_path):
+    """The keeper's verifying child lives in the supervisor's session: its code must reach its parent."""
+    import subprocess
+
+    script = """
+import os, subprocess, sys, time
+from allranks.node import processes
+from allranks.node.tree import Tree
+processes.adopt_orphans()
+tree = Tree("node-0", "r1", sys.argv[1])
+ours = subprocess.Popen(["sh", "-c", "sleep 0.1; exit 7"])
+theirs = subprocess.Popen(["sh", "-c", "sleep 60 & exit 0"], start_new_session=True)
+time.sleep(0.3)
+print([stat.name for stat in tree.members()])
+tree.look()
+print(ours.wait(), [stat.name for stat in tree.members()])
+for stat in tree.members():
+    processes.signal(tree.as_process(stat), 9)
+time.sleep(0.1)
+tree.look()
+print(processes.descendants(os.getpid()) == [])
+"""
+    argv = [sys.executable, "-c", script, str(tmp_path / "p.jsonl")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, start_new_session=True)
+    assert done.stdout.splitlines() == ["['sleep']", "7 ['sleep']", "True"], done.stderr
+
+
+def test_an_idle_supervisor_costs_next_to_nothing(field):
+    field.supervise(field.tree(name="torchrun", rank=0))
+    field.wait_for("start")
+
+    def ticks():
+        with open(f"/proc/{field.supervisor.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    time.sleep(0.5)
+    before = ticks()
+    time.sleep(1.5)
+    assert (ticks() - before) / os.sysconf("SC_CLK_TCK") / 1.5 < 0.05
+
+
+def test_a_fault_of_ours_leaves_no_ranks(field):
+    field.supervise(field.tree(**forest()))
+    for name in ALL:
+        field.process(name)
+    # A keeper of another version says what this one cannot read.
+    field.say(lease="for ever")
+    assert field.supervisor.wait(8) == 1
+    assert field.alive() == []
+    assert "ValueError" in paths.read_text(field.node.supervisor_log)
+    assert field.journal()[-1].data["why"] == "the supervisor failed"
+
+
+def test_torchrun_ends_when_its_supervisor_is_killed(field):
+    field.supervise(field.tree(name="torchrun"))
+    field.process("torchrun")
+    field.supervisor.kill()
+    deadline = time.monotonic() + 3
+    while field.alive() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert field.alive() == []
+    assert not processes.still(field.process("torchrun"))
