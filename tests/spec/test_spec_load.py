@@ -206,7 +206,7 @@ def test_wrong_sets_are_refused_like_keys_of_the_file():
             SMALLEST,
             "r.yaml",
             sets=["netwrok.port=1", "network.prot=1", "network.port=x", "max_steps", "=1", "gpus.x=1", "nodes.0.x=1",
-                  "train.llamafactory.a b=1", "save.to=[", "save.every.x=1"],
+                  "train.llamafactory.a b=1", "a" + ".a" * 2000 + "=1", "save.to=[", "save.every.x=1"],
         )  # fmt: skip
     texts = {p.file: (p.saw, p.do) for p in error.value.problems}
     assert texts["--set netwrok.port"] == ("netwrok: no such key.", "network")

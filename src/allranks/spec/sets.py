@@ -9,7 +9,7 @@ from allranks.spec import train as training
 from allranks.spec.reading import Reading
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree
 from allranks.spec.trouble import Wrong, shown
-from allranks.spec.yaml12 import parse
+from allranks.spec.yaml12 import MAX_DEPTH, parse
 from allranks.words import BadInput
 
 
@@ -26,6 +26,11 @@ def apply_sets(tree: Table, sets: list[str], reading: Reading) -> None:
             reading.problems.found += error.problems
             continue
         parts = key.split(".")
+        if len(parts) > MAX_DEPTH:
+            reading.problems.add(
+                f"{len(parts):,} levels.", "no key is that deep.", "a key of the run file", label
+            )
+            continue
         if parts[:2] == ["train", "llamafactory"] and len(parts) > 2:
             before = len(reading.problems.found)
             training.splice(tree.get("train"), reading)
