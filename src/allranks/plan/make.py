@@ -36,14 +36,15 @@ def make_plan(
     findings: list[Finding] = []
     model = _model(run, setting, config, facts, findings)
     trained = trained_by(model, setting, run, findings) if model else None
-    ranks = rank_map(run, setting.uses_gpu)
-    findings += rank_findings(run, ranks, setting.uses_gpu)
+    uses_gpu = setting.uses_gpu and not without_gpus(setting, run, facts)
+    ranks = rank_map(run, uses_gpu)
+    findings += rank_findings(run, ranks, uses_gpu)
     content, reasons = _deepspeed(run, setting, model, trained, deepspeed)
     return Plan(
         run=run,
         setting=setting,
         ranks=ranks,
-        environment=environment(run, setting.uses_gpu, facts),
+        environment=environment(run, uses_gpu, facts),
         deepspeed=content,
         deepspeed_reasons=reasons,
         model=model,
@@ -51,6 +52,19 @@ def make_plan(
         trainer=_trainer(setting, model, trained),
         findings=tuple(findings),
     )
+
+
+def without_gpus(setting: Setting, run: Run, facts: Mapping[str, Facts] | None) -> bool:
+    """Whether a script of the user's own runs on the CPU, which nothing in the run file says.
+
+    So it is where no GPU was asked for by name and the nodes have none. As long as no node has been asked,
+    several nodes on one host are taken for it: they are a trial on one machine more often than not.
+    """
+    if setting.known or run.gpus.model:
+        return False
+    if not facts:
+        return run.same_host
+    return all(one.get("gpus.list") == [] for one in facts.values())
 
 
 def _model(
