@@ -119,10 +119,14 @@ def write_tokenizer(folder: Path, text: str) -> None:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    exercises = (f"Human: {row['instruction']}\n{row['input']}\nAssistant:{row['output']}" for row in examples(text))
+    exercises = (
+        f"Human: {row['instruction']}\n{row['input']}\nAssistant:{row['output']}" for row in examples(text)
+    )
     tokenizer.train_from_iterator([text, *exercises], trainer)
     if tokenizer.get_vocab_size() != VOCABULARY:
-        raise SystemExit(f"the text gives {tokenizer.get_vocab_size()} tokens, not {VOCABULARY}: it is too short")
+        raise SystemExit(
+            f"the text gives {tokenizer.get_vocab_size()} tokens, not {VOCABULARY}: it is too short"
+        )
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token=BEGIN, eos_token=END, pad_token=PAD, model_max_length=512
     )
@@ -154,7 +158,9 @@ def make(target: Path) -> None:
         if target.exists():
             shutil.rmtree(target)
         os.replace(new, target)
-    print(f"{target}: a random DeepSeek-V3 of {parameters:,} parameters and {count} examples", file=sys.stderr)
+    print(
+        f"{target}: a random DeepSeek-V3 of {parameters:,} parameters and {count} examples", file=sys.stderr
+    )
 
 
 def main() -> None:

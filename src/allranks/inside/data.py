@@ -12,7 +12,11 @@ from allranks.inside.rank import Rank
 
 
 def on_dataloader(rank: Rank, module: Any) -> None:
-    """torch.utils.data.dataloader: measures every `next` of a DataLoader's iterator."""
+    """torch.utils.data.dataloader: measures every `iter` (it starts the workers) and every `next`."""
+    loader = module.DataLoader
+    loader.__iter__ = guard.around(
+        loader.__iter__, lambda args, kwargs: time.perf_counter(), lambda began: fetching_began(rank, began)
+    )
     iterator = module._BaseDataLoaderIter
     original = iterator.__next__
     waiting = threading.local()
@@ -33,6 +37,11 @@ def on_dataloader(rank: Rank, module: Any) -> None:
         return batch
 
     iterator.__next__ = guard.dressed(__next__, original)
+
+
+def fetching_began(rank: Rank, began: float) -> None:
+    if not rank.is_in("evaluating") and threading.current_thread() is threading.main_thread():
+        rank.fetched(time.perf_counter() - began, 0)
 
 
 @guard.guarded

@@ -21,6 +21,9 @@ STEPS_IN_A_BEAT = 500
 SHORTEST_SECONDS = 0.1
 """Between two beats, however often something changes."""
 
+WITH_PROGRESS = ("importing", "loading", "preparing", "evaluating")
+"""The phases whose length nobody knows; in the others the newest bar is the training's own."""
+
 UNSENT_KEPT = 256
 
 LOADED = (failures,)
@@ -102,7 +105,7 @@ def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
         "rss_bytes": resident(),
     }
     data.update(rank.gpu_memory)
-    progress = None if rank.phase == "training" else progress_of(rank)
+    progress = progress_of(rank) if rank.phase in WITH_PROGRESS else None
     if progress:
         data["progress"] = progress
     if rank.dropped:

@@ -18,7 +18,8 @@ def on_torch(rank: Rank, torch: Any) -> None:
     losses = Losses(rank)
     watch_backward(rank, torch, losses)
     loop = Loop(rank, losses, compiling(torch))
-    torch.optim.optimizer.register_optimizer_step_post_hook(loop.stepped)
+    # torch.optim forgets its own submodule's name (`del optimizer`).
+    guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
     watch_join(rank, torch)
     watch_save(rank, torch)
 

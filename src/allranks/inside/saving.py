@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Optional, Tuple
 
 from allranks.inside.rank import Rank
@@ -13,7 +14,7 @@ def begin(rank: Rank, path: Any) -> Optional[Saving]:
     """A save begins; None where it is a part of one that has begun. `finish` takes what this returns."""
     if rank.is_in("saving") or not rank.is_here:
         return None
-    where = None if path is None else str(path)[:2000]
+    where = None if path is None else os.path.abspath(str(path))[:2000]
     rank.emit("saving", {"step": rank.step, "path": where})
     return rank.enter("saving"), where
 

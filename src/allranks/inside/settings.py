@@ -44,7 +44,7 @@ def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
     """Of a DeepSpeed engine that a script drives by itself, or through accelerate."""
     trainable, total = parameters(engine.module.parameters())
     found = {
-        "framework": "accelerate" if guard.loaded("accelerate.accelerator") else "deepspeed",
+        "framework": "accelerate" if uses_accelerate() else "deepspeed",
         "trainable_parameters": trainable,
         "total_parameters": total,
         "micro_batch": ask(engine, "train_micro_batch_size_per_gpu"),
@@ -67,7 +67,7 @@ def of_optimizer(rank: Rank, optimizer: Any) -> Dict[str, Any]:
     """Of a plain loop, of which only the optimizer is seen: the model's frozen part is not."""
     held = [p for group in optimizer.param_groups for p in group["params"]]
     return {
-        "framework": "accelerate" if guard.loaded("accelerate.accelerator") else "torch",
+        "framework": "accelerate" if uses_accelerate() else "torch",
         "trainable_parameters": parameters(held)[0],
         "total_parameters": None,
         "zero_stage": None,
@@ -81,6 +81,12 @@ def of_optimizer(rank: Rank, optimizer: Any) -> Dict[str, Any]:
         "epochs": None,
         "precision": precision(held),
     }
+
+
+def uses_accelerate() -> bool:
+    """Whether the script made an Accelerator; transformers imports accelerate in any case."""
+    state = getattr(guard.loaded("accelerate.state"), "AcceleratorState", None)
+    return bool(getattr(state, "_shared_state", None))
 
 
 def zero(engine: Any) -> Dict[str, Any]:
