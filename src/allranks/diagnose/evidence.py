@@ -34,6 +34,12 @@ _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
     r"|Exception|Error)(?:: |:$|$)"
 )
+_LOOSE = re.compile(
+    r"(?!(?:INFO|WARNING|WARN|ERROR|DEBUG|NOTE|Epoch|Step|Train|Eval)\b)"
+    r"(?:[A-Za-z_]\w{0,60}\.){0,8}([A-Z]\w{0,60}|error|timeout)(?:: |:$|$)"
+)
+"""Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
+
 _BAR = re.compile(r"\s{0,40}(?:[Tt]rain\w{0,10}|[Ss]teps?|[Ee]pochs? ?\S{0,12})?:?\s{0,4}\d{1,3}%\|")
 """A progress bar of steps: bars of loading, mapping and downloading have a title."""
 
@@ -174,6 +180,8 @@ class Evidence:
         if shape is _PLAIN:
             if not seen.traceback:
                 seen.last_plain = line
+            elif _LOOSE.match(text) is not None:
+                self._exception(line, seen, [])
             return
         if shape is _STEP:
             self._step(line, seen)
@@ -241,7 +249,7 @@ class Evidence:
         hits.append(Hit(symptom, weight, line, self.count, self.now(line), self._source.steps, kept))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
-        match = _EXCEPTION.match(line.text)
+        match = _EXCEPTION.match(line.text) or _LOOSE.match(line.text)
         if match is None or not seen.traceback:
             return
         kind = match.group(1)
@@ -314,9 +322,13 @@ class Evidence:
 
     @property
     def nodes(self) -> Set[str]:
-        named = {
-            seen.node for seen in (*self.ranks.values(), *self.streams.values()) if seen.node is not None
-        }
+        """Every node that a line names; under srun's task numbers, where they are nodes', those too."""
+        named = set()
+        for seen in (*self.ranks.values(), *self.streams.values()):
+            if seen.node is not None:
+                named.add(seen.node)
+            elif self.tasks_are_nodes and seen.first.task is not None:
+                named.add(str(seen.first.task))
         return named
 
     @property

@@ -49,7 +49,8 @@ _LAYER = re.compile(
     r"|\[(?P<boxed>[A-Za-z][\w.-]{0,80})\](?::[ ]?|[ ]|(?=\[))"
     r"|(?:rank|Rank)[ ]?(?P<bare>\d{1,6}):[ ]"
     r"|(?P<pipe>[A-Za-z][\w.-]{0,60})[ ]{0,8}\|[ ]"
-    r"|(?P<nccl>[A-Za-z\d][\w.-]{0,80}):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ](?=NCCL)"
+    r"|(?P<nccl>[A-Za-z\d][\w.-]{0,80}):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
+    r"|\[(?P<mpich>\d{1,6})\][ ](?=[\w.-]{1,80}:\d{1,9}:\d)"
     r"|(?P<host>[A-Za-z\d][\w.-]{0,80}):(?:[ ]|(?=\[))"
     r")"
 )
@@ -60,7 +61,7 @@ _NOT_NAMES = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
-_GLOG = re.compile(r"\[?[WEIFCD](\d\d)(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
+_GLOG = re.compile(r"\[?[WEIFCD](\d{1,2})(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
 _INNER_RANK = re.compile(r"\[(?:PG [^\[\]]{0,80} )?[Rr]ank[ :]?(\d{1,6})\]")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _FILE_RANK = re.compile(r"(?:^|[/_.-])(?:global[_-]?)?rank[_-]?(\d{1,6})(?=[._/-]|$)", re.I)
@@ -123,8 +124,17 @@ def _is_name(value: str) -> bool:
     )
 
 
+_QUOTE = re.compile(r"(?:> ){1,3}")
 _RANK, _NODE, _TIME, _LOCAL, _TASK = range(5)
-_NUMBERS = {"rank": _RANK, "bare": _RANK, "mpi": _RANK, "local": _LOCAL, "gpu": _LOCAL, "task": _TASK}
+_NUMBERS = {
+    "rank": _RANK,
+    "bare": _RANK,
+    "mpi": _RANK,
+    "mpich": _RANK,
+    "local": _LOCAL,
+    "gpu": _LOCAL,
+    "task": _TASK,
+}
 
 
 def _parse_line(
@@ -135,13 +145,15 @@ def _parse_line(
     if "\x1b" in raw:
         raw = _ESCAPE.sub("", raw)
     place: List[Any] = [rank, node, None, local, None]
+    if raw.startswith("> "):
+        raw = _QUOTE.sub("", raw, count=1)  # a log quoted in a mail or a thread
     start = _peel(raw, place)
     body = raw[start:] if start else raw
     rank, node, time, local, task = place
     if time is None and body and body[0] in "[WEIFC":
         stamp = _GLOG.match(body)
         if stamp is not None:
-            time = "0000-" + stamp.group(1) + "-" + stamp.group(2) + " " + stamp.group(3)
+            time = "0000-" + stamp.group(1).zfill(2) + "-" + stamp.group(2) + " " + stamp.group(3)
     if rank is None and "ank" in body:
         inner = _INNER_RANK.search(body)  # glued behind a progress bar, or `[PG 0 Rank 3] Watchdog caught`
         rank = int(inner.group(1)) if inner else None

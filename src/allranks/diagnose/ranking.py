@@ -40,9 +40,9 @@ def find_cases(seen: Evidence) -> List[Case]:
         if case is not None:
             found[symptom] = case
     for symptom, case in list(found.items()):
-        if case.weight > STALE:
-            for explained in getattr(modules()[symptom], "EXPLAINS", ()):
-                found.pop(explained, None)
+        for explained in getattr(modules()[symptom], "EXPLAINS", ()):
+            if explained in found and found[explained].weight <= case.weight and case.weight > STALE:
+                del found[explained]
     return sorted(found.values(), key=lambda c: (-c.weight, _moment(seen, c.hits)))
 
 

@@ -93,7 +93,7 @@ FIRES = (
     + "[rank2] evaluating on the full validation set\n"
     + "".join(
         f"[rank{r}]: Traceback (most recent call last):\n"
-        f"[rank{r}]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 12000ms for recv operation to complete\n"
+        f"[rank{r}]: RuntimeError: [gloo/x.cc:78] Timed out waiting 12000ms for recv operation to complete\n"
         for r in (0, 1, 3)
     ),
     "[rank1]:[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective "

@@ -31,6 +31,7 @@ PATTERNS = (
     Pattern("no extra nodes available via hostfile"),
     Pattern("invalid device ordinal", weight=90),
     Pattern("Invalid rank", r"[Ii]nvalid rank \d{1,12}, rank should be in the interval"),
+    Pattern("has already checked in"),
     Pattern("is larger than the number of GPUs"),
     Pattern("nproc_per_node", r"(?i)nproc.{0,40}(?:exceed|greater than|larger than)"),
     Pattern(

@@ -17,7 +17,11 @@ rank-crashed-first and rank-sigkilled, of which this is the echo.
 
 from __future__ import annotations
 
-from allranks.diagnose.symptom import ECHO, Pattern
+import re
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, Case, Pattern
 
 ROLE = "S"
 PATTERNS = (
@@ -33,8 +37,27 @@ PATTERNS = (
     Pattern("NCCL communicator was aborted", weight=ECHO - 2),
     Pattern("with error", r"[Cc]ompletion.{0,80}(?:error|status=)\s?5\b", weight=ECHO),
     Pattern("WR_FLUSH", weight=ECHO),
+    Pattern("unhandled system error", weight=ECHO - 4),
+    Pattern("ncclSystemError", weight=ECHO - 4),
+    Pattern("ncclInternalError", weight=ECHO - 4),
+    Pattern("unhandled cuda error", weight=ECHO - 4),
     Pattern("has been aborted", r"process group .{0,80}has been aborted", weight=ECHO - 2),
 )
+_PEER = re.compile(r"closed by remote peer ([A-Za-z\d][\w.-]{0,80})<\d")
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Names the peer where NCCL does: a host that is one of ours, by its first label."""
+    case = seen.case("nccl-remote-process-exited")
+    if case is None:
+        return None
+    peers = [m.group(1) for h in case.hits for m in [_PEER.search(h.line.text)] if m]
+    if not peers:
+        return case._replace(confidence="likely")
+    label = peers[0].split(".")[0] if not peers[0][0].isdigit() else peers[0]
+    notes = (f"the peer that closed the connection: {peers[0]}",)
+    return case._replace(node=label if label in seen.nodes else peers[0], notes=notes, confidence="likely")
+
 
 FIRES = (
     "[rank5]: Traceback (most recent call last):\n[rank5]: torch.distributed.DistBackendError: NCCL error in: "

@@ -28,6 +28,8 @@ EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited")
 QUIET_SECONDS = 5.0
 """A silence longer than this before all nodes end together is a wait, not a crash (torchrun ends within 3 s of one)."""
 PATTERNS = (
+    Pattern("Software caused connection abort", r"NCCL|ocket|gloo", weight=ENDED),
+    Pattern("Call to connect failed", weight=ENDED),
     Pattern(
         "Connect to",
         r"Connect to (?P<address>[\d.]{1,45})\S{0,120} failed : Connection refused",
@@ -79,7 +81,7 @@ def judge(seen: Evidence) -> Optional[Case]:
 def _ended_together(seen: Evidence) -> Optional[Case]:
     """Tables alone: all nodes' ranks end with 1 in the same seconds, after a silence, and nobody says why."""
     failed = [e for e in seen.exits if e.code == 1]
-    nodes = {e.node for e in failed}
+    nodes = {seen.node_of(e.line) for e in failed}
     if (
         len(nodes) < 2
         or seen.blamers()

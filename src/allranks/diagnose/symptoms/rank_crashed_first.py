@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.diagnose.evidence import LATER_STEPS, Evidence, Raised
-from allranks.diagnose.symptom import CRASH, STALE, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, ECHO, STALE, Case, Hit, Pattern
 
 ROLE = "P"
 EXPLAINS = (
@@ -45,10 +45,16 @@ def judge(seen: Evidence) -> Optional[Case]:
     raised = [(rank, r) for rank, r in seen.raised() if not r.communication and not set(r.known) - {id_}]
     hits = [Hit(id_, _weight(seen, r), r.line, r.order, r.at, r.steps) for _, r in raised]
     if not hits:
-        return _by_signal(seen) or seen.case(id_)
+        return _by_signal(seen) or seen.case(id_) or _by_exit_code(seen)
     weight = max(h.weight for h in hits)
     hits = sorted((h for h in hits if h.weight == weight), key=lambda h: (_time(seen, h), h.order))
-    return Case(id_, weight, tuple(hits), "certain" if weight > STALE else "likely")
+    same = [h for h in hits if _kind(h) == _kind(hits[0])]
+    return Case(id_, weight, tuple(same), "certain" if weight > STALE else "likely")
+
+
+def _kind(hit: Hit) -> str:
+    """What two exceptions are compared by: the class and the message without its numbers."""
+    return "".join(c for c in hit.line.text[:200] if not c.isdigit())
 
 
 def _time(seen: Evidence, hit: Hit) -> float:
@@ -72,6 +78,29 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
     hit = Hit("rank-crashed-first", CRASH, first.line, first.order, first.at, 0)
     notes = (f"ended by {SIGNALS[first.code]}",)
     return Case("rank-crashed-first", CRASH, (hit,), "likely", rank=first.rank, node=first.node, notes=notes)
+
+
+def _by_exit_code(seen: Evidence) -> Optional[Case]:
+    """Where the crash itself was cut off: one rank left with an error and blames nobody, the others blame a peer."""
+    blaming = seen.blamers()
+    if not seen.hits.get("nccl-remote-process-exited") or any(rank is None for rank, _ in seen.raised()):
+        return None
+    failed = [e for e in seen.exits if e.code > 0 and e.rank is not None and e.rank not in blaming]
+    if len({e.rank for e in failed}) != 1 or not blaming:
+        return None
+    hit = Hit("rank-crashed-first", ECHO, failed[0].line, failed[0].order, failed[0].at, 0)
+    notes = (
+        f"rank {failed[0].rank} left with exit code {failed[0].code}; its last lines are not in this log",
+    )
+    return Case(
+        "rank-crashed-first",
+        ECHO + 5,
+        (hit,),
+        "likely",
+        rank=failed[0].rank,
+        node=failed[0].node,
+        notes=notes,
+    )
 
 
 FIRES = (

@@ -25,6 +25,7 @@ from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Pattern
 
 ROLE = "P"
 EXPLAINS = ("collective-timeout-straggler",)
+_TEARDOWN = ("failed to shutdown", "failed to send a keep-alive", "due to an error of type")
 PATTERNS = (
     Pattern("clients joined", r"(?P<joined>\d{1,12})/(?P<wanted>\d{1,12}) clients joined"),
     Pattern("RendezvousTimeoutError"),
@@ -33,8 +34,8 @@ PATTERNS = (
     Pattern("waitForInput: poll for socket", weight=WEAK),
     Pattern("client socket has timed out after", weight=WEAK),
     Pattern("connect() timed out", r"connect\(\) timed out. Original timeout", weight=WEAK),
-    Pattern("RendezvousConnectionError", weight=ENDED),
-    Pattern("RendezvousClosedError", weight=ENDED),
+    Pattern("RendezvousConnectionError", weight=ENDED, without=_TEARDOWN),
+    Pattern("RendezvousClosedError", weight=ENDED, without=_TEARDOWN),
     Pattern("client socket has failed to connect", r"errno: 111 - Connection refused", weight=ECHO),
 )
 

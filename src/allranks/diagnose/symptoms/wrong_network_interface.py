@@ -43,6 +43,8 @@ PATTERNS = (
     ),
     Pattern("Connect to", r"[Cc]onnect to (?P<address>" + _BRIDGE + r")\S{0,120} failed"),
     Pattern("connect to", r"connect to (?P<address>" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern("Connect to", r"[Cc]onnect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
+    Pattern("connect to", r"connect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern(
         "Using",
         r"Bootstrap : Using (?:\[0\])?(?P<interface>docker\d*|virbr\d*|br-[0-9a-f]{1,16}|lo):",
