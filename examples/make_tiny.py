@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -157,7 +156,7 @@ def make(target: Path) -> None:
         (new / STAMP).write_text(digest() + "\n")
         if target.exists():
             shutil.rmtree(target)
-        os.replace(new, target)
+        new.rename(target)
     print(
         f"{target}: a random DeepSeek-V3 of {parameters:,} parameters and {count} examples", file=sys.stderr
     )

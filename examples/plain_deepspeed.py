@@ -2,7 +2,7 @@
 
 torchrun starts it on every rank; `allranks run examples/plain-deepspeed.yaml` does that on every node:
 
-    torchrun --nnodes 3 --nproc-per-node 8 --node-rank 0 --master-addr ... plain_deepspeed.py --model DIR ...
+    torchrun --nnodes 3 --nproc-per-node 8 --node-rank 0 --master-addr ... plain_deepspeed.py --model DIR
 
 It trains all weights of a causal language model on a text file. What such scripts often get wrong is done
 right here: the batch arithmetic, each rank's own part of the data, the step at which a checkpoint is saved,
@@ -14,12 +14,17 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from pathlib import Path
 
 import deepspeed
 import torch
 from deepspeed.accelerator import get_accelerator
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+HERE = Path(__file__).resolve().parent
+MODEL = str(HERE.parent / ".cache" / "tiny-deepseek-v3" / "model")  # what make_tiny.py makes for the demo
+TEXT = str(HERE / "tiny" / "keeping-machines-alive.txt")
 
 
 class Blocks(Dataset):
