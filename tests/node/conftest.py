@@ -16,6 +16,7 @@ import pytest
 
 from allranks.node import paths, processes
 from allranks.node.link import Listener
+from allranks.node.vault import Vault
 from allranks.words import Process
 
 HERE = Path(__file__).resolve().parent
@@ -58,6 +59,7 @@ class Field:
         self.stopping = False
         self.supervisor: subprocess.Popen | None = None
         self.strangers: list[subprocess.Popen] = []
+        self.daemons: list[Process] = []
         self.thread = threading.Thread(target=self._keep, daemon=True)
         self.thread.start()
 
@@ -171,6 +173,13 @@ class Field:
         self.strangers.append(subprocess.Popen(argv, env={**os.environ, **env}, start_new_session=True))
         return self.strangers[-1]
 
+    def gone(self, process, seconds=8.0):
+        """Whether the process has ended within the time."""
+        deadline = time.monotonic() + seconds
+        while processes.still(process) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return not processes.still(process)
+
     def close(self):
         self.stopping = True
         self.thread.join(5)
@@ -178,9 +187,15 @@ class Field:
         for path in self.pids.iterdir():
             if not path.name.endswith(".new"):
                 processes.signal(self.process(path.name), signal.SIGKILL)
+        for daemon in self.daemons:
+            processes.signal(daemon, signal.SIGTERM)
+        for daemon in self.daemons:
+            self.gone(daemon)
+            processes.signal(daemon, signal.SIGKILL)
         for child in [*self.strangers, *([self.supervisor] if self.supervisor else [])]:
             child.kill()
             child.wait()
+        Vault(self.directory, "node-0").destroy()
 
 
 @pytest.fixture

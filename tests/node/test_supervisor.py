@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import stat
+import subprocess
 import sys
 import time
 
@@ -188,7 +189,8 @@ def test_the_environment_is_the_jobs_and_little_else(field, monkeypatch):
     assert env["ALLRANKS_RUN_ID"] == field.run_id and env["ALLRANKS_NODE"] == "node-0"
     assert env["ALLRANKS_RANKS_DIR"] == field.node.ranks and env["ALLRANKS_BEAT_SECONDS"] == "1.0"
     assert env["ALLRANKS_LOGS_DIR"] == field.node.logs and env["ALLRANKS_STACKS_DIR"] == field.node.stacks
-    assert env["PATH"] == os.environ["PATH"] and env["LC_ALL"] == "C.UTF-8"
+    beside = os.path.dirname(sys.executable)  # ninja and the like: the environment's own come first
+    assert env["PATH"] == f"{beside}:{os.environ['PATH']}" and env["LC_ALL"] == "C.UTF-8"
     assert not {"LEAKED_FROM_THE_LOGIN_SHELL", "OTHER", "ALLRANKS_HOME"} & set(env)
     assert (cwd, stdin) == (field.node.work, "")
 
@@ -278,8 +280,6 @@ def test_links_and_fifos_in_the_ranks_folder_are_not_read(field):
 
 def test_our_own_child_is_neither_reaped_nor_stopped(home, tmp_path):
     """The keeper's verifying child lives in the supervisor's session: its code must reach its parent."""
-    import subprocess
-
     script = """
 import os, subprocess, sys, time
 from allranks.node import processes
@@ -339,3 +339,31 @@ def test_torchrun_ends_when_its_supervisor_is_killed(field):
         time.sleep(0.02)
     assert field.alive() == []
     assert not processes.still(field.process("torchrun"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+def test_a_full_disk_ends_neither_the_supervisor_nor_the_run(field, home):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(home)], check=True)
+    try:
+        field.supervise(field.tree(name="torchrun", rank=0))
+        field.wait_for("start")
+        ballast = os.path.join(field.node.work, "checkpoint")
+        with open(ballast, "wb", buffering=0) as file, pytest.raises(OSError):
+            while True:
+                file.write(b"x" * 4096)
+        for n in range(40):
+            field.say(stop=30.0 - n, why="y" * 200)  # each is an event that the journal cannot hold
+        field.wait_for("swept", seconds=8)
+        assert field.supervisor.poll() is None and field.alive() == []
+        os.unlink(ballast)
+        field.say(stop=0)
+        field.wait_for("swept", count=2)
+        field.say(bye=True)
+        field.supervisor.wait(5)
+        (dropped,) = field.journal("dropped")
+        assert dropped.data["events"] > 10 and "No space left" in dropped.data["why"]
+        heard = [event["kind"] for event in field.events]
+        assert heard.count("stopping") == 41, "what the disk refused the keeper has heard"
+    finally:
+        field.close()
+        subprocess.run(["umount", "-l", str(home)], check=True)
