@@ -15,11 +15,20 @@ def on_trainer(rank: Rank, module: Any) -> None:
     module.DEFAULT_CALLBACKS.append(
         callback(rank, guard.loaded("transformers.trainer_callback").TrainerCallback)
     )
+    guard.guarded(save_small)(rank, module)
     watch_saves(rank, module.Trainer)
     for name in ("evaluation_loop", "prediction_loop"):
         original = getattr(module.Trainer, name, None)
         if original is not None:
             setattr(module.Trainer, name, evaluating(rank, original))
+
+
+def save_small(rank: Rank, module: Any) -> None:
+    """Adapters under DeepSpeed are saved by gathering what trains alone (see `adapters`)."""
+    from allranks.inside import adapters
+
+    if adapters.patch_trainer(module):
+        rank.notes.append("An adapter under DeepSpeed is saved by gathering its own parameters and no others.")
 
 
 def callback(rank: Rank, base: Any) -> Any:
