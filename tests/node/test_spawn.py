@@ -1,0 +1,131 @@
+"""What torchrun's log says when it ends, and the environment it begins with."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from allranks.node import bundle, paths, spawn, sweep
+
+TABLE = """\
+E1121 02:08:55.185000 14210 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+fail.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2026-11-21_02:08:55
+  host      : localhost
+  rank      : 6 (local_rank: 2)
+  exitcode  : 3 (pid: 14217)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+[2]:
+  time      : 2026-11-21_02:08:55
+  host      : localhost
+  rank      : 4 (local_rank: 0)
+  exitcode  : -15 (pid: 14215)  (SIGTERM)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 14215
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-21_02:08:55
+  host      : localhost
+  rank      : 5 (local_rank: 1)
+  exitcode  : -9 (pid: 14216)  (SIGKILL)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 14216
+============================================================
+"""
+NONE_BUT_ONE = TABLE[: TABLE.index("[1]:")] + "  <NO_OTHER_FAILURES>\n" + TABLE[TABLE.index("-----\nRoot") :]
+
+
+def test_failures_come_with_the_first_one_first(tmp_path):
+    (tmp_path / "log").write_text(TABLE)
+    assert spawn.failures(str(tmp_path / "log")) == [
+        {"rank": 5, "local_rank": 1, "code": -9, "pid": 14216},
+        {"rank": 6, "local_rank": 2, "code": 3, "pid": 14217},
+        {"rank": 4, "local_rank": 0, "code": -15, "pid": 14215},
+    ]
+
+
+def test_one_failure_alone(tmp_path):
+    (tmp_path / "log").write_text(NONE_BUT_ONE)
+    assert [failure["rank"] for failure in spawn.failures(str(tmp_path / "log"))] == [5]
+
+
+def test_the_last_table_counts_and_none_from_before_the_attempt(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(TABLE + "x" * 10)
+    offset = log.stat().st_size
+    assert spawn.failures(str(log), offset) == []
+    log.write_text(TABLE + "second attempt\n" + NONE_BUT_ONE.replace("rank      : 5", "rank      : 7"))
+    assert [failure["rank"] for failure in spawn.failures(str(log))] == [7]
+
+
+def test_a_log_of_any_size_or_none_is_read(tmp_path):
+    log = tmp_path / "log"
+    assert spawn.failures(str(log)) == []
+    log.write_bytes(b"\xff" * (2 * spawn.TABLE_BYTES) + b"\n" + TABLE.encode())
+    assert len(spawn.failures(str(log))) == 3
+
+
+def test_ours_wins_over_the_jobs_and_the_jobs_over_the_machines(tmp_path):
+    job = {"run_id": "r1", "env": {"ALLRANKS_RUN_ID": "forged", "PATH": "/job", "N": 3}, "secrets": ["TOKEN"]}
+    directory = paths.NodeDirectory(str(tmp_path), "node-0")
+    env = spawn.environment(
+        job, directory, {"TOKEN": "t"}, {"PATH": "/machine", "HOME": "/h", "SLURM_JOB_ID": "1"}
+    )
+    assert (env["ALLRANKS_RUN_ID"], env["PATH"], env["HOME"], env["N"], env["TOKEN"]) == (
+        "r1",
+        "/job",
+        "/h",
+        "3",
+        "t",
+    )
+    assert "SLURM_JOB_ID" not in env and "PYTHONPATH" not in env
+    assert spawn.environment({"run_id": "r1"}, directory, {}, {})["PATH"] == os.defpath
+
+
+SCRIPT = """
+import os, signal, sys, time
+import multiprocessing
+print("hello from rank", os.environ["RANK"], flush=True)
+multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,)).start()
+time.sleep(1.5)
+if os.environ["RANK"] == "1" and sys.argv[1] == "die":
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(100)
+"""
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("how", ["die", "stop"])
+def test_a_real_torchrun_with_the_bundle_in_its_ranks(field, tmp_path, how):
+    """Two ranks with loaders: one killed, or the run stopped; nothing is left, and the culprit is named."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    argv = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    argv += [str(tmp_path / "train.py"), how]
+    field.supervise(argv, inside=bundle.install(), grace_seconds=5)
+    assert {field.wait_for("start", 40, count)["rank"] for count in (1, 2)} == {0, 1}
+    if how == "stop":
+        field.say(stop=5)
+    ended = field.wait_for("torchrun-ended", 40)["data"]
+    swept = field.wait_for("swept", 20)["data"]
+    assert swept["left"] == []
+    gone = {event.rank: event.data for event in field.journal("rank-gone")}
+    if how == "die":
+        assert ended["code"] == 1
+        assert (ended["failures"][0]["rank"], ended["failures"][0]["code"]) == (1, -9)
+        assert gone[1]["code"] == -9 and gone[1]["pid"] == ended["failures"][0]["pid"]
+    else:
+        # torchrun waits for a rank that it stops, and may have taken its code before we look
+        assert ended["code"] != 0 and gone[0].get("code", -15) == -15
+    assert "hello from rank 0" in paths.read_text(field.node.rank_log(0))
+    field.supervisor.kill()
+    field.supervisor.wait()
+    assert sweep.sweep(field.run_id, dry_run=True)["processes"] == []
