@@ -108,6 +108,9 @@ def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
     progress = progress_of(rank) if rank.phase in WITH_PROGRESS else None
     if progress:
         data["progress"] = progress
+    shards = rank.shards  # the other thread may clear it
+    if shards is not None:
+        data["shard"], data["shards"] = shards
     if rank.dropped:
         data["steps_dropped"] = rank.dropped
     if guard.TROUBLE:

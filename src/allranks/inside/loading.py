@@ -1,10 +1,12 @@
 """Progress before the training: a model being loaded, a data set being prepared.
 
-Both are read from the progress bars that the libraries draw anyway; nothing of theirs is counted twice.
+Most is read from the progress bars that the libraries draw anyway. Under ZeRO-3 transformers reads a model's
+files without one, on every rank, and for a large model that takes longest: there the files are counted.
 """
 
 from __future__ import annotations
 
+import os
 import weakref
 from typing import Any, Dict, Optional
 
@@ -20,6 +22,34 @@ def on_modeling(rank: Rank, module: Any) -> None:
         original, lambda args, kwargs: rank.enter("loading"), lambda kept: loaded(rank, kept)
     )
     model.from_pretrained = classmethod(entering)
+    count_files(rank, module, model)
+
+
+def count_files(rank: Rank, module: Any, model: Any) -> None:
+    """How many of the model's files are read: transformers reads each with `load_state_dict`."""
+    name = "_load_pretrained_model"
+    loader = model.__dict__.get(name)  # a static method in transformers 5, a class method before
+    if loader is None or not hasattr(module, "load_state_dict"):
+        return
+
+    def begin(args: Any, kwargs: Any) -> None:
+        lists = [value for value in (*args, *kwargs.values()) if isinstance(value, (list, tuple))]
+        files = next((value for value in lists if value and is_file_of_weights(value[0])), ())
+        rank.shards = (0, len(files)) if files else None
+
+    def end(kept: Any) -> None:
+        rank.shards = None
+
+    def one_more(kept: Any) -> None:
+        if rank.shards is not None:
+            rank.shards = (rank.shards[0] + 1, rank.shards[1])
+
+    setattr(model, name, type(loader)(guard.around(loader.__func__, begin, end)))
+    module.load_state_dict = guard.around(module.load_state_dict, lambda args, kwargs: None, one_more)
+
+
+def is_file_of_weights(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike)) and str(value).endswith((".safetensors", ".bin"))
 
 
 def loaded(rank: Rank, entered: Any) -> None:

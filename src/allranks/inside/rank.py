@@ -45,6 +45,8 @@ class Rank:
         self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
         self.doing: Optional[str] = None
         """What the rank waits for where no progress bar says it."""
+        self.shards: Optional[Tuple[int, int]] = None
+        """(read, of how many) of the model's files, while they are read."""
         self.engine: Any = None
         """A weak reference to the DeepSpeed engine, where there is one."""
         self.has_trainer = False
