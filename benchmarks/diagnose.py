@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from allranks.diagnose import diagnose, parse  # noqa: E402  # the path is set just above
+from allranks.diagnose import diagnose, parse  # the path is set just above
 
 
 def judged(path: Path) -> list[tuple[dict, str, str]]:
@@ -61,9 +61,21 @@ def summary(results: list[tuple[dict, str, str]]) -> None:
 
 def speed() -> None:
     """MB/s of CPU time over 10 MB each of training steps, of NCCL's INFO, of lines without two alike."""
-    words = (
-        "alpha beta loader batch tensor gradient optimizer device memory process group kernel stream".split()
-    )
+    words = [
+        "alpha",
+        "beta",
+        "loader",
+        "batch",
+        "tensor",
+        "gradient",
+        "optimizer",
+        "device",
+        "memory",
+        "process",
+        "group",
+        "kernel",
+        "stream",
+    ]
     pick = random.Random(1)
     texts = {
         "training steps": lambda n: (

@@ -6,7 +6,7 @@ import io
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.diagnose import Line, clean, diagnose, parse, read, split
@@ -81,6 +81,7 @@ def test_times_of_all_formats_compare():
     assert seconds(None) is None and seconds("2026-99-99 aa:bb:cc") is None
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=300))
 def test_clean_leaves_nothing_that_a_terminal_obeys(text):
     shown = clean("\x1b]0;title\x07" + text + "\x1b[31m")
@@ -88,18 +89,21 @@ def test_clean_leaves_nothing_that_a_terminal_obeys(text):
     assert "\x1b" not in shown and len(shown) <= 400
 
 
+@settings(max_examples=50)
 @given(st.lists(st.binary(max_size=50), max_size=20))
 def test_split_of_chunks_is_split_of_the_whole(chunks):
     whole = [line for line in split([b"".join(chunks).decode("latin-1")])]
     assert list(split([c.decode("latin-1") for c in chunks])) == whole
 
 
+@settings(max_examples=50)
 @given(st.text(alphabet="[]rank0123:= -node\x1b|()pid,ip<>W/.\t", max_size=80))
 def test_no_prefix_breaks_the_parser(raw):
     for line in parse(raw, "rank-1.log"):
         assert isinstance(line, Line)
 
 
+@settings(max_examples=50)
 @given(st.binary(max_size=2000))
 def test_binary_is_a_log_like_any_other(data):
     assert diagnose(parse(read(io.BytesIO(data)), "x")).cause

@@ -19,6 +19,7 @@ def findings(case):
         said += [*follow.add(event), *follow.tick(event.at)]
     if "now" in case:
         said += follow.tick(case["now"])
+    assert not follow.faulty
     return said
 
 
@@ -46,3 +47,13 @@ def test_a_statement_is_made_once():
     for second in range(6, 60):
         said += follow.tick(float(second))
     assert [f.verdict for f in said] == ["warn", "block"]
+
+
+def test_a_faulty_detector_silences_itself_alone(monkeypatch):
+    def broken(run, now):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(watch.rules()["node-lost"], "look", broken)
+    follow = Watch()
+    assert [f.id for f in follow.tick(1.0)] == ["detector-fault"]
+    assert follow.tick(9.0) == [] and "node-lost" in follow.faulty

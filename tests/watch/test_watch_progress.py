@@ -80,3 +80,4 @@ def test_no_event_of_another_machine_breaks_the_watch(events):
         watch.tick(event.at)
     watch.verdict(2e9)
     watch.progress(2e9)
+    assert not watch.faulty

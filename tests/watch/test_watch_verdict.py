@@ -142,3 +142,80 @@ def test_clock_of_a_node_is_corrected():
 def test_escape_codes_do_not_reach_the_evidence():
     events = [*started(), raised(20.0, 1, "ValueError", "\x1b[31mred\x1b[0m\x07\nsecond", False)]
     assert all("\x1b" not in line and "\x07" not in line for line in follow(events).verdict(30.0).evidence)
+
+
+# ---- the cause, from texts ----
+
+
+def test_text_of_the_exception_names_the_cause():
+    events = [*started(), raised(20.0, 1, "OSError", "[Errno 28] No space left on device: 'out/a.pt'", False)]
+    verdict = follow([*events, raised(20.5, 0)]).verdict(25.0)
+    assert (verdict.cause, verdict.where.rank, verdict.where.node) == ("disk-full-checkpoint", 1, "a")
+    assert verdict.first_seen == 20.0 and [w.rank for w in verdict.collateral] == [0]
+
+
+def test_log_of_the_killed_ranks_node_proves_the_want_of_memory():
+    watch = follow([*started(), gone(20.0, 2, -9), raised(20.4, 0)])
+    assert watch.verdict(25.0).cause == "rank-sigkilled"
+    watch.add_log("b", "supervisor.log", "Memory cgroup out of memory: Killed process 12 (python)\n")
+    verdict = watch.verdict(25.0)
+    assert (verdict.cause, verdict.where.rank) == ("cpu-oom-killed", 2)
+
+
+def test_what_others_say_after_a_crash_does_not_count():
+    watch = follow([*started(), raised(20.0, 1, "KeyError", "'labels'", False)])
+    watch.add_log(
+        "b",
+        "rank-3.log",
+        "Traceback (most recent call last):\nPermissionError: [Errno 13] Permission denied: 'x'\n",
+    )
+    verdict = watch.verdict(25.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-crashed-first", 1)
+
+
+def test_rank_that_ended_with_one_is_read_in_its_log():
+    watch = follow([*started(), gone(20.0, 1, 1), gone(20.1, 3, 1)])
+    text = "Traceback (most recent call last):\nRuntimeError: {}\n"
+    watch.add_log("a", "rank-1.log", text.format(PEER))
+    watch.add_log("b", "rank-3.log", text.format("shapes do not fit"))
+    verdict = watch.verdict(25.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-crashed-first", 3)
+
+
+def test_only_torchrun_ended_and_its_log_says_why():
+    watch = Watch({"world_size": 4})
+    watch.add(Event(5.0, "torchrun-ended", "b", None, {"code": 1, "failures": []}))
+    assert watch.verdict(9.0).cause == "unproven"
+    watch.add_log(
+        "b",
+        "torchrun.log",
+        "Traceback (most recent call last):\nModuleNotFoundError: No module named 'torch'\n",
+    )
+    verdict = watch.verdict(9.0)
+    assert (verdict.cause, verdict.where.node) == ("missing-python-module", "b")
+
+
+def test_tokenizing_rank_is_told_from_a_straggler():
+    events = [*started(), Event(2.0, "beat", "a", 0, {"phase": "preparing", "step": 10})]
+    events += [raised(20.0 + r, r, message="Timed out waiting 12000ms for recv") for r in (1, 2, 3)]
+    watch = follow(events)
+    watch.add_log("a", "rank-0.log", "Running tokenizer on dataset: 52%\n")
+    verdict = watch.verdict(31.0)
+    assert (verdict.cause, verdict.where.rank) == ("dataset-preprocessing-timeout", 0)
+
+
+def test_kill_before_an_exception_is_the_cause():
+    events = [*started(), gone(20.0, 2, -9), raised(24.0, 0, "ValueError", "read of closed file", False)]
+    assert follow(events).verdict(30.0).where.rank == 2
+
+
+def test_rank_that_left_after_the_trouble_is_not_blamed():
+    events = [*started(), raised(20.0, 0), gone(21.0, 0, 1), Event(25.0, "end", "b", 2, {"code": 0})]
+    assert follow(events).verdict(30.0).cause != "rank-exited-early"
+
+
+def test_a_finding_that_stopped_the_run_is_its_verdict():
+    watch = follow(started(), {"trainable_parameters": 97_006_592})
+    watch.add(Event(3.0, "settings", "a", 0, {"trainable_parameters": 22_986_752}))
+    verdict = watch.verdict(9.0)
+    assert (verdict.cause, verdict.where.rank) == ("trainable-differs", 0)

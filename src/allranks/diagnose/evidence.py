@@ -130,7 +130,6 @@ class Evidence:
         self.streams: Dict[Tuple[Any, ...], Seen] = {}
         self.hits: Dict[str, List[Hit]] = {}
         self.hit_ranks: Dict[str, Set[int]] = {}
-        self.hit_nodes: Dict[str, Set[str]] = {}
         self.exits: List[facts.Exit] = []
         self.world_sizes: Dict[Optional[str], Set[int]] = {}
         self.collectives: Dict[int, facts.Collective] = {}
@@ -149,6 +148,7 @@ class Evidence:
         self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
         self._source_name: Optional[str] = None
         self._source = Source()
+        self._kept: Dict[Tuple[Any, ...], int] = {}
         self._rows: Dict[Any, Dict[str, Any]] = {}
         self._shapes: Dict[bytes, Shape] = {}
         self._symptoms = {word.encode(): found for word, found in index().items()}
@@ -214,8 +214,7 @@ class Evidence:
             if match is not None:
                 found.append(symptom)
                 raised = not pattern.raised or (shape.exception and seen.traceback)
-                groups = match.groupdict() if isinstance(match, re.Match) else {}
-                self._hit(symptom, pattern.weight if raised else min(pattern.weight, WEAK), line, groups)
+                self._hit(symptom, pattern.weight if raised else min(pattern.weight, WEAK), line, match)
         if shape.traceback:
             seen.traceback = True
         elif shape.exception:
@@ -229,24 +228,22 @@ class Evidence:
         seen.traceback = False
         self.last_step = (self.count, line)
 
-    def _hit(self, symptom: str, weight: int, line: Line, groups: Dict[str, Optional[str]]) -> None:
-        rank = line.rank if line.rank is not None else None
-        if rank is not None:
-            ranks = self.hit_ranks.setdefault(symptom, set())
-            if len(ranks) < RANKS_KEPT:
-                ranks.add(rank)
-        if line.node is not None:
-            nodes = self.hit_nodes.setdefault(symptom, set())
-            if len(nodes) < RANKS_KEPT:
-                nodes.add(line.node)
-        hits = self.hits.setdefault(symptom, [])
-        same = sum(
-            1 for h in hits[-64:] if h.line.rank == rank and h.line.node == line.node and h.weight >= weight
-        )
-        if same >= HITS_PER_RANK or len(hits) >= HITS_PER_SYMPTOM:
+    def _hit(self, symptom: str, weight: int, line: Line, match: Any) -> None:
+        """Keeps the first few of each rank; a heavier one is kept besides, since it says more."""
+        rank, node = line.rank, line.node
+        key = (symptom, rank, node, weight)
+        kept = self._kept.get(key, 0)
+        if kept >= HITS_PER_RANK or len(self._kept) >= RANKS_KEPT:
             return
-        kept = tuple((name, value) for name, value in groups.items() if value is not None)
-        hits.append(Hit(symptom, weight, line, self.count, self.now(line), self._source.steps, kept))
+        self._kept[key] = kept + 1
+        if rank is not None:
+            self.hit_ranks.setdefault(symptom, set()).add(rank)
+        hits = self.hits.setdefault(symptom, [])
+        if len(hits) >= HITS_PER_SYMPTOM:
+            return
+        groups = match.groupdict() if isinstance(match, re.Match) else {}
+        named = tuple((name, value) for name, value in groups.items() if value is not None)
+        hits.append(Hit(symptom, weight, line, self.count, self.now(line), self._source.steps, named))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
         match = _EXCEPTION.match(line.text) or _LOOSE.match(line.text)

@@ -8,7 +8,7 @@ from allranks.watch import verdict as _verdict
 from allranks.watch.catalogue import rules
 from allranks.watch.progress import Progress, progress_of
 from allranks.watch.state import RunState
-from allranks.words import VERDICTS, Diagnosis, Event, Finding
+from allranks.words import BLOCK, VERDICTS, WARN, Diagnosis, Event, Finding
 
 TICK_SECONDS = 1.0
 """A beat comes each second: looking more often sees nothing new."""
@@ -36,12 +36,14 @@ class Watch:
         self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
         self._after: Dict[str, List[Any]] = {}
         self._looks: List[Any] = []
-        for module in rules().values():
+        for name, module in rules().items():
             for kind in getattr(module, "AFTER", ()):
-                self._after.setdefault(kind, []).append(module.after)
+                self._after.setdefault(kind, []).append((name, module.after))
             if hasattr(module, "look"):
-                self._looks.append(module.look)
+                self._looks.append((name, module.look))
         self._ticked: Optional[float] = None
+        self.blocking: List[Finding] = []
+        self.faulty: Dict[str, str] = {}
         self._said: Dict[Tuple[Any, ...], float] = {}
 
     def add(self, event: Event, received: "float | None" = None) -> List[Statement]:
@@ -50,8 +52,8 @@ class Watch:
             event = self.corrected(event, received)
         self.run.fold(event)
         said: List[Statement] = []
-        for after in self._after.get(event.kind, ()):
-            said.extend(self._new(after(self.run, event), event.at))
+        for name, after in self._after.get(event.kind, ()):
+            said.extend(self._new(self._ask(name, after, event), event.at))
         return said
 
     def corrected(self, event: Event, received: float) -> Event:
@@ -68,9 +70,27 @@ class Watch:
             return []
         self._ticked = now
         said: List[Statement] = []
-        for look in self._looks:
-            said.extend(self._new(look(self.run, now), now))
+        for name, look in self._looks:
+            said.extend(self._new(self._ask(name, look, now), now))
         return said
+
+    def _ask(self, name: str, detector: Any, about: Any) -> List[Finding]:
+        """One detector's findings. A fault in it is said once and silences it alone: the run goes on watched."""
+        if name in self.faulty:
+            return []
+        try:
+            return list(detector(self.run, about))
+        except Exception as error:
+            self.faulty[name] = f"{type(error).__name__}: {error}"
+            return [
+                Finding(
+                    id="detector-fault",
+                    verdict=WARN,
+                    saw=f"the detector {name} failed: {self.faulty[name]}",
+                    why="what it looks for would not be seen in this run.",
+                    fix="a fault of allranks: report it with the run's journal.",
+                )
+            ]
 
     def _new(self, findings: Iterable[Finding], now: float) -> List[Finding]:
         """Of these, the ones not said yet: a rule speaks once about a place, and again if it gets worse."""
@@ -82,6 +102,8 @@ class Watch:
             worse_said = any((*key, higher) in self._said for higher in range(level + 1, len(VERDICTS)))
             if (held is None or now - held > FORGET_SECONDS) and not worse_said:
                 fresh.append(finding)
+                if finding.verdict == BLOCK:
+                    self.blocking.append(finding)
             self._said[(*key, level)] = now
         return fresh
 
@@ -101,7 +123,10 @@ class Watch:
 
     def verdict(self, now: float) -> Optional[Diagnosis]:
         """Why the run ended; None while nothing has gone wrong."""
-        return _verdict.verdict(self.run, self.logs, now)
+        found = _verdict.verdict(self.run, self.logs, now)
+        if found is None and self.blocking:
+            return _verdict.of_finding(self.run, self.blocking[0])
+        return found
 
     def progress(self, now: "float | None" = None) -> Progress:
         return progress_of(self.run, now)

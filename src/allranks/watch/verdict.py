@@ -11,10 +11,9 @@ import re
 import signal
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.watch.reading import NO_CAUSE, Logs, join, read_all, read_culprit, says_why
 from allranks.watch.state import RankState, RunState
-from allranks.words import Diagnosis, Event, Where
-
-Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
+from allranks.words import Diagnosis, Event, Finding, Where
 
 LATE_SECONDS = 0.5
 """Clocks of nodes are corrected to about a network round trip; deaths closer than this are told apart by kind."""
@@ -48,13 +47,49 @@ def last_frame(event: Event) -> Tuple[Optional[str], Optional[int], str]:
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     """The one statement about a run that went wrong, None where nothing did."""
-    for judge in (_by_exception, _by_signal, _by_node, _by_early_exit, _by_exit_code, _by_communication):
+    who, settled = _who(run)
+    if who is None and not any(node.ended_code for node in run.nodes.values()):
+        return None
+    return with_cause(run, logs, who, settled) or _unproven(run)
+
+
+def _who(run: RunState) -> Tuple[Optional[Diagnosis], bool]:
+    """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one."""
+    raised, killed = _by_exception(run), _by_signal(run)
+    if raised is not None and killed is not None:
+        earlier = (killed.first_seen or 0.0) < (raised.first_seen or 0.0) - LATE_SECONDS
+        return (killed if earlier and killed.where.rank != raised.where.rank else raised), True
+    for judge in (_by_exception, _by_signal, _by_node):
         found = judge(run)
         if found is not None:
-            return found
-    if any(node.ended_code for node in run.nodes.values()):
-        return _unproven(run)
-    return None
+            return found, True
+    for judge in (_by_early_exit, _by_exit_code, _by_communication):
+        found = judge(run)
+        if found is not None:
+            return found, False
+    return None, False
+
+
+def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: bool) -> Optional[Diagnosis]:
+    """The events' statement with the cause that the culprit's own text, else all text, names.
+
+    The text of another rank counts only where the events name no crash: after one, every rank says something.
+    """
+    culprit = run.ranks.get(who.where.rank) if who is not None and who.where.rank is not None else None
+    if culprit is not None and (settled or not culprit.exceptions):
+        why = read_culprit(run, logs, culprit)
+        if says_why(why):
+            return join(who, why)
+    if settled:
+        return who
+    why = read_all(run, logs)
+    if who is None:
+        return why if why.cause not in NO_CAUSE else None
+    if says_why(why):
+        return why if why.where.rank is not None or who.cause == "unproven" else join(who, why)
+    if why.cause == "rank-crashed-first" and why.where.rank is not None and who.cause != "rank-exited-early":
+        return why
+    return who
 
 
 # ---- an exception that is no communication error ----
@@ -115,9 +150,9 @@ def _by_signal(run: RunState) -> Optional[Diagnosis]:
         return None
     rank = min(suspects, key=lambda r: (r.code == -signal.SIGTERM, r.ended_at or 0.0, r.rank))
     name = _signal_name(-(rank.code or 0))
-    killed = rank.code in (-signal.SIGKILL, -signal.SIGTERM)
+    killed = _cause_of_signal(-(rank.code or 0)) != "rank-crashed-first"
     return Diagnosis(
-        cause="rank-sigkilled" if killed else "rank-crashed-first",
+        cause=_cause_of_signal(-(rank.code or 0)),
         confidence="likely" if killed else "certain",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
@@ -142,6 +177,13 @@ def _first_to_die(run: RunState, rank: RankState) -> bool:
     ]
     raised = [e.at for r in run.ranks.values() for e in r.exceptions]
     return not any(t is not None and t <= at + LATE_SECONDS for t in (*others, *raised))
+
+
+def _cause_of_signal(number: int) -> str:
+    """SIGTERM, SIGHUP and SIGINT are somebody's wish, SIGKILL mostly the kernel's, the others a fault inside."""
+    if number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        return "torchelastic-signal"
+    return "rank-sigkilled" if number == signal.SIGKILL else "rank-crashed-first"
 
 
 def _signal_name(number: int) -> str:
@@ -212,10 +254,15 @@ def _by_node(run: RunState) -> Optional[Diagnosis]:
 def _by_early_exit(run: RunState) -> Optional[Diagnosis]:
     """A rank that left with 0 before the last step, while others did not."""
     left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run)]
-    troubled = any(r.exceptions or (r.code or 0) != 0 for r in run.ranks.values() if r not in left)
-    if not left or not (troubled or len(left) < len(run.ranks)):
+    others = [r for r in run.ranks.values() if r not in left]
+    trouble = [e.at for r in others for e in r.exceptions] + [
+        r.ended_at for r in others if r.code and r.ended_at
+    ]
+    if not left or not others:
         return None
     rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
+    if trouble and min(trouble) < (rank.ended_at or 0.0) - LATE_SECONDS:
+        return None
     return Diagnosis(
         cause="rank-exited-early",
         confidence="certain" if rank.step is not None else "likely",
@@ -285,6 +332,20 @@ def _by_communication(run: RunState) -> Optional[Diagnosis]:
         collateral=_collateral(run, [rank]),
         why="the others waited for it in a collective until a time-out; it never said anything itself.",
         fix=f"look at what rank {rank.rank} does there: allranks logs, its stack in stacks/rank-{rank.rank}.txt.",
+    )
+
+
+def of_finding(run: RunState, finding: Finding) -> Diagnosis:
+    """A finding that stopped the run, as its verdict."""
+    return Diagnosis(
+        cause=finding.id,
+        confidence="likely",
+        where=finding.where,
+        first_seen=run.at,
+        evidence=tuple(dict.fromkeys((finding.saw, *finding.evidence))),
+        collateral=(),
+        why=finding.why,
+        fix=finding.fix,
     )
 
 

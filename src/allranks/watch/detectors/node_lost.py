@@ -8,8 +8,8 @@ Power, kernel, network or supervisor of that node ended: its ranks cannot be hea
 themselves. Every other rank waits for them.
 
 ## What to do
-Look at the node from the head: does it answer to SSH, what do its kernel log and its BMC say. A connection that
-was *closed* means that the machine lives and its supervisor died; a *silent* one means power or network.
+Look at the node from the head: does it answer to SSH, what do its kernel log and its BMC say. Where the
+connection was closed instead of falling silent, the machine lives: that is supervisor-lost.
 """
 
 from __future__ import annotations
@@ -40,14 +40,19 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _matters(run: RunState, name: str) -> bool:
-    """A supervisor that hangs up after its torchrun ended, or as the run stops, is no loss."""
+    """A supervisor that hangs up after its torchrun ended, or as the run stops, is no loss; one whose connection
+    was closed is `supervisor-lost`."""
     node = run.nodes[name]
-    return node.ended_at is None and node.swept_at is None and run.stopping_at is None
+    return (
+        node.lost_why != "closed"
+        and node.ended_at is None
+        and node.swept_at is None
+        and run.stopping_at is None
+    )
 
 
 def _finding(run: RunState, name: str, verdict: str, since: float) -> Finding:
-    closed = run.nodes[name].lost_why == "closed"
-    what = "its supervisor's connection was closed" if closed else "nothing is heard from its supervisor"
+    what = "nothing is heard from its supervisor"
     ranks = sorted(r.rank for r in run.ranks.values() if r.node == name)
     return Finding(
         id="node-lost",
@@ -56,9 +61,7 @@ def _finding(run: RunState, name: str, verdict: str, since: float) -> Finding:
         saw=what + (f" for {since:.0f} s." if since else "."),
         expected="a living supervisor on every node",
         why=f"its {len(ranks)} ranks are unheard, and every other rank waits for them." if ranks else "",
-        fix=f"ssh {name}: look at its supervisor.log."
-        if closed
-        else f"is {name} up? ping, ssh, its BMC, its kernel log.",
+        fix=f"is {name} up? ping, ssh, its BMC, its kernel log.",
         evidence=(f"last heard at {run.nodes[name].seen_at}",),
     )
 

@@ -1,0 +1,118 @@
+"""What the logs and the exceptions' texts say, joined with what the events say.
+
+Events know who and when; texts know why. The text of the culprit's own rank and node counts before any other's.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from allranks.diagnose import Evidence, Line, conclude, modules, parse
+from allranks.watch.state import RankState, RunState
+from allranks.words import Diagnosis, Event, Where
+
+Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
+
+LINES_READ = 100_000
+"""Lines looked at for a verdict, some seconds of work: ends of logs, so 250 ranks with 400 lines each."""
+
+EVIDENCE_LINES = 12
+NO_CAUSE = frozenset(("unproven", "benign-noise"))
+WHO_ALONE = frozenset((
+    "rank-crashed-first", "rank-sigkilled", "rank-exited-early", "collective-timeout-straggler", "node-failure",
+    "nccl-remote-process-exited", "gloo-connect-full-mesh", "ray-worker-died", "torchelastic-signal", "unproven",
+    "peer-node-network-broken", "rendezvous-timeout",
+))  # fmt: skip
+"""Causes that only say how it ended: the events know that better than any log."""
+
+
+def says_why(diagnosis: Diagnosis) -> bool:
+    return diagnosis.cause not in NO_CAUSE and diagnosis.cause not in WHO_ALONE
+
+
+def is_catalogued(cause: str) -> bool:
+    return cause in modules()
+
+
+def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
+    """The cause that this rank's exceptions, its log and its node's own logs show."""
+    own = [lines for (node, number, _), lines in logs.items() if number == rank.rank]
+    nodes = [
+        lines for (node, number, _), lines in logs.items() if number is None and node in (rank.node, None)
+    ]
+    seen = Evidence()
+    for line in _exceptions([rank]):
+        seen.add(line)
+    for lines in own:
+        _feed(seen, lines, rank.rank, rank.node)
+    for lines in nodes:
+        _feed(seen, lines, None, rank.node)
+    return conclude(seen)
+
+
+def read_all(run: RunState, logs: Logs) -> Diagnosis:
+    """The cause that all exceptions and logs together show."""
+    seen = Evidence()
+    if run.world_size:
+        seen.world_sizes[None] = {run.world_size}
+    for line in _exceptions(run.ranks.values()):
+        seen.add(line)
+    left = LINES_READ
+    for (node, number, source), lines in sorted(
+        logs.items(), key=lambda item: (item[0][1] is not None, str(item[0]))
+    ):
+        if left <= 0:
+            break
+        _feed(seen, lines[:left], number, node, source)
+        left -= len(lines)
+    return conclude(seen)
+
+
+def _feed(
+    seen: Evidence, lines: Iterable[str], rank: "int | None", node: "str | None", source: "str | None" = None
+) -> None:
+    """A log whose rank is known by its file: the lines' own prefixes may still say more."""
+    for line in parse(list(lines), source or None):
+        seen.add(line._replace(rank=rank if line.rank is None else line.rank, node=node or line.node))
+
+
+def _exceptions(ranks: Iterable[RankState]) -> Iterator[Line]:
+    """Exception events as the lines that Python would have printed, the earliest first."""
+    raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
+    for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
+        texts = ["Traceback (most recent call last):"]
+        texts += [f'  File "{f}", line {n}, in {where}' for f, n, where in event.data.get("frames") or ()]
+        message = str(event.data.get("message") or "")
+        texts.append(f"{event.data.get('type')}: {message}")
+        for text in "\n".join(texts).splitlines():
+            yield Line(text, rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
+
+
+def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:
+    """One statement of two: the place and the time of the events, the cause of the text."""
+    if who is None:
+        return why
+    return Diagnosis(
+        cause=why.cause,
+        confidence=why.confidence,
+        where=_more(who.where, why.where),
+        first_seen=who.first_seen,
+        evidence=_together(who.evidence, why.evidence),
+        collateral=who.collateral,
+        why=why.why,
+        fix=why.fix,
+    )
+
+
+def _more(first: Where, second: Where) -> Where:
+    if first.node is None and first.rank is None:
+        return second
+    return first
+
+
+def _together(*parts: Sequence[str]) -> Tuple[str, ...]:
+    kept: Dict[str, None] = {}
+    for part in parts:
+        for line in part:
+            kept.setdefault(line)
+    return tuple(kept)[:EVIDENCE_LINES]
