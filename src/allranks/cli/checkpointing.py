@@ -68,7 +68,7 @@ def prune(options: argparse.Namespace) -> int:
     from allranks import checkpoints
 
     path, _ = folder_of(options.path)
-    first = checkpoints.prune(str(path), options.keep, dry_run=True)
+    first = checkpoints.prune(str(path), options.keep, dry_run=True, vouched=True)
     if not options.json:
         for name in first.removed:
             print(f"{name}")
@@ -77,7 +77,7 @@ def prune(options: argparse.Namespace) -> int:
     if not options.dry_run and first.removed:
         if not agreed("remove them?", options.yes):
             return 1
-        done = checkpoints.prune(str(path), options.keep)
+        done = checkpoints.prune(str(path), options.keep, vouched=True)
     if options.json:
         print_json(
             {

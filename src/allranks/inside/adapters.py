@@ -13,6 +13,7 @@ order of the model. A failure before that is raised on every rank. No rank waits
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
@@ -69,10 +70,12 @@ def save_adapter(
 
 def unwrap(model: Any) -> Tuple[Any, Any]:
     """(the PeftModel, the DeepSpeed engine or None) of whatever a training loop holds."""
-    from peft import PeftModel
-
-    engine = None
-    while not isinstance(model, PeftModel):  # an engine shows its model's attributes, so the type is asked
+    peft, engine = sys.modules.get("peft"), None
+    if peft is None:
+        raise CannotSave("peft was never imported")
+    while not isinstance(
+        model, peft.PeftModel
+    ):  # an engine shows its model's attributes, so the type is asked
         if hasattr(model, "zero_optimization_stage"):
             engine = model
         inner = getattr(model, "module", None) or getattr(model, "_orig_mod", None)
@@ -266,8 +269,6 @@ def _place() -> Tuple[int, int]:
 
 def describe(model: Any, step: Optional[int], base_model: Optional[str] = None) -> Dict[str, Any]:
     """The manifest without its files."""
-    import sys
-
     config = model.peft_config.get("default") or next(iter(model.peft_config.values()))
     targets = getattr(config, "target_modules", None)
     names = ("torch", "transformers", "peft", "deepspeed", "accelerate")
@@ -302,7 +303,11 @@ def patch_trainer(trainer_module: Any) -> bool:
             return
         directory = self.args.output_dir if output_dir is None else output_dir
         model, engine = unwrap(self.model_wrapped)
-        state, _ = gather(model, engine, bool(self.args.should_save))
+        try:
+            state, _ = gather(model, engine, bool(self.args.should_save))
+        except CannotSave:  # on every rank, before any of them gathered: stock's way is still open to all
+            stock(self, output_dir, _internal_call)
+            return
         if state is not None:
             manifest = describe(model, int(self.state.global_step))
             write_whole(directory, lambda folder: self._save(folder, state_dict=state), manifest)

@@ -160,7 +160,9 @@ class Finish:
         """Removes what nobody needs of this run's own output folder; a failed prune never fails a run."""
         self.record.phase("prune")
         try:
-            pruned = checkpoints.prune(self.output_dir, int(self.task["keep"]))
+            run_id, expect = str(self.job["run_id"]), self.task.get("adapter")
+            checkpoints.mark(self.output_dir, run_id)
+            pruned = checkpoints.prune(self.output_dir, int(self.task["keep"]), marker=run_id, expect=expect)
         except OSError as error:
             self.record.finding(
                 Finding(
