@@ -23,12 +23,15 @@ HERE = Path(__file__).resolve().parent
 KEY = bytes(range(32))
 SUPERVISE = """
 import json, sys
+from allranks.node import supervisor
 from allranks.node.paths import RunDirectory
-from allranks.node.supervisor import Supervisor
 order = json.load(sys.stdin)
+vars(supervisor).update(order["constants"])
 directory = RunDirectory(order["job"]["run_id"])
-sys.exit(Supervisor(directory, order["job"], bytes.fromhex(order["key"]), order["secrets"]).run())
+sys.exit(supervisor.Supervisor(directory, order["job"], bytes.fromhex(order["key"]), order["secrets"]).run())
 """
+QUICK = {"SECOND": 0.2, "SETTLE_SECONDS": 0.3}
+"""So that tests need not wait for a supervisor's second: nothing but these two is other than on a node."""
 
 
 def until(condition, what, seconds=6.0):
@@ -124,7 +127,7 @@ class Field:
     def order(self, job, secrets=None):
         return {"job": job, "key": KEY.hex(), "secrets": secrets or {}}
 
-    def supervise(self, argv, values=None, start=True, **more):
+    def supervise(self, argv, values=None, start=True, constants=QUICK, **more):
         """Starts a supervisor (not detached) and, by default, its torchrun."""
         self.directory.create(node="node-0")
         with open(self.node.supervisor_log, "ab") as log:
@@ -132,7 +135,8 @@ class Field:
                 [sys.executable, "-c", SUPERVISE], stdin=subprocess.PIPE, stderr=log, start_new_session=True
             )
         assert self.supervisor.stdin
-        self.supervisor.stdin.write(json.dumps(self.order(self.job(argv, **more), values)).encode())
+        order = {**self.order(self.job(argv, **more), values), "constants": constants}
+        self.supervisor.stdin.write(json.dumps(order).encode())
         self.supervisor.stdin.close()
         if start:
             self.say(start=0)

@@ -13,7 +13,8 @@ import zipfile
 
 import pytest
 
-from allranks.node import bundle
+from allranks.node import bundle, paths
+from allranks.words import process_from_json
 
 PYTHONS = sorted(
     {sys.executable, *glob.glob(os.path.expanduser("~/.pyenv/versions/3.[89].*/bin/python"))[:1]}
@@ -86,6 +87,26 @@ def test_every_module_in_it_can_be_imported_there(sent, python):
     wanted = [name for name in modules if not name.startswith(outside)]
     done = run(python, ["-I", "-S", "-c", script, sent], json.dumps(wanted).encode())
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("python", PYTHONS, ids=os.path.dirname)
+def test_a_supervisor_from_the_bundle_starts_watches_and_stops_there(field, sent, python):
+    order = field.order(
+        field.job(field.tree(name="torchrun", children=[{"name": "rank", "rank": 0, "deaf": True}]))
+    )
+    arguments = bundle.command("start", field.run_id, "node-0")
+    code, started = answer(run(python, arguments, json.dumps(order).encode()))
+    assert code == 0, started
+    field.daemons.append(process_from_json(started["supervisor"]))
+    field.say(start=0)
+    field.wait_for("start")
+    field.say(stop=0.2)
+    swept = field.wait_for("swept")["data"]
+    assert [entry["signal"] for entry in swept["signalled"]] == ["SIGTERM", "SIGKILL"] and field.alive() == []
+    assert field.wait_for("rank-gone")["data"]["code"] == -9
+    field.say(bye=True)
+    assert field.gone(field.daemons[0])
+    assert paths.read_text(field.node.supervisor_log) == ""
 
 
 def test_a_damaged_bundle_is_refused_before_a_line_of_it_runs(sent):

@@ -56,6 +56,7 @@ def test_the_canary_is_in_no_file_no_event_and_no_command_line(field, home):
     assert [event.data["path"] for event in field.journal("secret-found")] == [
         "nodes/node-0/work/config.json"
     ]
+    assert field.wait_for("secret-found")["data"] == {"path": "nodes/node-0/work/config.json"}
     told = json.dumps([field.events, field.messages])
     assert not any(form in told for form in forms(CANARY))
     assert field.wait_for("exception")["data"]["message"] == "401 for [redacted]"

@@ -304,7 +304,7 @@ print(processes.descendants(os.getpid()) == [])
 
 
 def test_an_idle_supervisor_costs_next_to_nothing(field):
-    field.supervise(field.tree(name="torchrun", rank=0))
+    field.supervise(field.tree(name="torchrun", rank=0), constants={})
     field.wait_for("start")
 
     def ticks():

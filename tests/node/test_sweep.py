@@ -51,7 +51,7 @@ def test_a_sweep_finds_everything_that_a_killed_supervisor_left(widow):
 def test_what_was_started_after_the_supervisors_death_is_found_too(field):
     """It was never recorded: it is found by its parent, or by its session and the run id it carries."""
     late = {"name": "late", "deaf": True, "children": [{"name": "later", "daemon": True, "deaf": True}]}
-    early = {"name": "rank", "setsid": True, "deaf": True, "after": 2.0, "children": [late]}
+    early = {"name": "rank", "setsid": True, "deaf": True, "after": 1.5, "children": [late]}
     field.supervise(field.tree(name="torchrun", deaf=True, children=[early]))
     field.recorded("torchrun", "rank")
     field.supervisor.kill()
@@ -107,7 +107,7 @@ def test_a_sweep_never_stops_who_asks_for_it(field):
 import json, subprocess, sys, time
 sys.path[:0] = {[p for p in sys.path if p]!r}
 from allranks.node import sweep
-time.sleep(1.5)
+time.sleep(0.8)
 answer = sweep.sweep({field.run_id!r}, dry_run=True)
 print("ours", len(answer["processes"]), flush=True)
 """

@@ -97,9 +97,9 @@ class Dial:
                 return messages
 
     def drain(self, timeout_seconds: float) -> bool:
-        """Waits until the keeper has all that was sent; False where it has not in time."""
+        """Waits until the keeper has all that was sent; False where the connection ends before, or the time."""
         deadline = time.monotonic() + timeout_seconds
-        while self._outbox and time.monotonic() < deadline:
+        while self._outbox and self.alive and time.monotonic() < deadline:
             self._turn(min(0.05, max(0.0, deadline - time.monotonic())))
         return not self._outbox
 

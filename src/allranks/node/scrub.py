@@ -7,16 +7,18 @@ turn (a quarter of a second) the value stands in a 0600 file in a 0700 folder; a
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from typing import Dict, Iterator, List, Tuple
 
-from allranks.node.paths import open_regular
+from allranks.node.files import read_bytes, size_of
 from allranks.node.redact import Redactor
 
 BLOCK_BYTES = 1 << 20
 DEEPEST = 4
-LARGEST_BYTES = 32 << 20
+LARGEST_BYTES = 4 << 20
+MOST_FILES = 2000
 
 
 class Scrubber:
@@ -78,17 +80,14 @@ def files_below(folder: str, depth: int = DEEPEST) -> Iterator[str]:
 
 
 def files_with_secrets(redactor: Redactor, folder: str) -> List[str]:
-    """The files below `folder` that hold a secret; of each the first 32 MiB are looked at.
+    """Files below `folder` that hold a secret, of the first 2,000 that have at most 4 MiB.
 
-    For the training script's own files, which are the user's: they are named, not changed.
+    For the training script's own files, which are the user's: they are named, not changed. Larger ones are
+    weights and data sets; reading them all would take longer than the run's end may.
     """
     found = []
-    for path in files_below(folder) if redactor else ():
-        try:
-            descriptor = open_regular(path)
-        except OSError:
-            continue
-        with os.fdopen(descriptor, "rb") as file:
-            if redactor.found(file.read(LARGEST_BYTES)):
-                found.append(path)
+    small = (path for path in files_below(folder) if size_of(path) <= LARGEST_BYTES)
+    for path in itertools.islice(small, MOST_FILES) if redactor else ():
+        if redactor.found(read_bytes(path, LARGEST_BYTES)):
+            found.append(path)
     return found

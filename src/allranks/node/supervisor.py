@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional, Set
 
 from allranks.node import processes, spawn
 from allranks.node.link import Dial
@@ -69,6 +69,7 @@ class Supervisor:
         self.code: Optional[int] = None
         self.stopping: Optional[Stopping] = None
         self.stop_why = ""
+        self.named: Set[str] = set()
         self.signalled: Optional[int] = None
         self.ending_at: Optional[float] = None
         self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
@@ -122,21 +123,23 @@ class Supervisor:
         self.signalled = number
 
     def _close(self) -> None:
-        """Nothing of the run lives after this, no secret stands anywhere, and the keeper knows."""
-        self._finish_secrets()
-        if self.dial.alive:
-            self.dial.drain(LAST_WORDS_SECONDS)
+        """No secret stands anywhere after this, and the keeper knows all that we know."""
+        self.scrubber.turn()
+        self.vault.destroy()
+        self.dial.drain(LAST_WORDS_SECONDS)
+        if self._keeper_lives():
+            self.keeper.join(LAST_WORDS_SECONDS)  # its last words to the other nodes are still on their way
         self.dial.close()
         self.ranks.close()
         self.tree.close()
         self.journal.close()
 
-    def _finish_secrets(self) -> None:
-        """Masks the last of the logs, names the script's own files that hold a secret, forgets the values."""
-        self.scrubber.turn()
+    def _name_files_with_secrets(self) -> None:
+        """The script's own files are the user's: who reads the event decides what becomes of them."""
         for path in files_with_secrets(self.redactor, self.directory.work):
-            self._tell("secret-found", path=os.path.relpath(path, self.run_directory.root))
-        self.vault.destroy()
+            if path not in self.named:
+                self.named.add(path)
+                self._tell("secret-found", path=os.path.relpath(path, self.run_directory.root))
 
     # ---- one turn ----
 
@@ -284,6 +287,7 @@ class Supervisor:
         self.tree.look(self.torchrun.pid)
         self._look_at_torchrun()
         self.stopping = None
+        self._name_files_with_secrets()
         self._tell("swept", why=self.stop_why, **stopping.report())
 
     # ---- telling ----
