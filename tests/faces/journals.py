@@ -73,7 +73,14 @@ class Run:
         self.now += seconds
 
     def finding(self, **values: Any) -> None:
-        where = {"node": None, "rank": None, "gpu": None, "file": None, "line": None, **values.pop("where", {})}
+        where = {
+            "node": None,
+            "rank": None,
+            "gpu": None,
+            "file": None,
+            "line": None,
+            **values.pop("where", {}),
+        }
         base = {"expected": "", "why": "", "fix": "", "evidence": [], "blocks": True, "saw": ""}
         data = {**base, **values, "where": where}
         self.state["findings"].append(data)
@@ -128,7 +135,11 @@ class Run:
         local = rank % self.gpus
         gpu = {}
         if self.gpu:
-            gpu = {"name": "NVIDIA A100-SXM4-80GB", "uuid": f"GPU-{rank:08x}-aaaa", "bus_id": f"0000:{local:02x}:00.0"}
+            gpu = {
+                "name": "NVIDIA A100-SXM4-80GB",
+                "uuid": f"GPU-{rank:08x}-aaaa",
+                "bus_id": f"0000:{local:02x}:00.0",
+            }
         data = {
             "pid": 41000 + rank,
             "start_time": 123456,
@@ -139,7 +150,12 @@ class Run:
             "python": "3.11.2",
             "torch": "2.13.0",
             "gpu": gpu,
-            "versions": {"transformers": "5.6.0", "deepspeed": "0.19.8", "peft": "0.18.1", "llamafactory": "0.9.5"},
+            "versions": {
+                "transformers": "5.6.0",
+                "deepspeed": "0.19.8",
+                "peft": "0.18.1",
+                "llamafactory": "0.9.5",
+            },
         }
         self.say("start", data, self.node_of(rank), rank)
 
@@ -167,13 +183,20 @@ class Run:
             data.update(gpu_bytes=int(gpu_bytes), gpu_peak_bytes=int(gpu_bytes * 1.04))
         self.say("beat", data, self.node_of(rank), rank)
 
-    def train(self, until: int | None = None, slow_rank: int | None = None, dies: tuple[int, int] | None = None) -> None:
+    def train(
+        self, until: int | None = None, slow_rank: int | None = None, dies: tuple[int, int] | None = None
+    ) -> None:
         """Steps up to `until`; a beat each second. `dies` is (rank, step)."""
         until = self.steps if until is None else until
         pending: list[list[Any]] = []
         last = self.now
         for step in range(1, until + 1):
-            seconds = 0.21 + 0.03 * self.random.random() + (0.4 if step == 1 else 0) + (0.25 if step % 12 == 0 else 0)
+            seconds = (
+                0.21
+                + 0.03 * self.random.random()
+                + (0.4 if step == 1 else 0)
+                + (0.25 if step % 12 == 0 else 0)
+            )
             loss = 4.2 + 2.75 * math.exp(-step / (0.4 * self.steps)) + 0.05 * self.random.gauss(0, 1)
             self.now += seconds
             pending.append([step, loss, seconds, 0.012, 512, 5e-3 * (1 - (step - 1) / self.steps)])
@@ -183,7 +206,12 @@ class Run:
             if step % 12 == 0:
                 self.say("saving", {"step": step, "path": f"output/checkpoint-{step}"}, self.names[0], 0)
                 self.now += 0.06
-                self.say("saved", {"step": step, "path": f"output/checkpoint-{step}", "seconds": 0.06}, self.names[0], 0)
+                self.say(
+                    "saved",
+                    {"step": step, "path": f"output/checkpoint-{step}", "seconds": 0.06},
+                    self.names[0],
+                    0,
+                )
         self.state["step"] = until
 
     def beats(self, pending: list[list[Any]], slow_rank: int | None, dies: tuple[int, int] | None) -> None:
@@ -214,7 +242,9 @@ class Run:
             self.say("torchrun-ended", {"code": 0, "failures": []}, node)
         self.now += 0.4
         self.phase("verify", 0.2)
-        self.finding(id="adapter-whole", verdict="ok", where={"node": self.names[0]}, saw="30 tensors, as expected")
+        self.finding(
+            id="adapter-whole", verdict="ok", where={"node": self.names[0]}, saw="30 tensors, as expected"
+        )
         self.phase("prove", 5.2)
         adapter = {
             "path": "/home/ubuntu/.allranks/runs/x/output",
@@ -348,8 +378,8 @@ def died(run: Run) -> None:
             "node-1 torchrun: exitcode: -9 (pid: 41001)",
         ],
         "collateral": [{**where, "node": "node-0", "rank": 0}, {**where, "node": "node-2", "rank": 2}],
-        "why": "nothing inside the process sends SIGKILL: a person, a scheduler, or the kernel when memory runs out.",
-        "fix": "look for it on node-1: journalctl -k --since -10m | grep -i 'out of memory'; then allranks run --resume",
+        "why": "no process sends it to itself: a person, a scheduler, or the kernel when memory runs out.",
+        "fix": "on node-1: journalctl -k --since -10m | grep -i 'out of memory'; then allranks run --resume",
     }
     run.state["diagnosis"] = diagnosis
     run.say("diagnosis", diagnosis, "node-0")

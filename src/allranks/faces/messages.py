@@ -11,8 +11,16 @@ from rich.console import Group
 from rich.padding import Padding
 
 from allranks.faces.console import Out
-from allranks.faces.report_findings import CALLED, Folded, count_text, folded
-from allranks.faces.report_parts import adapter_of, verdict_sentence
+from allranks.faces.report_findings import (
+    CALLED,
+    Folded,
+    adapter_of,
+    count_text,
+    diagnosis_of,
+    folded,
+    where_of,
+)
+from allranks.faces.report_parts import verdict_sentence
 from allranks.faces.report_text import count, whole
 from allranks.faces.table import print_fine
 from allranks.words import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding
@@ -108,7 +116,7 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
     if first.lower() != state:
         first, rest = f"{state}:", sentence[:1].lower() + sentence[1:]
     out.line((first, STATE_STYLES.get(state, "bold")), " ", rest)
-    fix = str((result.get("diagnosis") or {}).get("fix") or "")
+    fix = (diagnosis_of(result.get("diagnosis")) or {}).get("fix") or ""
     if fix and state == "failed":
         out.line(("  do   ", "dim"), fix)
     for number, (name, value) in enumerate(rows(result)):
@@ -122,16 +130,16 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
 
 def as_report(result: Mapping[str, Any]) -> dict[str, Any]:
     """What the verdict's sentence reads, from a state alone."""
-    nodes = result.get("nodes")
+    nodes, findings = result.get("nodes"), result.get("findings")
     return {
         "state": dict(result),
         "summary": {"last_step": result.get("step")},
         "total_steps": result.get("total_steps"),
         "nodes": nodes if isinstance(nodes, list) else [],
         "ranks": [],
-        "findings": [f for f in result.get("findings") or () if isinstance(f, Mapping)],
-        "diagnosis": result.get("diagnosis"),
-        "adapter": result.get("adapter"),
+        "findings": findings if isinstance(findings, list) else [],
+        "diagnosis": diagnosis_of(result.get("diagnosis")),
+        "adapter": adapter_of(result.get("adapter")),
         "started_at": result.get("started_at"),
         "ended_at": result.get("ended_at"),
         "last_at": None,
@@ -139,7 +147,7 @@ def as_report(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    adapter = adapter_of({"adapter": result.get("adapter")})
+    adapter = adapter_of(result.get("adapter"))
     found = [("adapter", str(adapter["path"]))] if adapter.get("path") else []
     if adapter.get("tensors") is not None:
         text = f"{count(adapter['tensors'])} tensors, {count(adapter.get('parameters'))} parameters"
@@ -163,9 +171,9 @@ def report_path(result: Mapping[str, Any]) -> str:
 
 def commands(result: Mapping[str, Any]) -> list[str]:
     ident = shlex.quote(str(result.get("id") or "RUN"))
-    rank = ((result.get("diagnosis") or {}).get("where") or {}).get("rank")
+    rank = where_of((diagnosis_of(result.get("diagnosis")) or {}).get("where"))["rank"]
     logs = f"allranks logs {ident}" + (f" --rank {rank}" if whole(rank) is not None else "")
-    path = adapter_of({"adapter": result.get("adapter")}).get("path")
+    path = adapter_of(result.get("adapter")).get("path")
     found = [f"allranks report {ident}", logs]
     if path:
         found.append(f"allranks checkpoints verify {shlex.quote(str(path))}")

@@ -136,7 +136,7 @@ def scaled(chart: LineChart, rows: Points) -> Tuple[Scale, List[Sequence[float]]
 
 def nice_ticks(low: float, high: float, about: int = 4) -> List[float]:
     """Round numbers from at or below `low` to at or above `high`: steps of 1, 2, 2.5 or 5 times a power of ten."""
-    if not high > low:
+    if not high - low > 1e-100:
         pad = abs(low) * 0.1 or 1.0
         low, high = low - pad, high + pad
     raw = (high - low) / about

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.faces.report_findings import finding_of
 from allranks.faces.report_series import Bin, Series, median, outliers
 from allranks.faces.report_text import number, whole
 
@@ -149,10 +150,11 @@ class Collector:
 
     def add_finding(self, data: Mapping[str, Any], at: Optional[float] = None) -> None:
         """Once: the journal and state.json both hold it."""
-        key = json.dumps([data.get(k) for k in ("id", "verdict", "where", "saw", "why", "fix")], default=str)
+        found = finding_of(data)
+        key = json.dumps([found[k] for k in ("id", "verdict", "where", "saw", "why", "fix")])
         if key not in self.said and len(self.findings) < MOST_FINDINGS:
             self.said.add(key)
-            self.findings.append({**data, "at": at})
+            self.findings.append({**found, "at": at})
 
     def _diagnosis(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.diagnosis = data

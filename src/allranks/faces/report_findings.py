@@ -1,20 +1,76 @@
 """Findings folded: the same statement about many nodes is one statement, the worst stands first. Pure.
 
-Findings are their JSON form here, since they come from a journal: any field may be missing.
+Findings come from a journal here: `finding_of` and its like make of anything what we would have written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Mapping, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from allranks.faces.report_text import fold, one_line, spans, whole
+from allranks.faces.report_text import fold, number, one_line, spans, whole
 from allranks.words import BLOCK, NOTE, OK, UNKNOWN, VERDICTS, WARN
 
 CALLED = {BLOCK: "blocks", UNKNOWN: "unknown", WARN: "warning", NOTE: "note", OK: "fine"}
 MANY = {BLOCK: "block", WARN: "warnings", NOTE: "notes"}
 
 Wheres = List[Mapping[str, Any]]
+
+
+def where_of(raw: Any) -> Dict[str, Any]:
+    """A place as we write it, from whatever a journal holds: names are text, numbers are whole."""
+    raw = raw if isinstance(raw, Mapping) else {}
+    found: Dict[str, Any] = {name: whole(raw.get(name)) for name in ("rank", "gpu", "line")}
+    for name in ("node", "file"):
+        found[name] = None if raw.get(name) is None else str(raw[name])
+    return found
+
+
+def lines_of(raw: Any, most: int = 200) -> List[str]:
+    return [str(line) for line in raw[:most]] if isinstance(raw, (list, tuple)) else []
+
+
+def finding_of(raw: Any) -> Dict[str, Any]:
+    """A finding as we write it; a verdict that is none of ours is `unknown`, never fine."""
+    raw = raw if isinstance(raw, Mapping) else {}
+    found: Dict[str, Any] = {name: text_of(raw.get(name)) for name in ("id", "saw", "expected", "why", "fix")}
+    said = raw.get("verdict")
+    found["verdict"] = said if isinstance(said, str) and said in VERDICTS else UNKNOWN
+    found["where"] = where_of(raw.get("where"))
+    found["evidence"] = lines_of(raw.get("evidence"))
+    return found
+
+
+def diagnosis_of(raw: Any) -> Optional[Dict[str, Any]]:
+    """A diagnosis as we write it; None where there is none."""
+    if not isinstance(raw, Mapping) or not raw:
+        return None
+    found: Dict[str, Any] = {name: text_of(raw.get(name)) for name in ("cause", "confidence", "why", "fix")}
+    found["where"] = where_of(raw.get("where"))
+    found["first_seen"] = number(raw.get("first_seen"))
+    found["evidence"] = lines_of(raw.get("evidence"))
+    others = raw.get("collateral")
+    found["collateral"] = [where_of(w) for w in others[:20_000]] if isinstance(others, (list, tuple)) else []
+    return found
+
+
+def adapter_of(raw: Any) -> Dict[str, Any]:
+    """What is known of the adapter; a bare path is one that nobody verified, nothing is an empty mapping."""
+    if isinstance(raw, str):
+        return {"path": raw}
+    if not isinstance(raw, Mapping):
+        return {}
+    numbers = ("tensors", "parameters", "step", "bytes", "max_difference")
+    found: Dict[str, Any] = {name: number(raw.get(name)) for name in numbers}
+    for name in ("path", "sha256", "digest"):
+        found[name] = text_of(raw.get(name)) or None
+    for name in ("whole", "changed"):
+        found[name] = raw.get(name) if isinstance(raw.get(name), bool) else None
+    return found if any(value is not None for value in found.values()) else {}
+
+
+def text_of(raw: Any) -> str:
+    return "" if raw is None else str(raw)
 
 
 @dataclass
@@ -26,7 +82,7 @@ class Folded:
 
     @property
     def verdict(self) -> str:
-        return verdict(self.finding)
+        return str(self.finding["verdict"])
 
     def place(self) -> str:
         """Where, without a rank that the statement itself names."""
@@ -36,20 +92,13 @@ class Folded:
         return str(self.finding.get(name) or "")
 
 
-def verdict(finding: Mapping[str, Any]) -> str:
-    """The finding's verdict; what is none of ours is read as `unknown`, never as fine."""
-    found = finding.get("verdict")
-    return found if found in VERDICTS else UNKNOWN
-
-
-def folded(findings: Iterable[Mapping[str, Any]]) -> List[Folded]:
+def folded(findings: Iterable[Any]) -> List[Folded]:
     """Worst first; within a verdict in the order they came."""
     groups: Dict[Tuple[str, ...], Folded] = {}
-    for finding in findings:
-        where = finding.get("where")
-        where = where if isinstance(where, Mapping) else {}
-        parts = (verdict(finding), *(finding.get(k) for k in ("id", "saw", "why", "fix")))
-        key = tuple(str(part) for part in (*parts, where.get("file"), where.get("line")))
+    for finding in map(finding_of, findings):
+        where = finding["where"]
+        parts = (finding[k] for k in ("verdict", "id", "saw", "why", "fix"))
+        key = tuple(str(part) for part in (*parts, where["file"], where["line"]))
         groups.setdefault(key, Folded(finding, [])).wheres.append(where)
     return sorted(groups.values(), key=lambda group: -VERDICTS.index(group.verdict))
 

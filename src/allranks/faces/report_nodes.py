@@ -8,7 +8,7 @@ import shlex
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.faces.report_findings import folded
-from allranks.faces.report_parts import adapter_of, section, state_of
+from allranks.faces.report_parts import section, state_of
 from allranks.faces.report_text import (
     MISSING,
     count,
@@ -175,7 +175,7 @@ def commands(data: Mapping[str, Any]) -> str:
             continue
         used += len(text)
         opened = " open" if not blocks and len(data["nodes"]) <= 4 else ""
-        ranks_of = ", ".join(str(r) for r in (node.get("ranks") or ())[:64])
+        ranks_of = ", ".join(node["ranks"][:64])
         blocks.append(
             f'<details class="keep"{opened}><summary>{escape(node["node"], 200)} <span>rank {escape(ranks_of)}</span>'
             f'</summary><pre class="copyable">{escape(text, COMMANDS_BYTES)}</pre></details>'
@@ -189,13 +189,13 @@ def commands(data: Mapping[str, Any]) -> str:
 
 def command_text(node: Row) -> str:
     """`cd … && env NAME=value … torchrun …`, one option a line."""
-    argv = node.get("argv")
-    if not isinstance(argv, list) or not argv:
+    argv = node["argv"]
+    if not argv:
         return ""
     lines = [f"cd {shlex.quote(str(node.get('cwd') or '.'))} &&", "env"]
     lines += [f"  {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items())]
     current = "  "
-    for word in (str(word) for word in argv):
+    for word in argv:
         option = current.startswith("    -")
         if current.strip() and word.startswith("-" if option else "--"):
             lines.append(current)
@@ -204,9 +204,8 @@ def command_text(node: Row) -> str:
             current += (" " if current.strip() else "") + shlex.quote(word)
     lines.append(current)
     text = lines[0] + "\n" + " \\\n".join(lines[1:])
-    secrets = [str(s) for s in node.get("secrets") or ()]
-    if secrets:
-        text = f"# the environment must hold {', '.join(secrets)}: never written down\n{text}"
+    if node["secrets"]:
+        text = f"# the environment must hold {', '.join(node['secrets'])}: never written down\n{text}"
     return text
 
 
@@ -268,7 +267,7 @@ def more(data: Mapping[str, Any]) -> str:
 def further(data: Mapping[str, Any], ident: str) -> List[Optional[str]]:
     quoted = shlex.quote(ident)
     guilty = ((data.get("diagnosis") or {}).get("where") or {}).get("rank")
-    path = adapter_of(data).get("path")
+    path = data["adapter"].get("path")
     worst = [g.text("id") for g in folded(data["findings"]) if g.verdict in ("block", "unknown", "warn")]
     ids = list(dict.fromkeys(worst))[:3]
     failed = state_of(data) in ("failed", "lost")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
-from allranks.faces.report_findings import CALLED, Folded, count_text, folded, place, unsaid
+from allranks.faces.report_findings import CALLED, Folded, count_text, folded, lines_of, place, unsaid
 from allranks.faces.report_text import (
     MISSING,
     compact_seconds,
@@ -43,14 +43,6 @@ def state_of(data: Mapping[str, Any]) -> str:
     return state if state in STATES else "unknown"
 
 
-def adapter_of(data: Mapping[str, Any]) -> Dict[str, Any]:
-    """The adapter as a mapping; a bare path is one that nobody verified."""
-    adapter = data.get("adapter")
-    if isinstance(adapter, str):
-        return {"path": adapter}
-    return dict(adapter or {})
-
-
 # ---- what happened, in one sentence ----
 
 
@@ -78,7 +70,8 @@ def verdict_sentence(data: Mapping[str, Any]) -> str:
 def progress(data: Mapping[str, Any]) -> str:
     """`36 steps on 3 ranks of 3 nodes in 21.3 s`."""
     steps = whole(data["summary"].get("last_step"))
-    nodes = len(data["state"].get("nodes") or data["nodes"])
+    named = data["state"].get("nodes")
+    nodes = len(named if isinstance(named, list) and named else data["nodes"])
     text = plural(steps, "step") if steps is not None else "an unknown number of steps"
     ranks = len(data["ranks"])
     if ranks:
@@ -97,7 +90,7 @@ def reached_at(data: Mapping[str, Any]) -> str:
 
 
 def adapter_sentence(data: Mapping[str, Any]) -> str:
-    adapter = adapter_of(data)
+    adapter = data["adapter"]
     if not adapter:
         return ""
     if adapter.get("whole") is False:
@@ -213,7 +206,7 @@ def times(data: Mapping[str, Any]) -> str:
 
 
 def adapter(data: Mapping[str, Any]) -> str:
-    found = adapter_of(data)
+    found = data["adapter"]
     if not found:
         return ""
     rows = [("path", f"<code>{escape(found.get('path', ''))}</code>"), ("verified", verified(found))]
@@ -227,8 +220,9 @@ def adapter(data: Mapping[str, Any]) -> str:
         if found.get(name):
             rows.append((name, f"<code>{escape(found[name])}</code>"))
     pruned = data.get("pruned") or {}
-    if pruned.get("removed"):
-        freed = f"{plural(len(pruned['removed']), 'old checkpoint')} removed, {size(pruned.get('freed_bytes'))} freed"
+    removed = lines_of(pruned.get("removed"), 100_000)
+    if removed:
+        freed = f"{plural(len(removed), 'old checkpoint')} removed, {size(pruned.get('freed_bytes'))} freed"
         rows.append(("pruned", escape(freed)))
     return section("adapter", "Adapter", facts(rows))
 
@@ -291,7 +285,7 @@ def first_seen(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def collateral(found: Mapping[str, Any]) -> str:
-    wheres = [w for w in found.get("collateral") or () if isinstance(w, Mapping)]
+    wheres = [w for w in found["collateral"]]
     return f"{place(wheres)} only suffered from it" if wheres else ""
 
 

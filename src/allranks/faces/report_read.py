@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 import allranks
 from allranks.faces.report_collect import Collector
+from allranks.faces.report_findings import adapter_of, diagnosis_of, lines_of
 from allranks.faces.report_plan import compare
 from allranks.faces.report_text import natural, number, one_line
 
@@ -39,8 +40,7 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
             collector.add(event)
     for finding in _objects(state.get("findings")):
         collector.add_finding(finding)
-    diagnosis = collector.diagnosis or state.get("diagnosis")
-    adapter = collector.adapter or state.get("adapter")
+    adapter = adapter_of(collector.adapter) or adapter_of(state.get("adapter"))
     summary = collector.summary()
     return {
         "format": 1,
@@ -52,9 +52,9 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
         "ended_at": number(state.get("ended_at")),
         "last_at": collector.last_at,
         "total_steps": collector.total_steps or state.get("total_steps"),
-        "adapter": adapter if isinstance(adapter, (dict, str)) else None,
+        "adapter": adapter,
         "pruned": collector.pruned,
-        "diagnosis": diagnosis if isinstance(diagnosis, dict) else None,
+        "diagnosis": diagnosis_of(collector.diagnosis) or diagnosis_of(state.get("diagnosis")),
         "findings": collector.findings,
         "phases": _timed(collector, number(state.get("ended_at"))),
         "rank_phases": collector.rank_phases,
@@ -106,8 +106,11 @@ class Reader:
         found = []
         for name in names:
             job = self.document("nodes", name, "job.json")
-            kept = {k: job.get(k) for k in ("node_rank", "ranks", "argv", "cwd", "files", "keep", "secrets")}
-            hidden = {str(s) for s in job.get("secrets") or ()}
+            kept = {k: job.get(k) for k in ("node_rank", "cwd", "files", "keep")}
+            hidden = lines_of(job.get("secrets"))
+            kept["secrets"] = hidden
+            for key in ("ranks", "argv"):
+                kept[key] = lines_of(job.get(key), 100_000)
             env = job.get("env")
             pairs = env.items() if isinstance(env, dict) else ()
             kept["env"] = {str(k): str(v) for k, v in pairs if str(k) not in hidden}

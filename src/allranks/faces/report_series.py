@@ -15,6 +15,9 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 BINS = 384
 """At most. A plot is 450 to 1,000 pixels wide, so a bin is two or three pixels."""
 
+LARGEST = 1e100
+"""A loss beyond this is no number for a reader, and its square is none for a computer."""
+
 FURTHEST = 10**9
 """Steps and seconds beyond this are no steps and seconds (30 years)."""
 
@@ -50,10 +53,10 @@ class Column:
             return
         try:
             total = sum(values)
-            if math.isfinite(total):
+            low, high = min(values), max(values)
+            if math.isfinite(total) and low > -LARGEST and high < LARGEST:
                 self.counts[place] += len(values)
                 self.sums[place] += total
-                low, high = min(values), max(values)
                 if low < self.lows[place]:
                     self.lows[place] = low
                 if high > self.highs[place]:
@@ -68,7 +71,7 @@ class Column:
             if value is None:
                 continue
             try:
-                fine = not isinstance(value, (str, bytes)) and math.isfinite(value)
+                fine = not isinstance(value, str) and math.isfinite(value) and abs(value) < LARGEST
             except (TypeError, OverflowError):
                 fine = False
             if fine:

@@ -33,17 +33,22 @@ LONGEST = 4000
 """Characters of one text that are shown. A page of traceback fits; a log of one endless line does not."""
 
 
-def printable(text: Any, longest: int = LONGEST) -> str:
-    """The text with everything unseen spelt out (`\\x1b`), line ends kept, cut at `longest` characters.
+def spelt_out(text: str) -> str:
+    """The text with everything unseen spelt out (`\\x1b`, `\\u202e`); line ends and tabs are kept.
 
     Unseen are control and escape codes, zero-width and direction-changing characters, lone surrogates
     and unassigned code points: what moves a cursor, recolours a terminal, or misleads a reader.
     """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or _seen(c) else _spelt(c) for c in text)
+
+
+def printable(text: Any, longest: int = LONGEST) -> str:
+    """Anything as text for people: spelt out, tabs as spaces, cut at `longest` characters with a word of it."""
     text = str(text)
     left = len(text) - longest
-    text = text[:longest].expandtabs(4)
-    if not text.isprintable():
-        text = "".join(c if c == "\n" or _seen(c) else _spelt(c) for c in text)
+    text = spelt_out(text[:longest]).expandtabs(4)
     return f"{text}… ({left:,} more characters)" if left > 0 else text
 
 

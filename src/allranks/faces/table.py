@@ -9,8 +9,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from allranks.faces.console import Out
-from allranks.faces.report_findings import Folded
-from allranks.faces.report_parts import adapter_of
+from allranks.faces.report_findings import Folded, adapter_of
 from allranks.faces.report_text import MISSING, count, number, one_line, seconds, whole
 
 STATE_STYLES = {
@@ -57,7 +56,7 @@ def run_row(run: Mapping[str, Any], now: float) -> Row:
             MISSING
             if started is None
             else seconds(float(round(max(now - started, 0.0)))).replace(".0 s", " s"),
-            adapter_of({"adapter": run.get("adapter")}).get("path") or MISSING,
+            adapter_of(run.get("adapter")).get("path") or MISSING,
         )
     ]
 
@@ -78,7 +77,7 @@ def columns(
     out: Out, heads: Row, rows: Sequence[Row], keep: Sequence[int], styles: Mapping[int, Mapping[str, str]]
 ) -> None:
     """Prints the kept columns; on a terminal a line too long is cut, in a pipe it is whole."""
-    widths = {i: max(cell_len(out.fit(row[i])) for row in [heads, *rows]) for i in keep}
+    widths = {i: max(cell_len(out.text(row[i]).plain) for row in [heads, *rows]) for i in keep}
     for number_of, row in enumerate([heads, *rows]):
         line = out.text()
         for i in keep:

@@ -15,7 +15,7 @@ from rich.live import Live
 from allranks.faces.console import Out
 from allranks.faces.messages import print_findings, print_summary, say_findings
 from allranks.faces.report_findings import count_text, folded
-from allranks.faces.report_text import compact_seconds, count, seconds, share, short
+from allranks.faces.report_text import compact_seconds, count, number, seconds, share, short
 from allranks.faces.terminal_frame import Snapshot, doing, extent, frame, node_line
 from allranks.watch import Progress, RunState
 from allranks.watch.progress import progress_of
@@ -219,12 +219,10 @@ class LiveView:
 
 
 def is_loss(row: Any) -> bool:
-    return (
-        isinstance(row, (list, tuple))
-        and len(row) > 1
-        and isinstance(row[1], (int, float))
-        and not isinstance(row[1], bool)
-    )
+    """Whether a heartbeat's row has a loss: a number, `nan` and `inf` among them."""
+    if not isinstance(row, (list, tuple)) or len(row) < 2:
+        return False
+    return number(row[1]) is not None or (isinstance(row[1], float) and not math.isfinite(row[1]))
 
 
 def plain_line(snapshot: Snapshot) -> str:

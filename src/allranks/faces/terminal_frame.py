@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from allranks.faces.console import Out
+from allranks.faces.report_series import LARGEST
 from allranks.faces.report_text import (
     PHASES,
     compact_seconds,
@@ -165,12 +166,12 @@ def sparkline(values: Sequence[float], width: int, plain: bool = False) -> str:
         return ""
     size_of = max(1, math.ceil(len(values) / width))
     groups = [values[i : i + size_of] for i in range(0, len(values), size_of)]
-    finite = [v for v in values if math.isfinite(v)]
+    finite = [v for v in values if fine(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     blocks = BLOCKS_ASCII if plain else BLOCKS
     out = []
     for group in groups:
-        good = [v for v in group if math.isfinite(v)]
+        good = [v for v in group if fine(v)]
         if len(good) < len(group):
             out.append("!")
             continue
@@ -179,14 +180,19 @@ def sparkline(values: Sequence[float], width: int, plain: bool = False) -> str:
     return "".join(out)
 
 
+def fine(value: float) -> bool:
+    return math.isfinite(value) and abs(value) < LARGEST
+
+
 # ---- nodes ----
 
 
 def node_lines(out: Out, nodes: Sequence[NodeLine]) -> list[Text]:
     """A line a node in columns; the troubled ones first when many are folded."""
-    rows = [cells(node) for node in (nodes if len(nodes) <= MOST_NODES else fold_nodes(nodes))]
-    if not rows:
+    if not nodes:
         return []
+    shown = nodes if len(nodes) <= MOST_NODES else fold_nodes(nodes)
+    rows = [(tuple(out.text(cell).plain for cell in cells(node)), node.bad) for node in shown]
     widths = [max(cell_len(row[i]) for row, _ in rows) for i in range(5)]
     widths[0] = min(widths[0], max(out.width // 3, 12))
     lines = []
@@ -206,15 +212,15 @@ def node_lines(out: Out, nodes: Sequence[NodeLine]) -> list[Text]:
     return lines
 
 
-def cells(node: NodeLine) -> tuple[tuple[str, ...], bool]:
-    """Name, state, ranks, step, memory; and whether the line tells of trouble."""
+def cells(node: NodeLine) -> tuple[str, ...]:
+    """Name, state, ranks, step, memory."""
     steps = spans(node.steps) if len(set(node.steps)) <= 1 else f"{min(node.steps)}-{max(node.steps)}"
     rank_text = f"rank {spans(node.ranks)}" if len(node.ranks) == 1 else f"ranks {spans(node.ranks)}"
     if len(rank_text) > 24:
         rank_text = plural(len(node.ranks), "rank")
     memory = f"{size(node.memory_bytes)} {node.memory_kind}".strip() if node.memory_bytes else ""
     ranks, step = rank_text if node.ranks else "", f"step {steps}" if steps else ""
-    return (fold(node.names), node.state, ranks, step, memory), node.bad
+    return fold(node.names), node.state, ranks, step, memory
 
 
 def fold_nodes(nodes: Iterable[NodeLine]) -> list[NodeLine]:

@@ -1,0 +1,54 @@
+"""Recorded-looking runs for the tests of this room."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from allranks.words import Event, event_from_json
+
+
+def load_journals() -> ModuleType:
+    """tests/faces/journals.py, which is no package's module: pytest imports by path."""
+    spec = importlib.util.spec_from_file_location("faces_journals", Path(__file__).parent / "journals.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def journals() -> ModuleType:
+    return load_journals()
+
+
+@pytest.fixture(scope="session")
+def events(journals):
+    """`events("killed")` → that run's events, made once."""
+
+    @functools.cache
+    def of(kind: str) -> tuple[Event, ...]:
+        return tuple(event_from_json(json.loads(json.dumps(e))) for e in journals.KINDS[kind]().events)
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def made(journals):
+    """Runs by their kind, made once."""
+    return functools.lru_cache(maxsize=None)(lambda kind: journals.KINDS[kind]())
+
+
+@pytest.fixture
+def run_directory(made, tmp_path):
+    """`run_directory("killed")` → the folder of such a run, this test's own."""
+
+    def of(kind: str) -> Path:
+        return made(kind).write(tmp_path / kind)
+
+    return of
