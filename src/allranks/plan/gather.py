@@ -1,0 +1,207 @@
+"""What ZeRO-3 gathers in a step and how much is whole at once: DeepSpeed's parameter coordinator, replayed.
+
+Source: DeepSpeed 0.19.8, `runtime/zero/partitioned_param_coordinator.py` (`_fetch_sub_module_impl`,
+`release_sub_module`, `__params_to_release`) and `partition_parameters.py` (`AllGatherCoalescedHandle`).
+Replayed for the steady state, when the trace is complete (from the third step on). Compared with counted
+bytes of real runs in `tests/plan/test_gather_measured.py`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from allranks.plan.steps import BACKWARD, DONE_BACKWARD, DONE_FORWARD, FORWARD, Node, Param, Steps, forward, last_inside
+from allranks.plan.zero import Zero
+
+NONE, REENTRANT, NON_REENTRANT = "none", "reentrant", "non-reentrant"
+"""Gradient checkpointing: off, or torch's two kinds (`use_reentrant`)."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A micro-step's gathers, in bytes: `received` is the size of all gathered tensors (padded to the ranks),
+    `calls` the number of all-gathers; `peak` is the most that is whole at once (persistent tensors left
+    out), `peak_copied` the same with the second copy that a coalesced gather makes of its tensors before
+    its flat buffer goes; `persistent` is what every rank always holds whole."""
+
+    received: int
+    calls: int
+    peak: int
+    peak_copied: int
+    persistent: int
+
+
+@dataclass
+class _Event:
+    kind: int
+    node: Node
+    holder: Node | None = None
+    """In a recomputation: the module in whose backward frozen tensors are let go, and not before."""
+
+
+def schedule(steps: Steps, checkpointing: str, holds_recomputed: bool) -> list[_Event]:
+    """The step as events. `holds_recomputed` is DeepSpeed ≥ 0.19.3: frozen tensors that a recomputation fetches
+    stay until the innermost module then in backward is done. Under reentrant checkpointing that module
+    is the whole model, so every layer stays."""
+    events = [_Event(kind, node) for kind, node in forward(steps.root)]
+    events += _backward(steps.root, steps.root, checkpointing, holds_recomputed)
+    return events
+
+
+def _backward(node: Node, outer: Node, checkpointing: str, holds: bool) -> Iterator[_Event]:
+    if node.layer and checkpointing == REENTRANT:
+        yield from (_Event(kind, inner, outer if holds else None) for kind, inner in forward(node))
+    elif node.layer and checkpointing == NON_REENTRANT:
+        yield from _recomputed_inside(node, holds)
+        return
+    yield _Event(BACKWARD, node)
+    for inner in reversed(node.inside):
+        yield from _backward(inner, node if not inner.layer else outer, NONE if node.layer else checkpointing, holds)
+    yield _Event(DONE_BACKWARD, node)
+
+
+def _recomputed_inside(layer: Node, holds: bool) -> Iterator[_Event]:
+    """Non-reentrant: the layer is computed again when its last module first asks for a saved tensor."""
+    chain = last_inside(layer)
+    yield from (_Event(BACKWARD, node) for node in chain)
+    yield from (_Event(kind, inner, chain[-1] if holds else None) for kind, inner in forward(layer))
+    yield _Event(DONE_BACKWARD, chain[-1])
+    for node in reversed(chain[:-1]):
+        for inner in reversed(node.inside[:-1]):
+            yield from _backward(inner, node, NONE, holds)
+        yield _Event(DONE_BACKWARD, node)
+
+
+class _Coordinator:
+    """DeepSpeed's bookkeeping: which tensors are whole, which are on their way, what may be let go."""
+
+    def __init__(self, params: list[Param], events: list[_Event], zero: Zero, ranks: int):
+        self.params, self.zero = params, zero
+        self.sizes = [padded_bytes(param, ranks) for param in params]
+        self.live: set[int] = set()
+        self.held: dict[int, set[int]] = {}
+        self.recent: dict[int, int] = {}
+        self.group: dict[int, int] = {}
+        self.at = 0
+        self.available = self.calls = self.received = self.bytes = self.peak = self.peak_copied = 0
+        order = [event.node for event in events if event.kind in (FORWARD, BACKWARD)]
+        self.queue = deque((index, step) for step, node in enumerate(order) for index in node.params)
+        self.uses: dict[int, list[int]] = {}
+        self.before = [0]
+        for step, node in enumerate(order):
+            self.before.append(self.before[-1] + sum(params[index].elements for index in node.params))
+            for index in node.params:
+                self.uses.setdefault(index, []).append(step)
+
+    def _missing(self, index: int) -> bool:
+        return not self.params[index].whole and index not in self.live
+
+    def _gather(self, wanted: list[int]) -> None:
+        size = sum(self.sizes[index] for index in wanted)
+        self.received += size
+        self.bytes += size
+        self.calls += len(wanted) if self.zero.sequential else 1
+        self.available += sum(self.params[index].elements for index in wanted)
+        copied = size if len(wanted) > 1 and not self.zero.sequential else 0
+        for index in wanted:
+            self.live.add(index)
+            self.group[index] = copied
+        self.peak = max(self.peak, self.bytes)
+
+    def fetch(self, node: Node, holder: Node | None) -> None:
+        missing = [index for index in node.params if self._missing(index)]
+        if missing:
+            self._gather(missing)
+        for index in node.params:
+            self.held.setdefault(index, set()).add(id(node))
+            if holder is not None and self.params[index].frozen:
+                self.held[index].add(id(holder))
+            copied = self.group.pop(index, 0)
+            if copied:
+                self.peak_copied = max(self.peak_copied, self.bytes + copied)
+                for other, size in list(self.group.items()):
+                    if size == copied:
+                        self.group[other] = 0
+        self._prefetch(node)
+        self.at += 1
+
+    def _prefetch(self, node: Node) -> None:
+        """Drops what this module used from the queue, then fetches ahead: one bucket a module at most, but never
+        less than one tensor, until `max_live` elements are whole."""
+        due = sum(1 for index in node.params if self.recent.get(index, -1) < self.at)
+        dropped: set[int] = set()
+        while self.queue and len(dropped) < due:
+            index, step = self.queue.popleft()
+            self.recent[index] = step
+            dropped.add(index)
+        room = min(self.zero.max_live - self.available, self._bucket())
+        wanted: list[int] = []
+        ahead = 0
+        while self.queue and ahead < room:
+            index, step = self.queue.popleft()
+            self.recent[index] = max(self.recent.get(index, -1), step)
+            if self._missing(index) and index not in wanted:
+                wanted.append(index)
+                ahead += self.params[index].elements
+        if wanted:
+            self._gather(wanted)
+
+    def _bucket(self) -> int:
+        return 1 if self.zero.sequential and self.zero.prefetch_bucket else self.zero.prefetch_bucket
+
+    def release(self, node: Node, backward: bool, recomputed: list[int]) -> None:
+        for index in node.params:
+            self.held[index].discard(id(node))
+            if self._may_go(index):
+                self._let_go(index)
+        for index in recomputed if backward else ():
+            self.held[index].discard(id(node))
+            self._let_go(index)
+
+    def _may_go(self, index: int) -> bool:
+        """Not while a prefetch has counted on it, nor where it is used again within `max_reuse` elements."""
+        if self.params[index].whole or self.recent.get(index, -1) > self.at:
+            return False
+        uses = self.uses[index]
+        following = bisect_left(uses, self.at)
+        if following == len(uses):
+            return True
+        return self.before[uses[following]] - self.before[self.at] >= self.zero.max_reuse
+
+    def _let_go(self, index: int) -> None:
+        if index in self.live and not self.held.get(index):
+            self.live.discard(index)
+            self.available -= self.params[index].elements
+            self.bytes -= self.sizes[index]
+
+
+def padded_bytes(param: Param, ranks: int) -> int:
+    """A tensor's bytes once each rank's part has the same length."""
+    return -(-param.elements // ranks) * ranks * param.width
+
+
+def replay(steps: Steps, zero: Zero, ranks: int, checkpointing: str, holds_recomputed: bool) -> Gathered:
+    """One micro-step in the steady state."""
+    events = schedule(steps, checkpointing, holds_recomputed)
+    coordinator = _Coordinator(steps.params, events, zero, ranks)
+    recomputed: dict[int, list[int]] = {}
+    for event in events:
+        if event.kind in (FORWARD, BACKWARD):
+            coordinator.fetch(event.node, event.holder)
+            if event.holder is not None:
+                frozen = [index for index in event.node.params if steps.params[index].frozen]
+                recomputed.setdefault(id(event.holder), []).extend(frozen)
+        else:
+            backward = event.kind == DONE_BACKWARD
+            coordinator.release(event.node, backward, recomputed.pop(id(event.node), []) if backward else [])
+        assert event.kind in (FORWARD, BACKWARD, DONE_FORWARD, DONE_BACKWARD)
+    return Gathered(
+        received=coordinator.received,
+        calls=coordinator.calls,
+        peak=coordinator.peak,
+        peak_copied=max(coordinator.peak, coordinator.peak_copied),
+        persistent=sum(padded_bytes(param, ranks) for param in steps.params if param.whole),
+    )

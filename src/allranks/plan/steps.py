@@ -1,0 +1,157 @@
+"""The order in which a training step uses a model's modules: what ZeRO-3's parameter coordinator traces.
+
+A step forward visits a module before what is inside it; a step backward visits the inside in reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from allranks.plan.lora import Trained
+from allranks.plan.model import Model, Module
+
+FORWARD, BACKWARD, DONE_FORWARD, DONE_BACKWARD = range(4)
+
+
+class Param(NamedTuple):
+    """One tensor as ZeRO-3 sees it; `whole` says that every rank keeps it (below the persistence threshold),
+    `width` is the bytes of one element on the wire."""
+
+    elements: int
+    whole: bool
+    frozen: bool
+    width: int = 2
+
+
+@dataclass
+class Node:
+    """A module in execution order: indices of its own parameters, and the modules inside it."""
+
+    params: tuple[int, ...] = ()
+    inside: list[Node] = field(default_factory=list)
+    layer: bool = False
+
+
+@dataclass
+class Steps:
+    """`params` by index; `root` is the whole model, `embedding` its first module."""
+
+    params: list[Param]
+    root: Node
+
+
+# Position in a decoder layer's forward: the families register norms after the blocks they precede.
+_ORDER = {
+    "input_layernorm": 0,
+    "self_attn": 1,
+    "post_self_attn_layernorm": 2,
+    "post_attention_layernorm": 3,
+    "pre_feedforward_layernorm": 4,
+    "mlp": 5,
+    "block_sparse_moe": 5,
+}
+
+
+def steps_of(
+    model: Model,
+    trained: Trained | None,
+    threshold: int,
+    adapters: bool,
+    *,
+    leaf_experts: bool = True,
+    widths: tuple[int, int] = (2, 4),
+) -> Steps:
+    """The tree of modules that a step walks. `adapters` says that `trained` are LoRA tensors beside the base;
+    else they name the base's own tensors that train. `leaf_experts`: a block of routed experts is one leaf
+    (`set_z3_leaf_modules`, as LLaMA-Factory does), gathered whole. `widths` are the bytes of an element of the
+    base and of an adapter (PEFT 0.18.1 makes adapters of a 16-bit base float32: `autocast_adapter_dtype`)."""
+    params: list[Param] = []
+    names = {name for name, _ in trained.tensors} if trained and not adapters else set()
+    matrices = _adapter_matrices(trained) if trained and adapters else {}
+
+    def add(elements: int, frozen: bool, width: int = widths[0]) -> int:
+        params.append(Param(elements, elements <= threshold, frozen, width))
+        return len(params) - 1
+
+    def own(module: Module) -> tuple[int, ...]:
+        if module.shared:
+            return ()
+        return tuple(add(_product(shape), f"{module.name}.{name}" not in names) for name, shape in module.tensors)
+
+    def leaf(module: Module) -> Node:
+        base = Node(own(module))
+        if module.name not in matrices:
+            return base
+        sizes = matrices[module.name]
+        wrapped = [base, Node(), *(Node((add(size, False, widths[1]),)) for size in sizes)]
+        return Node((), wrapped)
+
+    layers: list[list[Module]] = [[] for _ in range(model.layers)]
+    outside: list[Module] = []
+    for module in model.modules:
+        (outside if module.layer is None else layers[module.layer]).append(module)
+    embedding, *last = outside
+    decoder = Node((), [leaf(embedding), Node()])
+    decoder.inside += [_layer(modules, leaf, own, leaf_experts) for modules in layers]
+    decoder.inside.append(leaf(last[0]))
+    root = Node((), [decoder, *(leaf(module) for module in last[1:])])
+    if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
+        root = Node((), [root])
+    return Steps(params, root)
+
+
+def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:
+    """Module name → sizes of what LoRA adds to it, in the order A, B, magnitude."""
+    found: dict[str, list[int]] = {}
+    for name, shape in trained.tensors:
+        module, separator, _ = name.partition(".lora_")
+        if separator:
+            found.setdefault(module, []).append(_product(shape))
+    return found
+
+
+def _layer(modules: list[Module], leaf, own, leaf_experts: bool) -> Node:
+    """One decoder layer, its modules in the order in which it uses them."""
+    prefix = modules[0].name.split(".self_attn")[0] + "." if modules else ""
+    blocks: dict[str, list[Module]] = {}
+    for module in modules:
+        blocks.setdefault(module.name.removeprefix(prefix).split(".")[0], []).append(module)
+    node = Node(layer=True)
+    for name in sorted(blocks, key=lambda block: _ORDER.get(block, 6)):
+        inside = blocks[name]
+        if leaf_experts and any(module.expert for module in inside):
+            node.inside.append(Node(tuple(index for module in inside for index in own(module))))
+        elif len(inside) == 1 and inside[0].name == prefix + name:
+            node.inside.append(leaf(inside[0]))
+        else:
+            ordered = sorted(inside, key=lambda module: module.leaf == "o_proj")
+            children = [leaf(module) for module in ordered if module.name != prefix + name]
+            if name == "mlp":
+                children.insert(1, Node())  # the activation function
+            extra = tuple(index for module in ordered if module.name == prefix + name for index in own(module))
+            node.inside.append(Node(extra, children))
+    return node
+
+
+def forward(node: Node) -> Iterator[tuple[int, Node]]:
+    yield FORWARD, node
+    for inner in node.inside:
+        yield from forward(inner)
+    yield DONE_FORWARD, node
+
+
+def last_inside(node: Node) -> list[Node]:
+    """The chain from a node to the last module inside it: what backward enters before it needs any activation."""
+    chain = [node]
+    while chain[-1].inside:
+        chain.append(chain[-1].inside[-1])
+    return chain
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size

@@ -1,0 +1,101 @@
+"""What a DeepSpeed JSON says about ZeRO, read once, with transformers' and DeepSpeed's defaults filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.plan.setting import Setting
+
+UNLIMITED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Zero:
+    """ZeRO's settings. Sizes are in elements. Defaults are DeepSpeed 0.19.8's (`runtime/zero/config.py`)."""
+
+    stage: int = 0
+    offload_parameters: str | None = None
+    offload_optimizer: str | None = None
+    reduce_bucket: int = 500_000_000
+    prefetch_bucket: int = 50_000_000
+    persistence_threshold: int = 100_000
+    max_live: int = 1_000_000_000
+    max_reuse: int = 1_000_000_000
+    sub_group: int = 1_000_000_000
+    sequential: bool = False
+    hpz: int = 1
+    quantized_weights: bool = False
+    quantized_gradients: bool = False
+    overlap: bool = True
+    contiguous_gradients: bool = True
+    gather_on_save: bool = False
+    mics: int = 0
+
+    @property
+    def enabled(self) -> bool:
+        return self.stage > 0
+
+
+def zero_of(config: Mapping[str, Any] | None, hidden: int) -> Zero:
+    """Reads `zero_optimization`; `auto` sizes become what transformers fills in for this hidden size
+    (5.6, `integrations/deepspeed.py`: hidden², 0.9·hidden², 10·hidden). No JSON, or stage 0: plain data parallel."""
+    section = (config or {}).get("zero_optimization")
+    if not isinstance(section, Mapping):
+        return Zero()
+    stage = _whole(section.get("stage"), 0)
+    automatic = {
+        "reduce_bucket_size": hidden * hidden,
+        "stage3_prefetch_bucket_size": int(0.9 * hidden * hidden),
+        "stage3_param_persistence_threshold": 10 * hidden,
+    }
+
+    def size(key: str, default: int) -> int:
+        value = section.get(key)
+        if value is None:
+            value = section.get(key.removeprefix("stage3_"))
+        return automatic.get(key, default) if value == "auto" else _whole(value, default)
+
+    overlap = section.get("overlap_comm")
+    return Zero(
+        stage=stage,
+        offload_parameters=_device(section.get("offload_param")),
+        offload_optimizer=_device(section.get("offload_optimizer")),
+        reduce_bucket=size("reduce_bucket_size", 500_000_000),
+        prefetch_bucket=size("stage3_prefetch_bucket_size", 50_000_000),
+        persistence_threshold=size("stage3_param_persistence_threshold", 100_000),
+        max_live=size("stage3_max_live_parameters", 1_000_000_000),
+        max_reuse=size("stage3_max_reuse_distance", 1_000_000_000),
+        sub_group=size("sub_group_size", 1_000_000_000),
+        sequential=bool(section.get("stage3_allgather_sequential")),
+        hpz=max(1, _whole(section.get("zero_hpz_partition_size"), 1)),
+        quantized_weights=bool(section.get("zero_quantized_weights")),
+        quantized_gradients=bool(section.get("zero_quantized_gradients")),
+        overlap=stage == 3 if overlap is None else bool(overlap),
+        contiguous_gradients=bool(section.get("contiguous_gradients", True)),
+        gather_on_save=bool(section.get("stage3_gather_16bit_weights_on_model_save")),
+        mics=_whole(section.get("mics_shard_size"), 0),
+    )
+
+
+def _whole(value: Any, default: int) -> int:
+    if isinstance(value, bool) or value is None:
+        return default
+    try:
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return default
+
+
+def _device(section: Any) -> str | None:
+    """`cpu`, `nvme` or None; `{"device": "none"}` is None."""
+    if not isinstance(section, Mapping):
+        return None
+    device = section.get("device")
+    return str(device) if device in ("cpu", "nvme") else None
+
+
+def weights_held_whole(zero: Zero, setting: Setting) -> bool:
+    """Whether every rank holds all weights (everything but ZeRO-3)."""
+    return zero.stage < 3 or setting.quantization_bits is not None
