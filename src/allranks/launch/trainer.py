@@ -34,6 +34,8 @@ def arguments(
     asked["output_dir"] = output_dir
     if deepspeed_path is not None:
         asked["deepspeed"] = deepspeed_path
+    if run.resume and run.resume != "auto":
+        asked["resume_from_checkpoint"] = here(run, run.resume)
     if run.save.every is not None:
         asked.update(save_strategy="steps", save_steps=run.save.every)
     return asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,37 @@ async def collect(nodes: Nodes, run: Run, plan: Plan) -> list[Facts]:
 async def inspect(nodes: Nodes, run: Run) -> Inspection:
     """Asks every node, plans with what they said, and judges."""
     facts = await collect(nodes, run, planned(run))
-    return judge(run, facts)
+    inspection = judge(run, facts)
+    return replace(inspection, findings=(*without_effect(run), *inspection.findings))
+
+
+def without_effect(run: Run) -> list[Finding]:
+    """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
+    unheard = {
+        "container": run.container is not None,
+        "code": run.code is not None,
+        "environment.modules": bool(run.environment.modules),
+        "environment.activate": run.environment.activate is not None,
+        "launch.restarts": run.launch.restarts > 0,
+        "launch.spares": run.launch.spares > 0,
+        "save.copy_to": run.save.copy_to is not None,
+        "sweep": bool(run.sweep),
+        "alerts": bool(run.alerts),
+        "transport": run.transport != "asyncssh",
+        "resume": run.resume == "auto",
+    }
+    return [
+        Finding(
+            id="key-without-effect",
+            verdict=BLOCK,
+            where=run.where(key),
+            saw=f"{key} is read and not acted on by this version.",
+            why="the run would not be the one that was asked for.",
+            fix=f"take {key} out of the run file, or --accept key-without-effect",
+        )
+        for key, is_set in unheard.items()
+        if is_set
+    ]
 
 
 def judge(run: Run, facts: Sequence[Facts]) -> Inspection:

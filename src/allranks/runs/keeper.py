@@ -86,9 +86,9 @@ class Keeper(threading.Thread):
 
     def _life(self) -> None:
         self.record.phase("launch")
-        if not self._gather():
-            self._stop_all("a node did not join")
-            return self.record.end("failed", "a node did not join")
+        finish = keeper_finish.Finish(self.directory, self.job, self.record)
+        if not self._gather() or not finish.open_output():
+            return self._give_up(finish)
         self.started = True
         self._tell_all({"start": 0})
         self.record.state("running")
@@ -98,8 +98,15 @@ class Keeper(threading.Thread):
         if failed:
             self._stop_all(self.stop_why or "the run failed")
         if self.stop_why == "asked":
-            return self._finish("stopped")
-        self._finish("failed" if failed else "succeeded")
+            return self._finish(finish, "stopped")
+        self._finish(finish, "failed" if failed else "succeeded")
+
+    def _give_up(self, finish: keeper_finish.Finish) -> None:
+        """Before any rank was started: somebody asked to stop, or a finding says why it cannot begin."""
+        asked = self.stop_why == "asked"
+        self._stop_all("asked to stop" if asked else "the run could not begin")
+        self.record.end("stopped" if asked else "failed", "before any rank was started")
+        finish.report(self.report)
 
     def _gather(self) -> bool:
         """Waits for every supervisor; False and a finding for each that did not come."""
@@ -221,10 +228,9 @@ class Keeper(threading.Thread):
     def _all_swept(self) -> bool:
         return all(node in self.record.swept for node in self.joined)
 
-    def _finish(self, state: str) -> None:
+    def _finish(self, finish: keeper_finish.Finish, state: str) -> None:
         if state == "failed":
             self._name_the_cause()
-        finish = keeper_finish.Finish(self.directory, self.job, self.record)
         if state == "succeeded":
             state = finish.verify()
         else:

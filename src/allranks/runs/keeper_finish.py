@@ -35,6 +35,25 @@ class Finish:
         self.directory, self.job, self.task, self.record = directory, job, job["keep"], record
         self.output_dir = str(self.task["output_dir"])
 
+    def open_output(self) -> bool:
+        """Makes the run's own output folder and marks it as this run's; False and a finding where it cannot."""
+        try:
+            os.makedirs(self.output_dir, mode=0o700, exist_ok=True)
+            checkpoints.mark(self.output_dir, self.job["run_id"])
+        except OSError as error:
+            self.record.finding(
+                Finding(
+                    id="output-not-writable",
+                    verdict=BLOCK,
+                    where=Where(node=self.job["node"], file=self.output_dir),
+                    saw=f"the output folder cannot be made: {error.strerror or error}",
+                    why="the first save would end the run, hours from now.",
+                    fix="save: {to: a folder that the run's user may write on the head node}",
+                )
+            )
+            return False
+        return True
+
     # ---- verify ----
 
     def verify(self) -> str:
@@ -173,7 +192,9 @@ class Finish:
                 )
             )
             return
-        self.record._own("pruned", {"removed": list(pruned.removed), "freed_bytes": pruned.freed_bytes})
+        for finding in pruned.findings:
+            self.record.finding(finding)
+        self.record.note("pruned", {"removed": list(pruned.removed), "freed_bytes": pruned.freed_bytes})
 
     def report(self, render: Optional[Callable[[str], str]]) -> None:
         """Writes report.html beside the journal; the renderer is given, since it is a face."""
@@ -183,7 +204,7 @@ class Finish:
             write_text(self.directory.keeper.report, render(self.directory.root))
         except Exception as error:
             # The run is over and its state is written: a report that cannot be drawn is a note, no failure.
-            self.record._own("report-failed", {"error": f"{type(error).__name__}: {error}"})
+            self.record.note("report-failed", {"error": f"{type(error).__name__}: {error}"})
 
 
 def folder_bytes(folder: str) -> int:

@@ -26,6 +26,28 @@ Why it matters
 What to do
   It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
 """,
+    "output-not-writable": """The run's output folder cannot be made on the head node.
+
+What it looks at
+  `save.to` with the run's id below it, which the keeper makes and marks before any rank starts.
+
+Why it matters
+  The first save would end the run, hours from now.
+
+What to do
+  Name a folder that the run's user may write on the head node, on a disk with room.
+""",
+    "key-without-effect": """A key of the run file that this version reads and does not act on.
+
+What it looks at
+  The keys that are part of the run file's schema and that no part of this version carries out.
+
+Why it matters
+  The run would not be the one that was asked for: on the host instead of in the container, say.
+
+What to do
+  Take the key out of the run file, or accept the finding by its id where the run is right without it.
+""",
     "adapter-without-effect": """The adapter is whole and changes nothing.
 
 What it looks at

@@ -67,11 +67,11 @@ class Record:
 
     def phase(self, phase: str, why: str = "") -> None:
         self.state_now["phase"] = phase
-        self._own("phase", {"phase": phase, "why": why})
+        self.note("phase", {"phase": phase, "why": why})
 
     def state(self, state: str, why: str = "") -> None:
         self.state_now.update(state=state, why=why)
-        self._own("state", {"state": state, "why": why})
+        self.note("state", {"state": state, "why": why})
 
     def finding(self, finding: Finding) -> None:
         """Says a thing once: the same statement about the same place is not repeated."""
@@ -81,15 +81,15 @@ class Record:
         self.said.add(key)
         data = finding.as_json()
         self.state_now["findings"].append(data)
-        self._own("finding", data)
+        self.note("finding", data)
 
     def diagnosis(self, diagnosis: Diagnosis) -> None:
         self.state_now["diagnosis"] = diagnosis.as_json()
-        self._own("diagnosis", diagnosis.as_json())
+        self.note("diagnosis", diagnosis.as_json())
 
     def adapter(self, data: Optional[Dict[str, Any]]) -> None:
         self.state_now["adapter"] = data
-        self._own("adapter", data or {})
+        self.note("adapter", data or {})
 
     def end(self, state: str, why: str = "") -> None:
         self.state_now["ended_at"] = time.time()
@@ -108,6 +108,7 @@ class Record:
             self.dirty = False
         self.written_at = clock
 
-    def _own(self, kind: str, data: Dict[str, Any]) -> None:
+    def note(self, kind: str, data: Dict[str, Any]) -> None:
+        """An event of the keeper itself."""
         self.journal.append(Event(time.time(), kind, self.node, None, data))
         self.flush(now=True)

@@ -36,7 +36,7 @@ TAIL = """
 #   mounts: ["/nfs:/nfs:ro"]
 #   shm: 16GiB
 
-# auto: the interface of each node's route to the head, proved by a probe before the launch.
+# auto: the interface of each node's route to the head.
 # network: {interface: auto, port: 39500}
 
 # auto, zero3, zero3-offload, none, or the path of a DeepSpeed JSON.

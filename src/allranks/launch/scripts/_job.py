@@ -1,0 +1,162 @@
+"""What every target is rendered from: the run's words and variables, checked, and the files they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from allranks.launch import jobs, render, trainer
+from allranks.launch.jobs import Places
+from allranks.launch.scripts._words import HERE, TASK, at_home, matches, plain, refuse, variable
+from allranks.plan import Plan
+from allranks.spec import Container, Run, validate
+from allranks.spec.trouble import Wrong
+from allranks.words import BadInput, Node
+
+SCRIPT, TEXT = 0o755, 0o644
+OURS = ("output_dir", "deepspeed", "do_train")
+"""Arguments that the scripts set themselves: a sweep over them would mix up its runs."""
+
+
+@dataclass(frozen=True)
+class File:
+    text: str
+    mode: int = TEXT
+
+
+@dataclass(frozen=True)
+class ScriptJob:
+    """A run, its plan, and the Python of the training environment on the nodes."""
+
+    run: Run
+    plan: Plan
+    python: str
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self.run.cluster.nodes
+
+    @property
+    def uses_gpu(self) -> bool:
+        return any(row["gpu"] is not None for row in self.plan.ranks)
+
+    @property
+    def container(self) -> Container | None:
+        container = self.run.container
+        return None if container is None or container.engine == "none" else container
+
+    @property
+    def places(self) -> Places:
+        return Places(home=HERE, bundle="", python=self.python)
+
+    @property
+    def output_dir(self) -> str:
+        """Where the run saves; each combination of a sweep in a folder of its own."""
+        name = f"{self.run.name}-{TASK}" if self.run.sweep else self.run.name
+        return jobs.output_directory(self.run, name, self.places)
+
+    @property
+    def deepspeed(self) -> str | None:
+        """The text of deepspeed.json, where the run has one."""
+        if self.plan.deepspeed is None or self.run.train.kind != "llamafactory":
+            return None
+        return json.dumps(self.plan.deepspeed, indent=2) + "\n"
+
+    def script(self) -> list[str]:
+        """What torchrun starts, with its arguments: the same words as in allranks' own job."""
+        run = self.run
+        if run.sweep and run.train.kind == "llamafactory":
+            kept = {k: v for k, v in run.train.arguments.items() if k not in run.sweep}
+            run = replace(run, train=replace(run.train, arguments=kept))
+        path = None if self.deepspeed is None else f"{HERE}/deepspeed.json"
+        return jobs.script(run, self.plan, self.output_dir, path)
+
+    def combinations(self) -> list[list[str]]:
+        """The arguments of each combination of a sweep, in the order of the indices."""
+        names = list(self.run.sweep)
+        return [
+            trainer.words(dict(zip(names, values, strict=True)))
+            for values in product(*(self.run.sweep[name] for name in names))
+        ]
+
+    def torchrun(self, node: Node, **at_run_time: str) -> list[str]:
+        """One node's torchrun without its script; `node_rank="rank"` takes that option from `$rank`."""
+        words = render.torchrun(at_home(self.python), self.run.cluster, node, self.run.network.port, [])
+        for option, name in at_run_time.items():
+            start = f"--{option.replace('_', '-')}="
+            words = [start + variable(name) if word.startswith(start) else word for word in words]
+        return words
+
+    def environment(self, node: Node) -> dict[str, str]:
+        """What the ranks on this node get, besides what they inherit."""
+        return jobs.environment(self.plan, node, self.output_dir)
+
+    def common_environment(self) -> dict[str, str]:
+        """The variables that are the same on every node."""
+        first, *others = [self.environment(node) for node in self.nodes]
+        return {n: v for n, v in first.items() if all(other.get(n) == v for other in others)}
+
+    def own_environment(self, node: Node) -> dict[str, str]:
+        """The variables of this node alone."""
+        common = self.common_environment()
+        return {n: v for n, v in self.environment(node).items() if n not in common}
+
+    def refuse(self, key: str, saw: str, why: str, do: str) -> BadInput:
+        where = self.run.where(key)
+        return refuse(saw, why, do, where.file, where.line)
+
+
+def checked(job: ScriptJob) -> ScriptJob:
+    """The job, if every name in it is a name and every value can be carried. Raises BadInput."""
+    run = job.run
+    each(validate.name, [run.name, *(node.name for node in job.nodes)])
+    each(validate.host, [node.address for node in job.nodes])
+    each(validate.user, [user for user in (run.user, *(n.user for n in job.nodes)) if user is not None])
+    each(validate.module, run.environment.modules)
+    each(validate.secret, run.secrets)
+    each(validate.path, [p for p in (job.python, run.environment.activate, run.code, run.save.to) if p])
+    if "=" in job.python:
+        raise refuse(
+            f"{job.python} holds an equals sign.", "env would read it as a variable.", "a path without it"
+        )
+    for node in job.nodes:
+        for name, value in job.environment(node).items():
+            if not matches(validate.VARIABLE, name):
+                raise refuse(f"{name!r} is no name of a variable.", "", "letters, digits and `_`")
+            if name != "ALLRANKS_OUTPUT_DIR":
+                plain(value, f"the variable {name}")
+    for word in walk([run.train.arguments, run.train.command, run.sweep, run.launch.extra]):
+        plain(word, "an argument")
+    for name in run.sweep:
+        if not matches(r"[A-Za-z_][A-Za-z0-9_.-]*", name) or name in OURS:
+            raise job.refuse(
+                "sweep",
+                f"sweep: {name!r} cannot be swept.",
+                "it must be the name of an argument of training, without dashes, that the scripts do not set.",
+                "such as learning_rate",
+            )
+    return job
+
+
+def each(check: Callable[[str], object], values: Iterable[str]) -> None:
+    for value in values:
+        try:
+            check(value)
+        except Wrong as wrong:
+            raise refuse(wrong.saw, wrong.why, wrong.do) from None
+
+
+def walk(value: Any) -> Iterable[str]:
+    """Every text in nested values, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from walk(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from walk(item)
