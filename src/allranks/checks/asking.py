@@ -33,6 +33,8 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "imports": imports(run),
         "env": environment(plan, node),
         "limits": {"imports": IMPORT_SECONDS},
+        "libraries": wants_gpu(run),
+        "ssh": ssh_targets(run, node),
     }
     if run.environment.python:
         asked["python"] = run.environment.python
@@ -42,6 +44,23 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
             asked["model"] = here(run, model)
         asked["dataset"] = dataset(run)
     return asked
+
+
+def wants_gpu(run: Run) -> bool:
+    """Whether the ranks may be meant to compute on GPUs, as far as the run file says."""
+    arguments = run.train.arguments if run.train.kind == "llamafactory" else {}
+    return not arguments.get("use_cpu") and not arguments.get("no_cuda")
+
+
+REACHING = ("pdsh", "mpi", "deepspeed")
+"""Launchers that reach the other nodes from the head over SSH."""
+
+
+def ssh_targets(run: Run, node: Node) -> dict[str, str]:
+    """The nodes that this one must reach over SSH: all others from the head, where the launcher does so."""
+    if run.launch.with_ not in REACHING or node.rank != 0:
+        return {}
+    return {other.name: other.address for other in run.cluster.nodes if other.rank != 0}
 
 
 def ports(run: Run) -> list[int]:

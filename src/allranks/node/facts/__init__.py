@@ -19,7 +19,8 @@ The request is a JSON object; every key may be missing:
 | `dataset` | `{"dir": folder, "names": [...]}` as LLaMA-Factory reads it |
 | `python` | the training environment's Python; `env` the environment it gets |
 | `imports` | modules to import for real, in this order |
-| `libraries` | `true`: search the installed torch and NCCL for the variables they read; `variables` those wanted |
+| `libraries` | `true`: search the installed torch and NCCL for the names of variables they read |
+| `ssh` | names to addresses that this node must reach over SSH |
 | `limits` | seconds by family |
 | `families` | only these families |
 """

@@ -1,0 +1,113 @@
+"""A GPU of the run is in use.
+
+## What it looks at
+The processes that nvidia-smi lists on each GPU that the run uses, and memory that is taken although no
+process is shown (a process of another container, or one that hangs in the driver).
+
+## Why it matters
+The run would be out of memory at the first step, or run at half speed beside the other.
+
+## What to do
+A run of ours: `allranks stop` or `allranks clean`. A stranger's process is reported, never touched: ask its
+owner (its uid is named), or take other GPUs. A display server on GPU 0 of a workstation is only noted.
+
+## Source
+nvidia-smi `processes`, `fb_memory_usage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping, number
+from allranks.checks.words import gib, listed
+from allranks.words import Finding
+
+NEEDS = ("gpus.list",)
+applies = gpus.applies
+
+UNSEEN_BYTES = 1 << 30
+"""The driver itself reports up to some 600 MiB as used on an idle GPU (reserved pages, MPS, ECC)."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view, index, gpu in gpus.used(context):
+        seen = [mapping(process) for process in gpu.get("processes") or []]
+        computing = [process for process in seen if "C" in str(process.get("type") or "C")]
+        drawing = [process for process in seen if process not in computing]
+        bytes_used = gpus.amount(gpu, "memory.used_bytes") or 0
+        at = gpus.label(index, gpu)
+        if computing:
+            ours = next((process["run"] for process in computing if process.get("run")), None)
+            yield context.block(
+                view,
+                gpu=index,
+                saw=f"{at} of {view.name} is used by {listed(described(process) for process in computing)}",
+                expected="no other process on a GPU of the run",
+                why="the run would be out of memory, or share the GPU's time.",
+                fix=f"allranks stop {ours}, or allranks clean {ours}"
+                if ours
+                else "ask its owner, or take other GPUs",
+            )
+        elif bytes_used > UNSEEN_BYTES and not drawing:
+            yield context.warn(
+                view,
+                gpu=index,
+                saw=f"{at} of {view.name} has {gib(bytes_used)} in use, and no process is shown",
+                expected="less than 1 GiB in use",
+                why="a process of another container or user, or a dead one that the driver still holds.",
+                fix=f"as root on {view.name}: nvidia-smi, and fuser -v /dev/nvidia{index}, show whose it is",
+            )
+        elif drawing:
+            yield context.note(
+                view,
+                gpu=index,
+                saw=f"{at} of {view.name} also draws a display: {listed(described(process) for process in drawing)}",
+                expected="a GPU of its own",
+                why="its memory is not all there for training.",
+                fix="log out of the desktop, or leave this GPU out with CUDA_VISIBLE_DEVICES",
+            )
+
+
+def described(process: Mapping[str, Any]) -> str:
+    about = [str(process.get("name") or "a process")]
+    about += [f"run {process['run']}"] if process.get("run") else []
+    about += [f"uid {process['uid']}"] if process.get("uid") is not None and not process.get("run") else []
+    used = number(process.get("used_bytes"))
+    about += [gib(used)] if used else []
+    return f"pid {process.get('pid')} ({', '.join(about)})"
+
+
+def _process(**about) -> list:
+    return [
+        {"pid": 900, "type": "C", "name": "python", "uid": 1003, "run": None, "used_bytes": 70 << 30, **about}
+    ]
+
+
+CASES = (
+    fires(
+        "a100", {"node-1/gpus/list/3/processes": _process()}, node="node-1", verdict="block", saw="uid 1003"
+    ),
+    fires("a100", {"node-1/gpus/list/3/processes": _process(run="0902-a")}, node="node-1", saw="run 0902-a"),
+    fires("a100", {"node-1/gpus/list/3/memory/used_bytes": 9 << 30}, node="node-1", verdict="warn"),
+    fires(
+        "t4",
+        {"localhost/gpus/list/0/processes": _process(type="G", name="Xorg", used_bytes=9 << 20)},
+        verdict="note",
+    ),
+    silent("a100"),
+    # GPU 7 is not used by four ranks a node.
+    silent(
+        "a100",
+        {
+            "node-1/gpus/list/7/processes": _process(),
+            "run/cluster/nodes/0/gpus": 4,
+            "run/cluster/nodes/1/gpus": 4,
+            "run/cluster/nodes/2/gpus": 4,
+        },
+    ),
+    silent("cpu", {"node-1/gpus/list": [{"processes": _process()}]}),
+)

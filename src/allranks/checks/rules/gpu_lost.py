@@ -1,0 +1,49 @@
+"""The PCI bus holds more GPUs than the driver shows.
+
+## What it looks at
+The NVIDIA display devices on the PCI bus against the list of nvidia-smi.
+
+## Why it matters
+A GPU that fell off the bus (Xid 79) or failed to initialize is still in the machine, and ranks are numbered
+as if it were not: what was GPU 5 yesterday is GPU 4 today.
+
+## What to do
+`dmesg | grep -i xid` on that node; a power cycle brings most of them back. In a container: give it all GPUs
+(`--gpus all`).
+
+## Source
+`/sys/bus/pci/devices` (class 0x0300, 0x0302, vendor 0x10de); NVIDIA "Xid errors", Xid 79.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("driver.gpus_on_bus", "gpus.list")
+UNKNOWN_BLOCKS = False
+applies = gpus.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        on_bus, shown = view.number("driver.gpus_on_bus"), len(view.list("gpus.list"))
+        # None at all is `gpus-missing`; a container that was given some of them is meant so.
+        if on_bus and shown and on_bus > shown and not view.text("system.container"):
+            yield context.warn(
+                view,
+                saw=f"{view.name} holds {on_bus:.0f} GPUs on its PCI bus, nvidia-smi lists {shown}",
+                expected="all of them listed",
+                why="a GPU has fallen off the bus or failed to start, and the others are numbered anew.",
+                fix=f"dmesg | grep -i xid on {view.name}; a power cycle brings most of them back",
+            )
+
+
+CASES = (
+    fires("a100", {"node-1/driver/gpus_on_bus": 9}, node="node-1", verdict="warn"),
+    silent("a100", {"node-1/driver/gpus_on_bus": 9, "node-1/system/container": "docker"}),
+)

@@ -1,0 +1,64 @@
+"""A GPU's PCIe link is narrower than it could be.
+
+## What it looks at
+The current width of each GPU's PCIe link against its widest, and the replay counter. The link's generation
+is not judged: an idle GPU lowers it by itself.
+
+## Why it matters
+At x8 instead of x16 everything between GPU and host, and all InfiniBand traffic, has half the bandwidth:
+offload and data loading first. Replays are transfers that had to be sent again: a bad contact.
+
+## What to do
+Reseat the board or riser; look at the slot's setting (bifurcation) in the firmware.
+
+## Source
+nvidia-smi `pci_gpu_link_info`, `replay_counter`; PCI Express base specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("gpus.list",)
+UNKNOWN_BLOCKS = False
+applies = gpus.applies
+
+MANY_REPLAYS = 1000
+"""A handful come with each power-state change; a bad contact counts thousands a day."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view, index, gpu in gpus.used(context):
+        width, most = gpus.amount(gpu, "pcie.width"), gpus.amount(gpu, "pcie.most_width")
+        at = f"{gpus.label(index, gpu)} of {view.name}"
+        if width and most and width < most:
+            yield context.warn(
+                view,
+                gpu=index,
+                saw=f"{at} is linked by PCIe x{width:.0f}",
+                expected=f"x{most:.0f}",
+                why=f"it moves data at {width / most:.0%} of its speed, and all ranks wait for it.",
+                fix="reseat the board or its riser, or look at the slot's bifurcation in the firmware",
+            )
+        replays = gpus.amount(gpu, "pcie.replays") or 0
+        if replays >= MANY_REPLAYS:
+            yield context.warn(
+                view,
+                gpu=index,
+                saw=f"{at} has sent {replays:,.0f} PCIe packets again",
+                expected=f"fewer than {MANY_REPLAYS:,}",
+                why="the link has a bad contact: it is slow now and may break.",
+                fix="reseat the board or its riser",
+            )
+
+
+CASES = (
+    fires("a100", {"node-1/gpus/list/2/pcie/width": 8}, node="node-1", saw="x8"),
+    fires("a100", {"node-1/gpus/list/2/pcie/replays": 52_000}, node="node-1", saw="52,000"),
+    silent("a100", {"node-1/gpus/list/2/pcie/generation": 1}),
+)

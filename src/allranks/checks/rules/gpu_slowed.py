@@ -1,0 +1,70 @@
+"""A GPU's clock is held down by heat, power or its board.
+
+## What it looks at
+The active clock event reasons of every GPU of the run: hardware slowdown, thermal slowdown (hardware or
+software), power brake; and temperatures at the slowdown threshold.
+
+## Why it matters
+A power brake or thermal slowdown halves the clock or worse. All ranks wait for the slowest: one hot GPU
+slows the whole run, without an error.
+
+## What to do
+Look at fans, airflow and power supplies of that node; an external power brake comes from its supply.
+
+## Source
+NVML "Clocks event reasons" (`nvmlClocksEventReason*`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("gpus.list",)
+UNKNOWN_BLOCKS = False
+applies = gpus.applies
+
+HARD = {
+    "hw_slowdown": "hardware slowdown",
+    "hw_thermal_slowdown": "hardware thermal slowdown",
+    "hw_power_brake_slowdown": "power brake",
+    "sw_thermal_slowdown": "thermal slowdown by the driver",
+}
+"""sw_power_cap under load is normal; application clocks and sync boost are settings."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view, index, gpu in gpus.used(context):
+        reasons = [HARD[name] for name in gpus.field(gpu, "clocks.slowed") or [] if name in HARD]
+        heat, most = gpus.amount(gpu, "temperature"), gpus.amount(gpu, "slowdown_temperature")
+        if heat and most and heat >= most and not reasons:
+            reasons = [f"{heat:.0f} °C, where slowdown begins at {most:.0f} °C"]
+        if reasons:
+            clock, top = gpus.amount(gpu, "clocks.sm_mhz"), gpus.amount(gpu, "clocks.most_sm_mhz")
+            speed = f" at {clock:.0f} of {top:.0f} MHz" if clock and top else ""
+            yield context.warn(
+                view,
+                gpu=index,
+                saw=f"{gpus.label(index, gpu)} of {view.name} is slowed: {listed(reasons)}{speed}",
+                expected="no slowdown while idle",
+                why="every step of every rank waits for it.",
+                fix=f"look at cooling and power of {view.name}, or take it out of nodes",
+            )
+
+
+CASES = (
+    fires(
+        "a100",
+        {"node-1/gpus/list/2/clocks/slowed": ["hw_power_brake_slowdown", "hw_slowdown"]},
+        node="node-1",
+        verdict="warn",
+        saw="power brake",
+    ),
+    fires("a100", {"node-1/gpus/list/2/temperature": 90}, node="node-1", saw="90 °C"),
+    silent("a100", {"node-1/gpus/list/2/clocks/slowed": ["sw_power_cap", "applications_clocks_setting"]}),
+)

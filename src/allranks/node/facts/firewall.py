@@ -1,0 +1,172 @@
+"""What stands between nodes: packet filters of this node, and what it exports over NFS. Mostly root's to read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any, Dict, List, Mapping
+
+from allranks.node.facts import _commands
+from allranks.node.facts._commands import text
+from allranks.node.facts._reading import Reading, Unreadable
+
+
+def read(request: Mapping[str, Any], reading: Reading) -> None:
+    reading.fact("input", read_input)
+    reading.fact("exports", read_exports)
+
+
+def read_input() -> Dict[str, Any]:
+    """What happens to a new TCP connection from elsewhere: `policy`, and the ports that rules accept.
+
+    Raises `Unreadable` where the filters may not be read.
+    """
+    reasons = []
+    for argv, parse in (
+        (["nft", "-j", "list", "ruleset"], parse_nft),
+        (["iptables", "-S", "INPUT"], parse_iptables),
+    ):
+        try:
+            done = _commands.run(argv, 5.0)
+        except Unreadable as error:
+            reasons.append(str(error))
+            continue
+        if done.code == 0:
+            found = parse(done.out)
+            if found["chains"]:
+                return found
+            reasons.append("")
+        else:
+            reasons.append(f"{argv[0]}: {done.first_line}")
+    told = [reason for reason in reasons if reason]
+    if len(told) == len(reasons) and not all("is not installed" in reason for reason in told):
+        raise Unreadable("; ".join(told))
+    # Neither tool, or no input chain: nothing filters here that we know of.
+    return {"policy": "accept", "chains": 0, "rejects": False, "ports": [], "everything_from": []}
+
+
+def read_exports() -> List[Dict[str, str]]:
+    """The folders that this node serves over NFS, with their options."""
+    for path in ("/var/lib/nfs/etab", "/etc/exports"):
+        if os.path.exists(path):
+            return parse_exports(text(path))
+    return []
+
+
+# ---- parsers ----
+
+
+def parse_iptables(output: str) -> Dict[str, Any]:
+    """`iptables -S INPUT`: policy, accepted ports (as `39500` or `29500:29600`), sources let in altogether."""
+    found: Dict[str, Any] = {
+        "policy": None,
+        "chains": 0,
+        "rejects": False,
+        "ports": [],
+        "everything_from": [],
+    }
+    for row in output.splitlines():
+        if row.startswith("-P INPUT "):
+            found["policy"] = row.split()[2].lower()
+            found["chains"] += 1
+        elif row.startswith("-A INPUT "):
+            _iptables_rule(row, found)
+    if found["policy"] is None:
+        found["policy"] = "accept"
+    return found
+
+
+def _iptables_rule(row: str, found: Dict[str, Any]) -> None:
+    target = re.search(r"-j (\w+)", row)
+    ports = re.search(r"--dports? (\S+)", row)
+    source = re.search(r"-s (\S+)", row)
+    interface = re.search(r"-i (\S+)", row)
+    conditions = re.search(r"--(?:ctstate|state)\b", row)
+    verdict = target.group(1) if target else ""
+    if verdict in ("DROP", "REJECT") and not (ports or source or interface or conditions):
+        found["rejects"] = True
+    elif verdict == "ACCEPT" and ports:
+        found["ports"] += ports.group(1).split(",")
+    elif verdict == "ACCEPT" and not conditions and interface is None and "-p icmp" not in row:
+        found["everything_from"].append(source.group(1) if source else "anywhere")
+    elif verdict not in ("ACCEPT", "DROP", "REJECT", "LOG", "RETURN", ""):
+        found["ports"].append(f"chain {verdict}")  # rules of its own, which are not followed here
+
+
+def parse_nft(output: str) -> Dict[str, Any]:
+    """`nft -j list ruleset`: chains that hook `input`, and the ports that their rules accept."""
+    found: Dict[str, Any] = {
+        "policy": "accept",
+        "chains": 0,
+        "rejects": False,
+        "ports": [],
+        "everything_from": [],
+    }
+    try:
+        entries = json.loads(output)["nftables"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Unreadable("nft printed no JSON ruleset") from None
+    names = set()
+    for entry in entries if isinstance(entries, list) else []:
+        chain = entry.get("chain") if isinstance(entry, dict) else None
+        if isinstance(chain, dict) and chain.get("hook") == "input":
+            names.add((chain.get("family"), chain.get("table"), chain.get("name")))
+            found["chains"] += 1
+            if chain.get("policy") == "drop":
+                found["policy"] = "drop"
+    for entry in entries if isinstance(entries, list) else []:
+        rule = entry.get("rule") if isinstance(entry, dict) else None
+        if isinstance(rule, dict) and (rule.get("family"), rule.get("table"), rule.get("chain")) in names:
+            _nft_rule(rule.get("expr"), found)
+    return found
+
+
+_VERDICTS = ("accept", "drop", "reject", "jump", "goto")
+
+
+def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
+    parts = [part for part in expressions if isinstance(part, dict)] if isinstance(expressions, list) else []
+    verdict = next(
+        (name for part in parts for name in ("accept", "drop", "reject", "jump", "goto") if name in part), ""
+    )
+    matches = [part["match"] for part in parts if isinstance(part.get("match"), dict)]
+    ports = [m.get("right") for m in matches if '"dport"' in json.dumps(m.get("left"))]
+    if verdict in ("drop", "reject") and not matches:
+        found["rejects"] = True
+    elif verdict == "accept" and ports:
+        found["ports"] += _nft_ports(ports)
+    elif verdict == "accept" and matches:
+        left = json.dumps(matches[0].get("left"))
+        if len(matches) == 1 and '"saddr"' in left:
+            found["everything_from"].append(str(matches[0].get("right"))[:80])
+    elif verdict == "accept" and not matches:
+        found["everything_from"].append("anywhere")
+    elif verdict in ("jump", "goto"):
+        found["ports"].append("chain")  # rules of its own, which are not followed here
+
+
+def _nft_ports(values: List[Any]) -> List[str]:
+    found = []
+    for value in values:
+        items = value.get("set", [value]) if isinstance(value, dict) else [value]
+        for item in items if isinstance(items, list) else []:
+            if isinstance(item, int):
+                found.append(str(item))
+            elif isinstance(item, dict) and isinstance(item.get("range"), list) and len(item["range"]) == 2:
+                found.append(f"{item['range'][0]}:{item['range'][1]}")
+    return found
+
+
+def parse_exports(content: str) -> List[Dict[str, str]]:
+    """exports(5): one entry a client: `path`, `client`, `options`."""
+    found = []
+    for row in content.splitlines():
+        row = row.partition("#")[0].strip()
+        words = row.split()
+        if not words or not words[0].startswith("/"):
+            continue
+        for client in words[1:]:
+            name, _, options = client.partition("(")
+            found.append({"path": words[0], "client": name or "*", "options": options.rstrip(")")})
+    return found[:256]

@@ -1,0 +1,44 @@
+"""Whether this node reaches others over SSH without being asked anything, as pdsh and mpirun need it."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping
+
+from allranks.node.facts import _apart, _commands
+from allranks.node.facts._reading import Reading, why
+
+CONNECT_SECONDS = 5
+
+
+def read(request: Mapping[str, Any], reading: Reading) -> None:
+    asked = request.get("ssh")
+    targets = {str(k): str(v) for k, v in asked.items()} if isinstance(asked, Mapping) else {}
+    reading.fact("reached", lambda: reached(targets))
+
+
+def reached(targets: Mapping[str, str]) -> Dict[str, Any]:
+    """Node → None where a command ran there, else the reason. Host keys are neither accepted nor stored."""
+    answers = _apart.calls({name: _asker(address) for name, address in targets.items()}, CONNECT_SECONDS + 3)
+    found: Dict[str, Any] = {}
+    for name, answer in answers.items():
+        try:
+            found[name] = answer()
+        except Exception as error:
+            found[name] = why(error)
+    return found
+
+
+def _asker(address: str) -> Any:
+    options = [
+        "BatchMode=yes",
+        "StrictHostKeyChecking=yes",
+        f"ConnectTimeout={CONNECT_SECONDS}",
+        "LogLevel=ERROR",
+    ]
+    argv = ["ssh", *(word for option in options for word in ("-o", option)), "--", address, "true"]
+
+    def ask() -> Any:
+        done = _commands.run(argv, CONNECT_SECONDS + 2)
+        return None if done.code == 0 else done.first_line
+
+    return ask

@@ -1,0 +1,211 @@
+"""Whatever hangs, the reader of facts does not; whatever fails is a reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from allranks.node import facts
+from allranks.node.facts import _apart, _commands
+from allranks.node.facts._reading import Reading, Unreadable
+
+
+def until_gone(pid: int, seconds: float = 3.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_hanging_task_is_given_up_and_the_others_answer():
+    began = time.monotonic()
+
+    def hang(send):
+        send({"begin": "mount"})
+        send({"fact": "early", "value": 1})
+        send({"begin": "late"})
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(60)
+
+    outcomes = _apart.run({"hang": hang, "fine": lambda send: send({"fact": "x", "value": 2})}, 0.5)
+    assert time.monotonic() - began < 2.0
+    assert outcomes["fine"].reason is None and outcomes["fine"].messages == [{"fact": "x", "value": 2}]
+    assert outcomes["hang"].reason == "did not answer within 0.5 s"
+    assert {"fact": "early", "value": 1} in outcomes["hang"].messages, "what was said before the hang is kept"
+
+
+def test_a_given_up_task_takes_its_programs_along(tmp_path):
+    mark = tmp_path / "pid"
+
+    def run_program(_send):
+        child = subprocess.Popen(["sleep", "60"])
+        mark.write_text(str(child.pid))
+        child.wait()
+
+    _apart.run({"program": run_program}, 0.5)
+    assert until_gone(int(mark.read_text()))
+
+
+def test_a_stopped_task_is_given_up_too():
+    began = time.monotonic()
+    outcome = _apart.run({"stopped": lambda _send: os.kill(os.getpid(), signal.SIGSTOP)}, 0.4)["stopped"]
+    assert time.monotonic() - began < 2.0
+    assert "did not answer" in str(outcome.reason)
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (lambda _send: os.kill(os.getpid(), signal.SIGKILL), "signal 9"),
+        (lambda _send: os._exit(7), "code 7"),
+        (lambda _send: 1 / 0, "ZeroDivisionError"),
+        (lambda send: send({"value": object()}), "TypeError"),
+        (lambda send: [send({"fact": "x", "value": "y" * (1 << 20)}) for _ in range(20)], "more than 16 MiB"),
+        (lambda _send: sys.setrecursionlimit(10**6) or _deep(10**6), "ended by signal|RecursionError"),
+    ],
+    ids=["killed", "exits", "raises", "no-json", "floods", "overflows"],
+)
+def test_a_failing_task_is_a_reason(task, reason):
+    outcome = _apart.run({"bad": task}, 20.0)["bad"]
+    assert any(part in str(outcome.reason) for part in reason.split("|")), outcome.reason
+
+
+def _deep(n):
+    return n and _deep(n - 1)
+
+
+def test_an_abandoned_task_does_not_hold_the_callers_output_open():
+    """sshd ends a command's session only when nobody holds its output: a hung mount must not hang the login."""
+    code = (
+        "import time; from allranks.node.facts import _apart; "
+        "_apart._reap = lambda children: None; _apart._end_group = None; "
+        "import os; os.killpg = lambda *a: None; "
+        "_apart.run({'hang': lambda send: time.sleep(6)}, 0.3); print('done')"
+    )
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    assert done.stdout == "done\n"
+    assert time.monotonic() - began < 4.0
+
+
+def test_nested_limits_end_before_those_around_them():
+    def outer(send):
+        try:
+            _apart.call(lambda: time.sleep(60), 30.0)
+        except Unreadable as error:
+            send({"fact": "inner", "reason": str(error)})
+
+    outcome = _apart.run({"outer": outer}, 1.0)["outer"]
+    assert outcome.reason is None
+    assert "did not answer" in outcome.messages[0]["reason"]
+
+
+def test_a_program_that_hangs_floods_or_fails_is_a_reason():
+    with pytest.raises(Unreadable, match=r"did not answer within 0\.3 s"):
+        _commands.run(["sleep", "60"], 0.3)
+    with pytest.raises(Unreadable, match="printed more than 8 MiB"):
+        _commands.run(["yes"], 5.0)
+    with pytest.raises(Unreadable, match="is not installed"):
+        _commands.run(["no-such-program-anywhere"])
+    with pytest.raises(Unreadable, match="ended with code 3: bad day"):
+        _commands.output(["sh", "-c", "echo bad day >&2; exit 3"])
+
+
+def test_programs_speak_one_language(monkeypatch):
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    monkeypatch.setenv("LC_NUMERIC", "de_DE.UTF-8")
+    assert _commands.output(["sh", "-c", "echo $LC_ALL"]) == "C\n"
+
+
+def test_a_family_that_hangs_names_the_fact_and_keeps_the_rest(home, monkeypatch):
+    from allranks.node.facts import leftovers, system
+
+    def hang(request, reading: Reading):
+        reading.put("first", 1)
+        reading.fact("second", time.sleep, 60)
+        reading.put("third", 3)
+
+    monkeypatch.setattr(leftovers, "read", hang)
+    monkeypatch.setattr(system, "read", lambda request, reading: reading.fact("x", lambda: 1 / 0))
+    request = {"node": "n", "limits": {"leftovers": 0.4}, "families": ["leftovers", "system"]}
+    began = time.monotonic()
+    found = facts.collect(request)
+    assert time.monotonic() - began < 3.0
+    assert found.values["leftovers"] == {"first": 1}
+    assert found.why_unreadable("leftovers.second") == "did not answer within 0.4 s"
+    assert found.why_unreadable("leftovers.third") == "second: did not answer within 0.4 s"
+    assert found.unreadable["system.x"] == "ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"peers": 7, "ports": "x", "paths": {"a": "/tmp"}, "files": None, "dataset": [], "limits": "soon"},
+        {"paths": ["\0", "~nobody/x", "a" * 5000, 7], "model": "\0", "dataset": {"dir": "\0"}},
+        {"limits": {"system": -1, "network": True, "storage": 1e99}, "families": ["system", "nosuch"]},
+        {"python": "/nonexistent/python", "imports": ["os"], "env": {"A": 1}},
+    ],
+    ids=["empty", "types", "paths", "limits", "python"],
+)
+def test_no_request_breaks_the_collector(home, request_):
+    found = facts.collect({**request_, "limits": request_.get("limits", {})})
+    json.dumps(found.as_json())
+    assert found.values["system"]["allranks_home"] == str(home)
+
+
+def test_collecting_leaves_no_process_behind(home):
+    before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
+    facts.collect({"python": sys.executable, "imports": ["json"], "paths": [str(home)]})
+    mine = [
+        pid
+        for pid in os.listdir("/proc")
+        if pid.isdigit() and pid not in before and _parent(pid) == os.getpid()
+    ]
+    assert not mine
+
+
+def _parent(pid: str) -> int:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+@pytest.mark.rig
+def test_a_frozen_filesystem_costs_its_own_path_alone(home, tmp_path):
+    """A real uninterruptible sleep: writing to a frozen ext4 cannot be ended, not even by SIGKILL."""
+    image, mount = tmp_path / "image", tmp_path / "mount"
+    mount.mkdir()
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True, timeout=20)
+    if subprocess.run(["mount", "-o", "loop", str(image), str(mount)], timeout=20).returncode:
+        pytest.fail("a loop device could not be mounted")
+    try:
+        subprocess.run(["fsfreeze", "-f", str(mount)], check=True, timeout=10)
+        began = time.monotonic()
+        found = facts.collect(
+            {"families": ["storage"], "limits": {"storage": 3}, "paths": [str(mount), str(tmp_path)]}
+        )
+        assert time.monotonic() - began < 6.0
+        assert found.values["storage"]["paths"][str(tmp_path)]["writable"] is True
+        reason = found.unreadable[f"storage.paths.{mount}"]
+        assert "did not answer" in reason and "state D" in reason
+    finally:
+        subprocess.run(["fsfreeze", "-u", str(mount)], timeout=10)
+        time.sleep(0.5)
+        subprocess.run(["umount", str(mount)], timeout=10)
