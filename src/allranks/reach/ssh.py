@@ -116,8 +116,8 @@ class SshTransport:
             ) as process:
                 process.stdin.write(stdin)
                 process.stdin.write_eof()
-                async for line in process.stdout:
-                    yield line
+                while line := await process.stdout.readline():
+                    yield _bytes(line)
         except (OSError, asyncssh.Error) as error:
             raise self._lost(error) from None
 
