@@ -13,6 +13,11 @@ from allranks.words import BLOCK, VERDICTS, WARN, Diagnosis, Event, Finding
 TICK_SECONDS = 1.0
 """A beat comes each second: looking more often sees nothing new."""
 
+PAUSE_SECONDS = 5.0
+AFTER_PAUSE_SECONDS = 15.0
+"""Where the watcher itself was away (suspended, starved, its clock set), what it has not heard proves nothing
+until it has listened again for a while."""
+
 FORGET_SECONDS = 300.0
 """A statement that no longer holds may be said again after this long, so that a flapping one is folded."""
 
@@ -66,8 +71,11 @@ class Watch:
 
     def tick(self, now: float) -> List[Statement]:
         """What the passing of time alone makes known; call it as often as you like."""
-        if self._ticked is not None and 0.0 <= now - self._ticked < TICK_SECONDS:
-            return []
+        if self._ticked is not None:
+            if 0.0 <= now - self._ticked < TICK_SECONDS:
+                return []
+            if not 0.0 <= now - self._ticked < PAUSE_SECONDS:
+                self.run.paused_until = now + AFTER_PAUSE_SECONDS
         self._ticked = now
         said: List[Statement] = []
         for name, look in self._looks:

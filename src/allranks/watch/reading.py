@@ -80,7 +80,14 @@ def _exceptions(ranks: Iterable[RankState]) -> Iterator[Line]:
     """Exception events as the lines that Python would have printed, the earliest first."""
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
-        texts = ["Traceback (most recent call last):"]
+        texts = []
+        for cause in event.data.get("causes") or ():
+            if isinstance(cause, Mapping):
+                texts += [
+                    "Traceback (most recent call last):",
+                    f"{cause.get('type')}: {cause.get('message')}",
+                ]
+        texts.append("Traceback (most recent call last):")
         texts += [f'  File "{f}", line {n}, in {where}' for f, n, where in event.data.get("frames") or ()]
         message = str(event.data.get("message") or "")
         texts.append(f"{event.data.get('type')}: {message}")

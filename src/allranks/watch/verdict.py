@@ -278,7 +278,7 @@ def _by_early_exit(run: RunState) -> Optional[Diagnosis]:
 
 
 def _total(rank: RankState, run: RunState) -> Optional[int]:
-    return rank.total_steps or run.expect.get("steps")
+    return rank.total_steps or run.total_steps
 
 
 def _before_the_end(rank: RankState, run: RunState) -> bool:
