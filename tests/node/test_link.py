@@ -8,6 +8,8 @@ import threading
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from allranks.node import link, wire
 from allranks.node.link import Dial, Listener
@@ -122,6 +124,21 @@ def test_junk_before_the_proof_is_dropped_at_once(listener, pump, junk):
         except ConnectionResetError:
             pass
     assert pump.stop() == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.binary(min_size=1, max_size=200), max_size=4))
+def test_no_bytes_join_nor_break_the_listener(blocks):
+    listener = Listener(KEY, "127.0.0.1")
+    try:
+        with socket.create_connection(("127.0.0.1", listener.port)) as sock:
+            for block in blocks:
+                sock.sendall(block)
+                assert listener.poll(0) == []
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # it was refused in the middle
+    finally:
+        listener.close()
 
 
 def test_a_silent_peer_is_dropped_and_blocks_nobody(listener, pump, dials, monkeypatch):

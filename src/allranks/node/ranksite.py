@@ -5,14 +5,20 @@ the bundle off the path again so that no script meets our package by chance, and
 `allranks.inside`. Whatever fails here must not stop the user's training.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+
+TYPE_CHECKING = False  # importing typing would cost every Python of the run 5 ms
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 BUNDLE = os.path.dirname(os.path.abspath(__file__))
 RANK_VARIABLES = ("ALLRANKS_RUN_ID", "RANK", "LOCAL_RANK")
 
 
-def find(name):
+def find(name: str) -> Any:
     """The spec of a top-level module as Python would find it without us; None where there is none."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
@@ -21,7 +27,7 @@ def find(name):
     return None
 
 
-def run_next():
+def run_next() -> None:
     """The sitecustomize that would have run, had we not stood before it."""
     from importlib.util import module_from_spec
 
@@ -32,7 +38,7 @@ def run_next():
         spec.loader.exec_module(module)
 
 
-def activate():
+def activate() -> None:
     """Imports our package from the bundle alone; what it lacks may come from an installed one."""
     from importlib import import_module
 
@@ -47,7 +53,7 @@ def activate():
     site.activate()
 
 
-def safely(step):
+def safely(step: Callable[[], None]) -> None:
     try:
         step()
     except Exception as error:
