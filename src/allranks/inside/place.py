@@ -44,7 +44,7 @@ def here(environment: Mapping[str, str]) -> Optional[Place]:
     if rank is None or local_rank is None:
         return None
     place = Place(environment, rank, local_rank)
-    if environment.get(MARK, place.mark) != place.mark:
+    if (environment.get(MARK) or place.mark) != place.mark:
         return None
     return place
 
