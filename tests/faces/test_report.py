@@ -136,9 +136,11 @@ def test_figures_are_those_of_the_journal(run_directory):
     tokens, spent = sum(r[4] for _, r in rows), sum(r[2] for _, r in rows) / 3
     assert math.isclose(data["summary"]["tokens_per_second"], tokens / spent)
     assert [round(p["seconds"], 6) for p in data["phases"][:3]] == [4.3, 0.8, 1.9]
+    assert data["rank_phases"]["importing"][2] == 5.0 and data["rank_phases"]["loading"][2] == 3.0
     planned = {row["what"]: row for row in data["plan"]}
     assert planned["trainable parameters"]["error"] == 0
-    assert math.isclose(planned["all parameters"]["error"], 334288 / 306256 - 1)
+    assert math.isclose(planned["step time"]["measured"], data["summary"]["step_seconds"])
+    assert planned["all parameters, with the adapter"]["planned"] == 306256 + 28032
 
 
 # ---- one file, no network, nothing executable but ours ----

@@ -58,7 +58,13 @@ def test_durations(value, shown):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(116_064, "113 KiB"), (760 * 2**20, "760 MiB"), (1.342e12, "1.22 TiB"), (10**400, "—")],
+    [
+        (116_064, "113 KiB"),
+        (760 * 2**20, "760 MiB"),
+        (2**30, "1.00 GiB"),
+        (1.342e12, "1.22 TiB"),
+        (10**400, "—"),
+    ],
 )
 def test_sizes(value, shown):
     assert text.size(value) == shown

@@ -344,7 +344,7 @@ def test_the_end_of_a_good_run(journals, tmp_path):
     report.write_text("")
     text = summary(journals, "healthy", directory=str(tmp_path))
     assert text.startswith(
-        "succeeded: trained 36 steps in 31.6 s. The adapter is whole and changes the model’s output."
+        "succeeded: trained 36 steps. The adapter is whole and changes the model’s output."
     )
     assert "  adapter   /home/ubuntu/.allranks/runs/x/output\n" in text
     assert "  verified  30 tensors, 28,032 parameters, after step 36\n" in text

@@ -115,7 +115,7 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
     first, rest = sentence.split(" ", 1)
     if first.lower() != state:
         first, rest = f"{state}:", sentence[:1].lower() + sentence[1:]
-    out.line((first, STATE_STYLES.get(state, "bold")), " ", rest)
+    wrapped(out, out.text((first, STATE_STYLES.get(state, "bold")), " ", rest), 0)
     fix = (diagnosis_of(result.get("diagnosis")) or {}).get("fix") or ""
     if fix and state == "failed":
         out.line(("  do   ", "dim"), fix)
@@ -140,8 +140,8 @@ def as_report(result: Mapping[str, Any]) -> dict[str, Any]:
         "findings": findings if isinstance(findings, list) else [],
         "diagnosis": diagnosis_of(result.get("diagnosis")),
         "adapter": adapter_of(result.get("adapter")),
-        "started_at": result.get("started_at"),
-        "ended_at": result.get("ended_at"),
+        "started_at": None,
+        "ended_at": None,
         "last_at": None,
     }
 

@@ -15,11 +15,15 @@ from allranks.faces.report_text import number, whole
 MOST_RANKS = 20_000
 MOST_FINDINGS = 2_000
 MOST_MARKS = 200
+MOST_PHASES = 20
 LINES = 8
 """Up to so many ranks each has a line of its own in a chart; above, the spread and the outliers are drawn."""
 
 STEP = ("loss", "seconds", "data_seconds", "tokens", "learning_rate")
 """A heartbeat's row after the step's number, as docs/architecture.md (Events, `beat`) has it."""
+
+SOFTWARE = ("torch", "transformers", "deepspeed", "peft", "accelerate", "llamafactory", "cuda", "nccl")
+"""Versions that a rank knows only once they are imported: they come with its settings."""
 
 MEMORY = ("rss", "gpu", "gpu_peak")
 
@@ -43,7 +47,7 @@ class Collector:
         self.adapter: Optional[Dict[str, Any]] = None
         self.pruned: Optional[Dict[str, Any]] = None
         self.total_steps: Optional[int] = None
-        self.rank_phases: Dict[str, List[float]] = {}
+        self.heard: Dict[str, List[float]] = {}
         """When any rank was first and last heard in a phase of its own."""
 
     def add(self, event: Mapping[str, Any]) -> None:
@@ -81,7 +85,7 @@ class Collector:
         if record is None:
             return
         record["starts"] += 1
-        record.update(node=event.get("node"), code=None, exception=None)
+        record.update(node=event.get("node"), code=None, exception=None, phase="importing", last_at=at)
         for name in ("pid", "host", "local_rank", "python", "torch", "gpu", "versions", "world_size"):
             if data.get(name) is not None:
                 record[name] = data[name]
@@ -92,17 +96,16 @@ class Collector:
             self.settings = data
         if whole(data.get("total_steps")):
             self.total_steps = whole(data["total_steps"])
+        record = self.rank(event)
+        if record is not None:
+            record.update({name: data[name] for name in SOFTWARE if isinstance(data.get(name), str)})
 
     def _beat(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         record = self.rank(event)
         if record is None:
             return
         rank = record["rank"]
-        record["phase"], record["last_at"] = data.get("phase"), at
-        phase = data.get("phase")
-        if isinstance(phase, str) and (phase in self.rank_phases or len(self.rank_phases) < 20):
-            heard = self.rank_phases.setdefault(phase, [at, at])
-            heard[1] = max(heard[1], at)
+        self._spend(record, at, data.get("phase"))
         step = data.get("step")
         if isinstance(step, int) and (record["step"] is None or step > record["step"]):
             record["step"] = step
@@ -112,6 +115,17 @@ class Collector:
         memory = (data.get("rss_bytes"), data.get("gpu_bytes"), data.get("gpu_peak_bytes"))
         if any(value is not None for value in memory):
             self.memory.put(rank, max(0.0, at - (self.origin or at)), memory)
+
+    def _spend(self, record: Dict[str, Any], at: float, phase: Any) -> None:
+        """The time since the rank was last heard belongs to the phase that it was in then."""
+        before, last = record.get("phase"), record.get("last_at")
+        record["phase"], record["last_at"] = phase, at
+        if isinstance(before, str) and last is not None:
+            spent = record.setdefault("spent", {})
+            if before in spent or len(spent) < MOST_PHASES:
+                spent[before] = spent.get(before, 0.0) + max(at - last, 0.0)
+                heard = self.heard.setdefault(before, [last, at])
+                heard[0], heard[1] = min(heard[0], last), max(heard[1], at)
 
     def _gone(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         record = self.rank(event)
@@ -142,7 +156,9 @@ class Collector:
             )
 
     def _phase(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
-        if len(self.phases) < 1000:
+        again = self.phases and self.phases[-1]["phase"] == str(data.get("phase"))
+        if not again and len(self.phases) < 1000:
+            # The controller and the keeper both say `launch`: the first one is its beginning.
             self.phases.append({"phase": str(data.get("phase")), "at": at, "why": data.get("why") or ""})
 
     def _finding(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
@@ -222,6 +238,14 @@ class Collector:
                 rate = sum(t.sums[i] for t, _ in there) * len(there) / spent
                 first, last = self.steps.edges(i)
                 found.append([first, last, rate, rate, rate])
+        return found
+
+    def rank_phases(self) -> Dict[str, List[float]]:
+        """The ranks' own phases: first heard, last heard, the median rank's seconds in it."""
+        found = {}
+        for name, (first, last) in self.heard.items():
+            spent = [r["spent"][name] for r in self.ranks.values() if name in r.get("spent", ())]
+            found[name] = [first, last, median(spent) or 0.0]
         return found
 
     def rank_rows(self) -> List[Dict[str, Any]]:

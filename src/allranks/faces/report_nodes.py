@@ -7,6 +7,7 @@ import os
 import shlex
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.faces.report_collect import SOFTWARE
 from allranks.faces.report_findings import folded
 from allranks.faces.report_parts import section, state_of
 from allranks.faces.report_text import (
@@ -138,7 +139,7 @@ def versions(data: Mapping[str, Any]) -> str:
 
 
 def versions_of(row: Row) -> Dict[str, str]:
-    found = {name: str(row[name]) for name in ("python", "torch") if row.get(name) is not None}
+    found = {name: str(row[name]) for name in ("python", *SOFTWARE) if row.get(name) is not None}
     more = row.get("versions")
     if isinstance(more, Mapping):
         found.update({str(k): str(v) for k, v in list(more.items())[:60] if v is not None})

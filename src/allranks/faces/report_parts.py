@@ -10,6 +10,7 @@ from allranks.faces.report_text import (
     compact_seconds,
     count,
     escape,
+    loss_text,
     moment,
     number,
     plural,
@@ -155,7 +156,7 @@ def figures(data: Mapping[str, Any]) -> str:
     summary = data["summary"]
     step, total = whole(summary.get("last_step")), whole(data.get("total_steps"))
     broken = summary.get("loss_broken_at") is not None
-    first, last = summary.get("first_loss"), "no number" if broken else short(summary.get("last_loss"))
+    first, last = summary.get("first_loss"), "no number" if broken else loss_text(summary.get("last_loss"))
     waiting = summary.get("waiting_share") or 0.0
     cells = [
         ("duration", compact_seconds(duration(data)), trained_for(summary)),
@@ -163,7 +164,7 @@ def figures(data: Mapping[str, Any]) -> str:
         (
             "loss",
             last,
-            f"since step {count(summary['loss_broken_at'])}" if broken else f"from {short(first)}",
+            f"since step {count(summary['loss_broken_at'])}" if broken else f"from {loss_text(first)}",
         ),
         ("step time", seconds(summary.get("step_seconds")), f"{share(waiting)} waiting for data"),
         ("tokens/s", count(rounded(summary.get("tokens_per_second"))), "all ranks together"),
@@ -294,10 +295,11 @@ def said_block(
 ) -> str:
     """One statement in the form of every error: where and what, why, what to do."""
     inner = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows if value)
+    place_html = f'<span class="where">{escape(where)}</span>' if where else ""
     label = f'<p class="id"><span class="verdict">{CALLED[verdict]}</span> {escape(ident)}</p>'
     return (
         f'<article class="said {verdict}">{label}'
-        f'<p class="saw"><span class="where">{escape(where)}</span>{escape(saw)}</p><dl>{inner}</dl>{more}</article>'
+        f'<p class="saw">{place_html}{escape(saw)}</p><dl>{inner}</dl>{more}</article>'
     )
 
 

@@ -6,10 +6,13 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.faces.report_text import number
 
+WITH_ADAPTER = "all parameters, with the adapter"
+"""The plan counts the model's own; the trainer counts what it has in hand, the adapter among it."""
+
 ROWS = (
     # (what, unit, where the plan says it, where the run says it)
     ("trainable parameters", "count", ("plan", "trainable_parameters"), ("settings", "trainable_parameters")),
-    ("all parameters", "count", ("plan", "total_parameters"), ("settings", "total_parameters")),
+    (WITH_ADAPTER, "count", ("plan", "total_parameters"), ("settings", "total_parameters")),
     ("parameters in the adapter", "count", ("plan", "trainable_parameters"), ("adapter", "parameters")),
     ("tensors in the adapter", "count", ("plan", "adapter", "tensors"), ("adapter", "tensors")),
     ("world size", "count", ("plan", "ranks"), ("settings", "world_size")),
@@ -52,6 +55,8 @@ def compare(
     rows = []
     for what, unit, planned_at, measured_at in ROWS:
         planned, measured = _find(sources, planned_at), _find(sources, measured_at)
+        if planned is not None and what == WITH_ADAPTER:
+            planned += _find(sources, ("plan", "trainable_parameters")) or 0.0
         if planned is None and (measured is None or measured_at[0] == "adapter"):
             continue
         error = (measured - planned) / planned if planned and measured is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.faces.report_bars import Bar, bars
@@ -12,6 +13,7 @@ from allranks.faces.report_text import (
     PHASES,
     compact_seconds,
     count,
+    loss_text,
     number,
     plural,
     seconds,
@@ -66,13 +68,15 @@ def phase_bar(name: str, begin: float, spent: float, whole: float, style: str, w
 
 
 def rank_phase_bars(data: Mapping[str, Any], start: float, whole: float) -> List[Bar]:
-    """What the ranks did meanwhile: from the first word of any rank in a phase to the first of the next."""
-    heard = sorted((span[0], name, span[1]) for name, span in data.get("rank_phases", {}).items())
+    """What the ranks did meanwhile: each bar from the first word of any rank in a phase to the last.
+
+    The seconds are the median rank's own in that phase: saving comes and goes, so its bar is longer.
+    """
+    heard = sorted((span[0], name, span) for name, span in data["rank_phases"].items() if name != "done")
     found = []
-    for place, (begin, name, last) in enumerate(heard):
-        end = heard[place + 1][0] if place + 1 < len(heard) and name not in ("training",) else last
-        bar = phase_bar(f"\u2007ranks: {name}", begin - start, max(end - begin, 0.0), whole, "calm")
-        found.append(bar)
+    for begin, name, span in heard:
+        bar = phase_bar(f"\u2007ranks: {name}", begin - start, max(span[1] - begin, 0.0), whole, "calm")
+        found.append(replace(bar, text=seconds(span[2])))
     return found if len(found) > 1 else []
 
 
@@ -93,7 +97,9 @@ def marks(data: Mapping[str, Any]) -> List[Tuple[float, str, str]]:
 def loss(data: Mapping[str, Any]) -> LineChart:
     found = data["charts"]["loss"]
     points = found["points"]
-    note = f"{short(points[0][2])} → {short(points[-1][2])}, {whose(found['ranks'])}" if points else ""
+    note = (
+        f"{loss_text(points[0][2])} → {loss_text(points[-1][2])}, {whose(found['ranks'])}" if points else ""
+    )
     if data["summary"]["loss_broken_at"] is not None:
         note = f"no finite number since step {count(data['summary']['loss_broken_at'])}"
     lines = [Line("loss", points)] if points else []
@@ -145,7 +151,7 @@ def memory(data: Mapping[str, Any]) -> LineChart:
     return LineChart(
         "memory",
         "GPU memory in use, by time" if kind == "gpu" else "Host memory, by time",
-        size,
+        axis_size,
         rank_lines(found),
         found["bands"],
         far_note(found),
@@ -170,6 +176,10 @@ def far_note(found: Mapping[str, Any]) -> str:
 
 def axis_seconds(value: float) -> str:
     return f"{value:.3g} s" if abs(value) < 60 else seconds(value)
+
+
+def axis_size(value: float) -> str:
+    return size(value).replace(".00 ", " ").replace(".0 ", " ")
 
 
 def axis_count(value: float) -> str:

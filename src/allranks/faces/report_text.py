@@ -110,7 +110,7 @@ def size(value: Any) -> str:
         return MISSING
     for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if abs(found) < 999.5 or unit == "PiB":
-            return f"{found:.0f} {unit}" if unit == "B" or abs(found) >= 99.95 else f"{found:.3g} {unit}"
+            return f"{found:.0f} {unit}" if unit == "B" or abs(found) >= 99.95 else f"{found:#.3g} {unit}"
         found /= 1024.0
     return MISSING
 
@@ -153,6 +153,12 @@ def short(value: Any) -> str:
     if found and not 1e-3 <= abs(found) < 1e6:
         return f"{found:.2e}"
     return f"{found:,.0f}" if abs(found) >= 1000 else f"{found:.4g}"
+
+
+def loss_text(value: Any) -> str:
+    """`short`, with its zeros: `5.930` stands under `5.942`."""
+    found = number(value)
+    return f"{found:#.4g}" if found is not None and 1e-3 <= abs(found) < 1000 else short(value)
 
 
 def share(value: Any) -> str:

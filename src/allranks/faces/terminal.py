@@ -15,7 +15,7 @@ from rich.live import Live
 from allranks.faces.console import Out
 from allranks.faces.messages import print_findings, print_summary, say_findings
 from allranks.faces.report_findings import count_text, folded
-from allranks.faces.report_text import compact_seconds, count, number, seconds, share, short
+from allranks.faces.report_text import compact_seconds, count, loss_text, natural, number, seconds, share
 from allranks.faces.terminal_frame import Snapshot, doing, extent, frame, node_line
 from allranks.watch import Progress, RunState
 from allranks.watch.progress import progress_of
@@ -28,6 +28,8 @@ EVERY_SECONDS = 10.0
 
 FRESH_SECONDS = 0.4
 MOST_LOSSES = 512
+LAST = 1 << 60
+"""Where a node without ranks stands among the others."""
 FINAL = ("succeeded", "failed", "stopped", "lost")
 
 
@@ -177,7 +179,9 @@ class LiveView:
                 by_node.setdefault(one.node, {})[rank] = one
         lines = [
             node_line(name, ranks, self.trouble(name), "joined" if self.joined(name) else "")
-            for name, ranks in by_node.items()
+            for name, ranks in sorted(
+                by_node.items(), key=lambda item: (min(item[1], default=1 << 60), natural(item[0]))
+            )
             if ranks or self.joined(name)
         ]
         ended = run.state in FINAL
@@ -202,10 +206,14 @@ class LiveView:
         self.progress_at = -math.inf
         snapshot = self.snapshot()
         now, word, step = self.clock(), doing(snapshot), extent(snapshot)[0]
+        # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
+        word = "training" if word in ("saving", "ending") else word
         if word == self.line_doing and (step == self.line_step or not (last or self.due(now))):
             return
         self.line_at, self.line_doing, self.line_step = now, word, step
-        self.out.line((f"{compact_seconds(snapshot.elapsed_seconds):>7}  ", "dim"), plain_line(snapshot))
+        self.out.line(
+            (f"{compact_seconds(snapshot.elapsed_seconds):>7}  ", "dim"), plain_line(snapshot, word)
+        )
 
     def due(self, now: float) -> bool:
         return now - self.line_at >= EVERY_SECONDS
@@ -225,15 +233,15 @@ def is_loss(row: Any) -> bool:
     return number(row[1]) is not None or (isinstance(row[1], float) and not math.isfinite(row[1]))
 
 
-def plain_line(snapshot: Snapshot) -> str:
+def plain_line(snapshot: Snapshot, word: str) -> str:
     """One line for a log: phase, how far, loss, step time, speed, time left."""
-    parts = [doing(snapshot)]
+    parts = [word]
     done, total, what = extent(snapshot)
     if done is not None:
         parts.append(f"{what} {count(done)}" + (f" of {count(total)}" if total else ""))
     progress = snapshot.progress if snapshot.phase == "watch" else Progress()
     if progress.loss is not None:
-        parts.append(f"loss {short(progress.loss)}")
+        parts.append(f"loss {loss_text(progress.loss)}")
     if progress.step_seconds is not None:
         text = f"{seconds(progress.step_seconds)} a step"
         if progress.data_seconds is not None and progress.step_seconds > 0:

@@ -16,6 +16,7 @@ from allranks.faces.report_text import (
     compact_seconds,
     count,
     fold,
+    loss_text,
     plural,
     seconds,
     share,
@@ -147,7 +148,7 @@ def figure_rows(out: Out, snapshot: Snapshot) -> list[tuple[str, str]]:
     loss = ""
     if progress.loss is not None:
         course = sparkline(snapshot.losses, min(32, max(out.width - 34, 8)), out.ascii)
-        loss = f"{short(progress.loss):<8}{course}"
+        loss = f"{loss_text(progress.loss):<8}{course}"
         if progress.learning_rate is not None and out.width >= 64:
             loss += f"  lr {short(progress.learning_rate)}"
     step = ""
