@@ -100,3 +100,33 @@ def test_the_reader_sees_what_the_safetensors_library_sees(tmp_path):
     for name, tensor in tensors.items():
         assert seen[name].shape == tuple(tensor.shape)
         assert seen[name].end - seen[name].begin == tensor.numel() * tensor.element_size()
+
+
+@pytest.mark.parametrize("kind", ["lora", "dora", "saved-modules", "all-linear", "fused-experts"])
+def test_the_planner_and_peft_agree_on_every_tensor(kind, tmp_path):
+    """What a run hands to `verify` as `shapes` comes from the planner, which has no torch."""
+    from peft import LoraConfig, get_peft_model
+
+    from allranks.plan import families, lora
+
+    base = tiny_deepseek()
+    keys = {"r": 4, "lora_alpha": 8, "target_modules": ATTENTION, "task_type": "CAUSAL_LM", **KINDS[kind]}
+    get_peft_model(base, LoraConfig(**keys)).save_pretrained(tmp_path)
+    targets = keys["target_modules"]
+    asked = lora.Lora(
+        rank=4,
+        targets=targets if isinstance(targets, str) else tuple(targets),
+        parameters=tuple(keys.get("target_parameters", ())),
+        save=tuple(keys.get("modules_to_save", ())),
+        dora=keys.get("use_dora", False),
+    )
+    trained = lora.trained_by_lora(families.describe(json.loads(base.config.to_json_string())), asked)
+    shapes = {name: list(shape) for name, shape in trained.tensors}
+    expect = {"shapes": shapes, "trainable_parameters": trained.parameters, "tensors": len(shapes)}
+
+    report = checkpoints.verify(str(tmp_path), expect)
+    assert report.whole, [(f.id, f.saw, f.expected) for f in report.findings]
+
+    name = next(iter(shapes))
+    foreign = {**expect, "shapes": {**shapes, name: [shapes[name][0], shapes[name][1] + 1]}}
+    assert [f.id for f in checkpoints.verify(str(tmp_path), foreign).findings] == ["adapter-shape-wrong"]

@@ -466,6 +466,16 @@ def a_module_of_the_plan_is_missing(c, raw):
     c.write()
 
 
+@damage(
+    "adapter-module-missing",
+    expect={"shapes": {O_PROJ[len("base_model.model.") :] + ".lora_A.weight": [4, 64]}},
+)
+def a_tensor_of_the_plan_is_missing(c, raw):
+    for half in ("A", "B"):
+        del c.tensors[f"{O_PROJ}.lora_{half}.weight"]
+    c.write()
+
+
 @damage("adapter-layers-uneven")
 def a_module_is_missing_and_nothing_says_so(c, raw):
     for half in ("A", "B"):

@@ -26,6 +26,7 @@ KINDS = {
     "float32": (3, 0, {"use_dora": True}, False),
     "saved-modules": (3, 0, {"modules_to_save": ["lm_head"]}, True),
     "fused-experts": (3, 0, {"target_parameters": ["mlp.experts.down_proj"]}, True),
+    "offload": (3, 0, {}, True),
     "stage-2": (2, 0, {}, True),
     "stage-1": (1, 0, {}, False),
 }
@@ -60,6 +61,11 @@ def trainer_of(kind: str, out: Path, steps: int = 2) -> Trainer:
         "bf16": {"enabled": bf16},
         "gradient_clipping": "auto",
     }
+    if kind == "offload":  # with torch's optimizer, which needs no compiler
+        json_config["zero_optimization"].update(
+            offload_param={"device": "cpu"}, offload_optimizer={"device": "cpu"}
+        )
+        json_config["zero_force_ds_cpu_optimizer"] = False
     if stage == 3:
         json_config["zero_optimization"]["stage3_param_persistence_threshold"] = threshold
     arguments = TrainingArguments(

@@ -22,6 +22,7 @@ KINDS = (
     "float32",
     "saved-modules",
     "fused-experts",
+    "offload",
     "stage-2",
     "stage-1",
 )

@@ -5,7 +5,7 @@
 | key | what |
 |---|---|
 | `base_config` | the base model's config.json |
-| `shapes` | {module path or its end, or a tensor's full name: [out, in] of the weight, or the tensor's shape} |
+| `shapes` | {module path or its end: [out, in] of its weight}, or {tensor's name: its shape}, or both mixed |
 | `base_model` | name or path of the base model |
 | `rank`, `alpha`, `targets` | as the run asked for them |
 | `trainable_parameters`, `tensors` | how many there must be |
@@ -157,40 +157,52 @@ def _hidden_size(adapter: Adapter, expect: Mapping[str, Any], file: str) -> List
                   evidence=tuple(wrong))]  # fmt: skip
 
 
-class _Lookup:
-    """Shapes by full path or by the end of a path; the longest name that fits wins."""
+class _Shapes:
+    """The given shapes: of tensors by their exact name, of modules by their path or its end (the longest wins)."""
 
     def __init__(self, shapes: Mapping[str, Sequence[int]]):
-        self.table: Dict[str, Tuple[int, ...]] = {str(k): tuple(v) for k, v in shapes.items()}
+        self.modules: Dict[str, Tuple[int, ...]] = {}
+        self.tensors: Dict[Tuple[str, Optional[str]], Tuple[int, ...]] = {}
+        for name, shape in shapes.items():
+            module, part = parts.split_name(str(name))
+            self.tensors[(module, part)] = tuple(shape)
+            if part is None:
+                self.modules[module] = tuple(shape)
 
     def of(self, path: str) -> Optional[Tuple[int, ...]]:
         while path:
-            if path in self.table:
-                return self.table[path]
+            if path in self.modules:
+                return self.modules[path]
             path = path.partition(".")[2]
         return None
 
+    def lacking(self, adapter: Adapter) -> List[str]:
+        """What stands here, must train and is not in the file. Fused experts are left to the counts: PEFT
+        saves their tensors under the module's name and not under the parameter's."""
+        owners = {parts.owner(m) for m in adapter.modules}
+        have = {parts.split_name(t.name) for t in _all(adapter)}
+        missing = [m for m in self.modules if _LAYER.match(m) and _must_train(adapter, m) and m not in owners]
+        for module, part in self.tensors:
+            fused = any(parts.ends_with(module, name) for name in adapter.config.parameters)
+            if part is not None and not fused and (module, part) not in have:
+                missing.append(module + "." + part)
+        return missing
+
 
 def _shapes(adapter: Adapter, expect: Mapping[str, Any], file: str) -> List[Finding]:
-    shapes = expect.get("shapes")
-    if not isinstance(shapes, dict) or not shapes:
+    given = expect.get("shapes")
+    if not isinstance(given, dict) or not given:
         return []
-    lookup, findings = _Lookup(shapes), []
-    wrong = [text for pair in pairs(adapter) for text in _pair_against_base(lookup, *pair)]
-    wrong += [text for tensor in _all(adapter) for text in _tensor_against_base(lookup, tensor)]
+    shapes, findings = _Shapes(given), []
+    wrong = [text for pair in pairs(adapter) for text in _pair_against_base(shapes, *pair)]
+    wrong += [text for tensor in _all(adapter) for text in _tensor_against_base(shapes, tensor)]
     if wrong:
         findings.append(found("adapter-shape-wrong", file, wrong[0], evidence=tuple(wrong)))
-    owners = {parts.owner(m) for m in adapter.modules}
-    whole_paths = [p for p in lookup.table if _LAYER.match(_bare(p)) and parts.split_name(p)[1] is None]
-    missing = [p for p in whole_paths if _must_train(adapter, _bare(p)) and _bare(p) not in owners]
+    missing = tuple(printable(name) for name in shapes.lacking(adapter))
     if missing:
-        saw = "no tensor for %d modules, first %s" % (len(missing), printable(missing[0]))
-        findings.append(found("adapter-module-missing", file, saw, evidence=tuple(map(printable, missing))))
+        saw = "no tensor for %d modules or tensors, first %s" % (len(missing), missing[0])
+        findings.append(found("adapter-module-missing", file, saw, evidence=missing))
     return findings
-
-
-def _bare(path: str) -> str:
-    return path[len(parts.PREFIX) :] if path.startswith(parts.PREFIX) else path
 
 
 def _must_train(adapter: Adapter, module: str) -> bool:
@@ -203,8 +215,8 @@ def _all(adapter: Adapter) -> List[Tensor]:
     return [t for tensors in adapter.modules.values() for t in tensors.values()] + adapter.others
 
 
-def _pair_against_base(lookup: _Lookup, module: str, a: Tensor, b: Tensor) -> List[str]:
-    base = lookup.of(parts.owner(module))
+def _pair_against_base(shapes: _Shapes, module: str, a: Tensor, b: Tensor) -> List[str]:
+    base = shapes.of(parts.owner(module))
     if base is None or len(base) != 2 or len(a.shape) != 2 or len(b.shape) != 2:
         return []
     have = (b.shape[0], a.shape[1])
@@ -215,8 +227,9 @@ def _pair_against_base(lookup: _Lookup, module: str, a: Tensor, b: Tensor) -> Li
     return ["%s adapts [%d, %d], the base has %s" % (printable(module), have[0], have[1], list(base))]
 
 
-def _tensor_against_base(lookup: _Lookup, tensor: Tensor) -> List[str]:
-    shape = lookup.table.get(tensor.name)
+def _tensor_against_base(shapes: _Shapes, tensor: Tensor) -> List[str]:
+    module, part = parts.split_name(tensor.name)
+    shape = shapes.tensors.get((module, part))
     if shape is None or shape == tensor.shape:
         return []
     return ["%s is %s, not %s" % (printable(tensor.name), list(tensor.shape), list(shape))]
@@ -250,7 +263,7 @@ def _is_extra(adapter: Adapter, tensor: Tensor) -> bool:
 def _is_complete(expect: Mapping[str, Any]) -> bool:
     """Whether `expect` already says that nothing is missing."""
     shapes = expect.get("shapes")
-    if isinstance(shapes, dict) and any(_LAYER.match(_bare(str(path))) for path in shapes):
+    if isinstance(shapes, dict) and any(_LAYER.match(parts.split_name(str(path))[0]) for path in shapes):
         return True
     return expect.get("tensors") is not None or expect.get("trainable_parameters") is not None
 
