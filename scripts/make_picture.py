@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
 from allranks.faces.picture import write_svg
 
-from allranks.node.paths import RunDirectory, read_events
+from allranks.node.paths import RunDirectory, home, read_events
 from allranks.runs.index import all_runs
+from allranks.words import Event, event_from_json
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "picture.svg"
+
+
+def as_at_home(event: Event) -> Event:
+    """The paths of this machine's allranks home as those of anybody's."""
+    text = json.dumps(event.as_json()).replace(home(), "~/.allranks")
+    return event_from_json(json.loads(text))
 
 
 def main() -> int:
@@ -20,7 +28,7 @@ def main() -> int:
         print("no run has succeeded here yet: make demo", file=sys.stderr)
         return 1
     events, _ = read_events(RunDirectory(runs[0]["id"]).keeper.journal)
-    write_svg(events, str(PICTURE))
+    write_svg([as_at_home(event) for event in events], str(PICTURE))
     print(PICTURE)
     return 0
 
