@@ -177,15 +177,16 @@ hanging()
     process.kill()
     node.finish(process)
     main, loader = text.split("\n\n")[1:3]
-    assert "(MainThread)" in main and "in hanging" in main and main.index("<module>") < main.index("in hanging")
+    assert (
+        "(MainThread)" in main and "in hanging" in main and main.index("<module>") < main.index("in hanging")
+    )
     assert "(loader)" in loader and "in waiting_in_a_thread" in loader
     assert [path.name for path in sorted(node.stacks.iterdir())] == ["rank-0.txt", "request"]
 
 
 def test_a_running_thread_of_the_script_does_not_keep_us_from_ending(node):
     script = (
-        "import threading, time\n"
-        "threading.Thread(target=lambda: (time.sleep(0.15), print('late'))).start()\n"
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.15), print('late'))).start()\n"
     )
     told = node.run(script)
     assert told.log == "late\n" and told.kinds == ["start", "end"]
@@ -203,5 +204,7 @@ def test_it_is_cheap_to_begin(node):
         for rank in range(3)
     ]
     assert min(took) < 0.010, took
-    told = node.run("import sys; print(*(n for n in ('typing', 'dataclasses', 'torch') if n in sys.modules))", 4)
+    told = node.run(
+        "import sys; print(*(n for n in ('typing', 'dataclasses', 'torch') if n in sys.modules))", 4
+    )
     assert "torch" not in told.log

@@ -32,7 +32,11 @@ def ask(rig: Rig, nodes: list[dict], argv: list[str], **more) -> dict[str, dict]
         **more,
     }
     done = subprocess.run(
-        rig.from_ctl([sys.executable, str(ASK)]), input=json.dumps(wanted), capture_output=True, text=True, timeout=90
+        rig.from_ctl([sys.executable, str(ASK)]),
+        input=json.dumps(wanted),
+        capture_output=True,
+        text=True,
+        timeout=90,
     )
     assert done.returncode == 0, done.stderr
     return {answer["node"]: answer for answer in json.loads(done.stdout)}
@@ -77,12 +81,35 @@ def test_a_changed_host_key_blocks_even_when_new_ones_are_accepted(rig: Rig, tmp
 
 def test_each_failure_has_its_name_and_the_others_go_on(rig: Rig) -> None:
     rig.run(2, ["iptables", "-A", "INPUT", "-p", "tcp", "--dport", "22", "-j", "DROP"])
-    rig.run(3, ["iptables", "-A", "INPUT", "-p", "tcp", "--dport", "22", "-j", "REJECT", "--reject-with", "tcp-reset"])
+    rig.run(
+        3,
+        [
+            "iptables",
+            "-A",
+            "INPUT",
+            "-p",
+            "tcp",
+            "--dport",
+            "22",
+            "-j",
+            "REJECT",
+            "--reject-with",
+            "tcp-reset",
+        ],
+    )
     hung = subprocess.Popen(
-        rig.inside(4, ["python3", "-c", "import socket,time;s=socket.create_server(('',2022));time.sleep(90)"])
+        rig.inside(
+            4, ["python3", "-c", "import socket,time;s=socket.create_server(('',2022));time.sleep(90)"]
+        )
     )
     try:
-        nodes = [node(1), node(2), node(3), node(4, port=2022), {"name": "nobody", "address": "no-such-host.invalid"}]
+        nodes = [
+            node(1),
+            node(2),
+            node(3),
+            node(4, port=2022),
+            {"name": "nobody", "address": "no-such-host.invalid"},
+        ]
         answers = ask(rig, nodes, ["hostname"])
     finally:
         hung.kill()

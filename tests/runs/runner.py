@@ -50,7 +50,9 @@ class Runner:
         path.write_text(json.dumps(data, indent=1))
         return path
 
-    def call(self, *words: object, code: int | None = None, seconds: float = 120) -> subprocess.CompletedProcess:
+    def call(
+        self, *words: object, code: int | None = None, seconds: float = 120
+    ) -> subprocess.CompletedProcess:
         done = subprocess.run(
             [*ALLRANKS, *map(str, words)],
             capture_output=True,

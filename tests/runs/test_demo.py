@@ -42,7 +42,7 @@ def tensors(path: Path) -> dict[str, bytes]:
 
 
 def test_it_ends_with_a_whole_adapter_that_changes_the_model(demo) -> None:
-    runner, run = demo
+    _, run = demo
     assert (run["state"], run["step"]) == ("succeeded", 36)
     adapter = run["adapter"]
     assert (adapter["tensors"], adapter["parameters"], adapter["whole"]) == (30, 28_032, True)
@@ -115,13 +115,15 @@ def test_a_missing_dataset_is_said_before_the_launch(demo, root: Path) -> None:
 def test_wrong_lora_targets_are_said_before_the_launch(demo, root: Path) -> None:
     runner, _ = demo
     file = root / "examples" / "tiny-deepseek-v3.yaml"
-    answer = runner.json("plan", file, "--set", "train.llamafactory.lora_target=q_proj,v_proj,k_proj,o_proj", code=1)
+    answer = runner.json(
+        "plan", file, "--set", "train.llamafactory.lora_target=q_proj,v_proj,k_proj,o_proj", code=1
+    )
     finding = next(f for f in answer["findings"] if f["id"] == "lora-targets-missing")
     assert "q_proj" in finding["saw"]
 
 
 def test_the_terminals_last_words_name_the_adapter_and_the_next_commands(demo) -> None:
-    runner, run = demo
+    _, run = demo
     done = subprocess.run([*ALLRANKS, "watch", run["id"]], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     for word in (run["adapter"]["path"], "30 tensors", f"allranks logs {run['id']}", "report.html"):

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -139,7 +138,9 @@ def test_stop_leaves_no_process_of_ours_and_no_orphan(runner: Runner) -> None:
     controller.communicate(timeout=30)
     assert controller.returncode == 1
     assert runner.left() == []
-    orphans = subprocess.run(["pgrep", "-f", "os.setsid..time.sleep.600"], capture_output=True, text=True).stdout
+    orphans = subprocess.run(
+        ["pgrep", "-f", "os.setsid..time.sleep.600"], capture_output=True, text=True
+    ).stdout
     assert orphans == ""
 
 

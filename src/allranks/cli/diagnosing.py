@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,9 +44,9 @@ def lines(paths: list[str]) -> Iterator:
     files = resolve(paths)
     for name in files:
         if name == "-":
-            yield from parse(sys.stdin.buffer, "-")
+            yield from parse(io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace"), "-")
             continue
-        with open(name, "rb") as file:
+        with open(name, encoding="utf-8", errors="replace") as file:
             yield from parse(file, name)
 
 

@@ -99,9 +99,11 @@ class SshTransport:
         connection = await self._connected()
         try:
             process = await connection.create_process(shlex.join(argv), encoding=None)
-            async with process:
+            try:
                 out, err = await asyncio.wait_for(process.communicate(stdin), timeout_seconds)
-                code = process.returncode
+            finally:
+                process.close()
+            code = process.returncode
         except asyncio.TimeoutError:
             raise Unreachable(self.node, "timeout", f"no answer within {timeout_seconds:.0f} s") from None
         except (OSError, asyncssh.Error) as error:

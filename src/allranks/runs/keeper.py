@@ -218,6 +218,7 @@ class Keeper(threading.Thread):
     def _stop_all(self, why: str) -> None:
         """Asks every supervisor for its logs' ends and to stop; waits until all have, or the time is up."""
         self.record.phase("stop", why)
+        self.record.swept.clear()  # what was swept at a torchrun's own end does not answer this stop
         self._tell_all({"logs": 65536})
         self.stopping = {"stop": self.job["grace_seconds"], "why": why}
         self._tell_all(self.stopping)
