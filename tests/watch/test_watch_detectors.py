@@ -17,8 +17,9 @@ def findings(case):
     for event in case["events"]:
         event = event_from_json(event)
         said += [*follow.add(event), *follow.tick(event.at)]
-    if "now" in case:
-        said += follow.tick(case["now"])
+    last = int(case["events"][-1]["at"]) if case["events"] else 0
+    for second in range(last, int(case.get("now", last)) + 1):
+        said += follow.tick(float(second))
     assert not follow.faulty
     return said
 

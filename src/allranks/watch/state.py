@@ -38,6 +38,11 @@ class RunState:
         self.paused_until = 0.0
         self.flights: Dict[int, Mapping[str, Any]] = {}
         self.odd_events = 0
+        self._memories: Dict[str, Dict[Any, Any]] = {}
+
+    def memory_of(self, detector: str) -> Dict[Any, Any]:
+        """What a detector keeps between two looks; it is the detector's own."""
+        return self._memories.setdefault(detector, {})
 
     def rank(self, number: int) -> RankState:
         found = self.ranks.get(number)

@@ -1,0 +1,106 @@
+"""Nothing moves any more
+
+## What is seen
+No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
+12.5 s, or 4.5 times its median step, or 1.5 times the longest of its last steps, whichever is longest. Before the
+first step, while loading, evaluating or saving the limits are longer.
+
+## Why it matters
+A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of the run.
+
+## What to do
+Look at the suspect: the rank whose beats stopped, else the one that took fewer steps or sits in another phase; its
+stack is in stacks/. Where no rank differs, all wait for something outside: storage, network, a lock.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional, Tuple
+
+from allranks.watch.pace import allowed_gap, allowed_silence, step_seconds
+from allranks.watch.state import RankState, RunState
+from allranks.words import WARN, Finding, Where
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    if run.quiet or now < run.paused_until:
+        return
+    ranks = [rank for rank in run.ranks.values() if rank.alive and rank.moved_at is not None]
+    allowed = allowed_silence(run) if ranks else None
+    if allowed is None:
+        return
+    moved = max(rank.moved_at or 0.0 for rank in ranks)
+    if now - moved <= allowed:
+        return
+    suspect, reason = _suspect(run, ranks, now)
+    typical = step_seconds(run)
+    pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
+    yield Finding(
+        id="no-progress",
+        verdict=WARN,
+        where=Where(node=suspect.node, rank=suspect.rank) if suspect else Where(),
+        saw=f"nothing has moved for {now - moved:.0f} s; {pace}."
+        + (f" Suspect: {reason}." if suspect else ""),
+        expected=f"a step, a phase or a progress bar that moves within {allowed:.0f} s",
+        why="the ranks wait for each other; a time-out of 10 to 30 minutes would end it.",
+        fix=f"look at the stack of rank {suspect.rank}: stacks/rank-{suspect.rank}.txt."
+        if suspect
+        else "no rank differs from the others: look at storage and network, and at the stacks.",
+    )
+
+
+def _suspect(run: RunState, ranks: List[RankState], now: float) -> Tuple[Optional[RankState], str]:
+    """The one rank that differs: frozen, behind, or in another phase than most."""
+    silent = [r for r in ranks if r.beat_at is not None and now - r.beat_at > allowed_gap(run, r)]
+    if len(silent) == 1:
+        return silent[0], f"rank {silent[0].rank} on {silent[0].node} does not beat any more"
+    steps = [r.step for r in ranks if r.step is not None]
+    if steps:
+        behind = [r for r in ranks if r.step is not None and r.step == min(steps)]
+        if len(behind) == 1 and min(steps) < max(steps):
+            return behind[
+                0
+            ], f"rank {behind[0].rank} on {behind[0].node} is at step {behind[0].step} of {max(steps)}"
+    phases = [r.phase for r in ranks]
+    common = max(set(phases), key=phases.count)
+    others = [r for r in ranks if r.phase != common]
+    if len(others) == 1 and len(ranks) > 2:
+        return others[
+            0
+        ], f"rank {others[0].rank} on {others[0].node} is {others[0].phase}, the others {common}"
+    return None, ""
+
+
+def _start(rank: int) -> dict:
+    return {"at": 0.0, "kind": "start", "node": "a", "rank": rank, "data": {"pid": rank, "start_time": 1}}
+
+
+def _steps(until: int, phase: str = "training") -> list:
+    """Two ranks that take a step a second."""
+    return [
+        {
+            "at": float(second),
+            "kind": "beat",
+            "node": "a",
+            "rank": rank,
+            "data": {"phase": phase, "step": second, "steps": [[second, 3.0, 1.0, 0.0, 1, 1e-5]]},
+        }
+        for second in range(1, until)
+        for rank in (0, 1)
+    ]
+
+
+_SAVING = {"at": 30.0, "kind": "beat", "node": "a", "rank": 0, "data": {"phase": "saving", "step": 29}}
+_BEATS = [
+    {"at": 30.0 + n, "kind": "beat", "node": "a", "rank": n % 2, "data": {"phase": "training"}}
+    for n in range(20)
+]
+FIRES = [
+    {"events": [_start(0), _start(1), *_steps(30), *_BEATS], "now": 45.0},
+    {"events": [_start(0), _start(1), *_steps(30)], "now": 45.0},
+]
+SILENT = [
+    {"events": [_start(0), _start(1), *_steps(30), *_BEATS[:8]], "now": 40.0},
+    {"events": [_start(0), _start(1), *_steps(30), _SAVING], "now": 120.0},
+    {"events": [_start(0)], "now": 300.0},
+]

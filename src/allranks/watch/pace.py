@@ -1,0 +1,94 @@
+"""How fast a run goes and how long its silence may be: shared by the detectors of stalls.
+
+The thresholds answer the contract "a stall is seen within max(15 s, 5 × step time)", less what a beat (1 s),
+its way to the keeper and a tick (1 s) take.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import List, Optional
+
+from allranks.watch.state import RankState, RunState
+
+LEAST_SECONDS = 12.5
+STEP_FACTOR = 4.5
+LONGEST_FACTOR = 1.5
+"""A step may take half as long again as the longest of the last 64: a run with slow steps among fast ones (an
+evaluation that no phase tells, a slow disk) is known by its spread, not by its median."""
+
+FEW_STEPS = 3
+"""Until as many steps were measured, compilation and caches still warm up: the first step has its own limit."""
+
+FIRST_STEP_SECONDS = 600.0
+"""NCCL's own default time-out (10 min): before the first step an honest wait (compilation, a build of an
+operator, the first all-gather) and a hang look the same."""
+
+START_SECONDS = 1800.0
+"""torch's default process-group time-out for gloo (30 min): loading and preparing may take as long."""
+
+BETWEEN_SECONDS = 60.0
+BETWEEN_FACTOR = 3.0
+"""An evaluation or a save may take three times as long as the longest so far, and the first one as long as it
+takes until its own limit, `FIRST_BETWEEN_SECONDS`."""
+
+FIRST_BETWEEN_SECONDS = 900.0
+SAMPLED_RANKS = 16
+"""Ranks whose steps are looked at: in data parallelism all take the same step."""
+
+
+def alive(run: RunState) -> List[RankState]:
+    return [rank for rank in run.ranks.values() if rank.alive]
+
+
+def step_seconds(run: RunState) -> Optional[float]:
+    """The median step of the last 64, None until three were measured."""
+    seconds = _recent(run)
+    return median(seconds) if len(seconds) >= FEW_STEPS else None
+
+
+def longest_step(run: RunState) -> Optional[float]:
+    seconds = _recent(run)
+    return max(seconds) if len(seconds) >= FEW_STEPS else None
+
+
+def _recent(run: RunState) -> List[float]:
+    """The recent steps of the rank that has measured most of them among the first few."""
+    best: List[float] = []
+    for number, rank in enumerate(run.ranks.values()):
+        if number >= SAMPLED_RANKS:
+            break
+        if len(rank.seconds) > len(best):
+            best = list(rank.seconds)
+    return best
+
+
+def allowed_silence(run: RunState) -> Optional[float]:
+    """Seconds in which something must move, by the phase of the rank furthest from training; None: no limit."""
+    phases = {rank.phase for rank in run.ranks.values() if rank.alive}
+    if phases & {"importing", "loading", "preparing"}:
+        return START_SECONDS
+    for phase in ("saving", "evaluating"):
+        if phase in phases:
+            known = run.longest.get(phase)
+            return (
+                max(BETWEEN_SECONDS, BETWEEN_FACTOR * known) if known is not None else FIRST_BETWEEN_SECONDS
+            )
+    if "training" not in phases:
+        return None
+    typical, longest = step_seconds(run), longest_step(run)
+    if typical is None or longest is None:
+        return FIRST_STEP_SECONDS
+    return max(LEAST_SECONDS, STEP_FACTOR * typical, LONGEST_FACTOR * longest)
+
+
+def allowed_gap(run: RunState, rank: RankState) -> float:
+    """Seconds in which a rank must beat. Its beats come from a thread of its own, so they stop only where the
+    process is frozen or holds Python's lock in one long call, as loading may."""
+    if rank.phase in ("training", "evaluating", "saving"):
+        return max(LEAST_SECONDS - 1.5, GAP_FACTOR * run.beat_gap)
+    return 60.0
+
+
+GAP_FACTOR = 4.0
+"""Beats may come four times as late as the latest of the training so far: a loaded machine is late often."""
