@@ -236,7 +236,7 @@ def verified(found: Mapping[str, Any]) -> str:
     text = '<span class="good">whole</span>'
     if found.get("changed") is True:
         largest = number(found.get("max_difference"))
-        by = f", by up to {short(largest)}" if largest is not None else ""
+        by = f", its logits by up to {short(largest)}" if largest is not None else ""
         return (
             f'{text}; loaded onto its base model, it <span class="good">changes the output</span>{escape(by)}'
         )

@@ -16,8 +16,9 @@ from allranks.faces.console import Out
 from allranks.faces.messages import print_findings, print_summary, say_findings
 from allranks.faces.report_findings import count_text, folded
 from allranks.faces.report_text import compact_seconds, count, loss_text, natural, number, seconds, share
-from allranks.faces.terminal_frame import Snapshot, doing, extent, frame, node_line
+from allranks.faces.terminal_frame import Snapshot, doing, extent, frame, node_line, order
 from allranks.watch import Progress, RunState
+from allranks.watch.progress import PHASES as RANK_PHASES
 from allranks.watch.progress import progress_of
 from allranks.words import Blocked, Event
 
@@ -30,6 +31,7 @@ FRESH_SECONDS = 0.4
 MOST_LOSSES = 512
 LAST = 1 << 60
 """Where a node without ranks stands among the others."""
+
 FINAL = ("succeeded", "failed", "stopped", "lost")
 
 
@@ -180,7 +182,7 @@ class LiveView:
         lines = [
             node_line(name, ranks, self.trouble(name), "joined" if self.joined(name) else "")
             for name, ranks in sorted(
-                by_node.items(), key=lambda item: (min(item[1], default=1 << 60), natural(item[0]))
+                by_node.items(), key=lambda item: (min(item[1], default=LAST), natural(item[0]))
             )
             if ranks or self.joined(name)
         ]
@@ -201,19 +203,27 @@ class LiveView:
 
     def progress_line(self, last: bool = False) -> None:
         """In a pipe: one line when what is done changes, then at most one in ten seconds."""
-        if self.run.phase is None:
+        now, word = self.clock(), self.word()
+        if self.run.phase is None or (word == self.line_doing and not (last or self.due(now))):
             return
         self.progress_at = -math.inf
         snapshot = self.snapshot()
-        now, word, step = self.clock(), doing(snapshot), extent(snapshot)[0]
-        # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
-        word = "training" if word in ("saving", "ending") else word
-        if word == self.line_doing and (step == self.line_step or not (last or self.due(now))):
+        step = extent(snapshot)[0]
+        if word == self.line_doing and step == self.line_step:
             return
         self.line_at, self.line_doing, self.line_step = now, word, step
         self.out.line(
             (f"{compact_seconds(snapshot.elapsed_seconds):>7}  ", "dim"), plain_line(snapshot, word)
         )
+
+    def word(self) -> str:
+        """What is being done, without the cost of a whole frame: it is asked for whenever a rank's phase turns."""
+        phases = [order(r.phase) for r in self.run.ranks.values() if r.phase]
+        behind = min(phases, default=len(RANK_PHASES))
+        phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
+        word = doing(Snapshot(phase=self.run.phase or "", progress=Progress(phase=phase)))
+        # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
+        return "training" if word in ("saving", "ending") else word
 
     def due(self, now: float) -> bool:
         return now - self.line_at >= EVERY_SECONDS
