@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import pkgutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import allranks
 from allranks.cli.common import add_file, add_json, print_json
+
+if TYPE_CHECKING:
+    from allranks.plan import Plan
+    from allranks.spec import Run
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
+    parser.add_argument(
+        "--render",
+        metavar="TARGET",
+        choices=targets(),
+        help="write the scripts that run it without allranks: " + ", ".join(targets()),
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", help="the folder that --render writes, new or empty")
+
+
+def targets() -> list[str]:
+    """The targets of --render by their files: importing them would make every `--help` wait."""
+    folder = Path(allranks.__file__).parent / "launch" / "scripts"
+    return sorted(m.name for m in pkgutil.iter_modules([str(folder)]) if not m.name.startswith("_"))
 
 
 def call(options: argparse.Namespace) -> int:
@@ -20,8 +41,31 @@ def call(options: argparse.Namespace) -> int:
     run = spec.load(options.file, sets=options.sets, accept=options.accept)
     plan = planned(run)
     findings = [*run.notes, *plan.findings]
+    code = verdict_code([f for f in findings if f.verdict == "block" and f.id not in run.accept])
+    document = {**plan.as_json(), "findings": [f.as_json() for f in findings]}
+    written = rendered(options, run, plan) if (options.render or options.output) and not code else None
     if options.json:
-        print_json({**plan.as_json(), "findings": [f.as_json() for f in findings]})
-    else:
-        print_plan(run, plan, findings)
-    return verdict_code([f for f in findings if f.verdict == "block" and f.id not in run.accept])
+        print_json({**document, "rendered": written} if options.render else document)
+        return code
+    print_plan(run, plan, findings)
+    if written is not None:
+        print(f"Wrote {len(written['files'])} files to {options.output}: begin with its README.md.")
+    elif options.render:
+        print("Nothing was written: a finding blocks this plan. --accept ID lets it pass.")
+    return code
+
+
+def rendered(options: argparse.Namespace, run: Run, plan: Plan) -> dict[str, Any]:
+    """Writes the scripts and says what was written."""
+    from allranks.launch import scripts
+    from allranks.launch.scripts import write
+    from allranks.runs.inspect import python_of
+    from allranks.words import BadInput, Problem
+
+    if not options.render or not options.output:
+        raise BadInput(
+            Problem("--render and -o go together.", do="plan FILE --render slurm -o DIR, with both of them")
+        )
+    files = scripts.render(options.render, run, plan, python_of(run))
+    write(files, Path(options.output))
+    return {"target": options.render, "directory": options.output, "files": sorted(files)}

@@ -1,4 +1,4 @@
-"""`plan --render`: what a person can run without allranks. Pure: a run and its plan in, files out.
+"""`plan --render`: what a person can run without allranks. `render` is pure: a run and its plan in, files out.
 
 A target is a module of this package that has `render(job) -> {file name: File}`; its name is the option's.
 What begins with an underscore is shared between them. Every value reaches its program as data: as a quoted
@@ -12,11 +12,12 @@ import pkgutil
 from collections.abc import Mapping
 
 from allranks.launch.scripts._job import File, ScriptJob, checked
+from allranks.launch.scripts._write import write
 from allranks.plan import Plan
 from allranks.spec import Run
 from allranks.words import BadInput, Problem
 
-__all__ = ["File", "render", "targets"]
+__all__ = ["File", "render", "targets", "write"]
 
 
 def targets() -> list[str]:

@@ -71,7 +71,9 @@ def plain(text: str, what: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise refuse(f"{what} holds half a character.", "it cannot be written as UTF-8.", "whole characters") from None
+        raise refuse(
+            f"{what} holds half a character.", "it cannot be written as UTF-8.", "whole characters"
+        ) from None
     return text
 
 

@@ -1,0 +1,58 @@
+"""README.md beside the scripts: how to start them, what they need, what only allranks does."""
+
+from __future__ import annotations
+
+from allranks.launch.scripts._job import File, ScriptJob
+from allranks.launch.scripts._words import NUL
+
+
+def readme(job: ScriptJob, target: str, how: str) -> dict[str, File]:
+    """`how` is Markdown: the commands of this target."""
+    run = job.run
+    parts = [f"# {run.name} with {target}\n", how.strip() + "\n", "## What must be there\n", needs(job)]
+    if run.secrets:
+        names = ", ".join(f"`{name}`" for name in run.secrets)
+        parts.append(
+            f"Secrets: {names}. Their values stand in none of these files. Each script takes them from the "
+            "environment of who starts it, and stops where one is missing.\n"
+        )
+    parts += ["## What `allranks run` does besides\n", besides(job)]
+    return {"README.md": File("\n".join(parts))}
+
+
+def needs(job: ScriptJob) -> str:
+    output = job.output_dir.replace(f"{NUL}here{NUL}", "<this folder>").replace(f"{NUL}task{NUL}", "<index>")
+    lines = ["- This folder on every node, at the same path: a shared one, or a copy."]
+    if job.container is not None:
+        lines.append(
+            f"- {job.container.engine} on every node; the scripts start themselves inside the image."
+        )
+    else:
+        lines.append(
+            f"- The training environment: `{job.python}` with torch and what the training script imports."
+        )
+    if job.run.code is not None:
+        lines.append(f"- The code, `{job.run.code}`, on every node at that path; the scripts start there.")
+    head = job.run.cluster.head
+    if job.run.nodes_known:
+        lines.append(f"- Port {job.run.network.port} of {head.address} open to the other nodes.")
+    lines.append(f"- Output goes to `{output}`. A second start uses the same folder.")
+    return "\n".join(lines) + "\n"
+
+
+def besides(job: ScriptJob) -> str:
+    lines = [
+        "Checks of the nodes before the start, the watch over every rank, the cause when one breaks, adapter saves "
+        "that gather nothing but the adapter, their verification and pruning, and the clean stop of all nodes.",
+    ]
+    left = [
+        ("launch.restarts", job.run.launch.restarts),
+        ("launch.spares", job.run.launch.spares),
+        ("save.copy_to", job.run.save.copy_to),
+        ("resume", job.run.resume),
+        ("alerts", job.run.alerts),
+    ]
+    said = [f"`{key}`" for key, value in left if value]
+    if said:
+        lines.append(f"So these keys of the run file have no effect here: {', '.join(said)}.")
+    return "\n".join(lines) + "\n"

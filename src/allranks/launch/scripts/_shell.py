@@ -1,0 +1,269 @@
+"""The shell files that most targets share: values in `environment.sh` and `arguments.sh`, steps in `common.sh`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from allranks.launch.scripts import _container
+from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._words import array, assignment, at_home, bash, line, matches, variable
+from allranks.words import Node
+
+SAFE_FOLDER = r"A-Za-z0-9_./@+,=-"
+
+START = """#!/usr/bin/env bash
+# {says}
+# shellcheck disable=SC2034
+set -euo pipefail
+here=$(cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")" && pwd -P)
+"""
+
+SOURCE_COMMON = """# shellcheck source=common.sh
+. "$here/common.sh"
+"""
+
+
+def common_files(job: ScriptJob, deepspeed: bool = True) -> dict[str, File]:
+    """What every node's script sources, and deepspeed.json beside it."""
+    files = {
+        "common.sh": File(common(job)),
+        "environment.sh": File(environment(job)),
+        "arguments.sh": File(arguments(job)),
+    }
+    if job.deepspeed is not None and deepspeed:
+        files["deepspeed.json"] = File(job.deepspeed)
+    return files
+
+
+def environment(job: ScriptJob, elsewhere: Collection[str] = ()) -> str:
+    """The variables as words for `env`: bash itself never takes them over (it would act on IFS or UID).
+
+    `elsewhere` are names whose values stand in another file.
+    """
+    text = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# The ranks' variables, for `env`.\n"
+    path = f"{parent(job.python)}:{variable('PATH')}" if "/" in job.python else None
+    common = job.common_environment()
+    words = [assignment(name, value) for name, value in common.items() if name not in elsewhere]
+    if path is not None and "PATH" not in job.environment(job.nodes[0]):
+        # What lies beside the environment's Python comes first, as after `activate`.
+        words.insert(0, assignment("PATH", path))
+    text += words_array("environment", words)
+    own = [(place, job.own_environment(node)) for place, node in enumerate(job.nodes)]
+    if any(variables for _, variables in own):
+        text += "case $node in\n"
+        for place, variables in own:
+            if variables:
+                values = " ".join(assignment(name, value) for name, value in variables.items())
+                text += f"  {place}) environment+=({values}) ;;\n"
+        text += "esac\n"
+    return text
+
+
+def words_array(name: str, words: Iterable[str]) -> str:
+    """An array of words that are quoted already."""
+    return f"{name}=(\n" + "".join(f"  {word}\n" for word in words) + ")\n"
+
+
+def parent(python: str) -> str:
+    return at_home(python).rpartition("/")[0] or "/"
+
+
+def arguments(job: ScriptJob) -> str:
+    head = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# What torchrun starts, one word a line.\n"
+    return head + array("arguments", job.script())
+
+
+def common(job: ScriptJob) -> str:
+    """The steps before training: secrets, the container, modules, the working folder."""
+    run = job.run
+    text = (
+        "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n"
+        "# Sourced by the scripts beside it, which set: here (this folder), self (the script), node (its number).\n"
+    )
+    text += need_secrets(job)
+    if job.container is not None:
+        text += _container.wrapper(job, job.container)
+        if job.container.pip:
+            words = ["-m", "pip", "install", "--quiet", "--", *job.container.pip]
+            text += f"{bash(at_home(job.python))} {line(words)}\n"
+    text += activation(job)
+    if run.code is not None:
+        text += f"cd -- {bash(at_home(run.code))}\n"
+    return text + '. "$here/environment.sh"\n. "$here/arguments.sh"\n'
+
+
+def activation(job: ScriptJob) -> str:
+    """Environment modules and the script to source. Neither is written for `set -u`."""
+    environment = job.run.environment
+    if not environment.modules and environment.activate is None:
+        return ""
+    text = "set +u\n"
+    if environment.modules:
+        text += (
+            "for file in /etc/profile.d/modules.sh /etc/profile.d/lmod.sh; do\n"
+            '  if ! command -v module > /dev/null && [ -r "$file" ]; then . "$file"; fi\n'
+            "done\n"
+            f"module load {line(environment.modules)}\n"
+        )
+    if environment.activate is not None:
+        # A function has arguments of its own: a sourced script must not see this one's.
+        text += f"activate() {{ . {bash(at_home(environment.activate))}; }}\nactivate\n"
+    return text + "set -u\n"
+
+
+def start(says: str) -> str:
+    return START.format(says=says)
+
+
+def command(words: Sequence[str], together: int = 1) -> str:
+    """`exec env VARIABLES WORDS ARGUMENTS`, a word a line after the first `together`."""
+    lines = [line(words[:together]), *(bash(word) for word in words[together:]), '"${arguments[@]}"']
+    return 'exec env -- "${environment[@]}" ' + " \\\n  ".join(lines) + "\n"
+
+
+def torchrun_command(words: Sequence[str]) -> str:
+    """As `command`, with `python -m torch.distributed.run` on the first line."""
+    return command(words, together=3)
+
+
+def node_says(job: ScriptJob, node: Node, place: int) -> str:
+    ranks = [row["rank"] for row in job.plan.ranks if row["node"] == node.name]
+    where = node.name if node.name == node.address else f"{node.name} ({node.address})"
+    return f"{where}: node {place} of {len(job.nodes)}, ranks {ranks[0]} to {ranks[-1]}."
+
+
+def node_scripts(job: ScriptJob) -> dict[str, File]:
+    """`node-0.sh` …: each starts its node's torchrun."""
+    files = {}
+    for place, node in enumerate(job.nodes):
+        name = f"node-{place}.sh"
+        text = start(node_says(job, node, place)) + f"self=$here/{name}\nnode={place}\n{SOURCE_COMMON}\n"
+        files[name] = File(text + torchrun_command(job.torchrun(node)), SCRIPT)
+    return files
+
+
+def known_nodes(job: ScriptJob, target: str) -> None:
+    """Refuses a run whose machines the launcher chooses."""
+    if not job.run.nodes_known:
+        raise job.refuse(
+            "nodes",
+            f"nodes: {len(job.nodes)} names no machine.",
+            f"the files of {target} name every one.",
+            "nodes by name, or --render slurm or ray",
+        )
+
+
+def no_sweep(job: ScriptJob, target: str) -> None:
+    if job.run.sweep:
+        count = len(job.combinations())
+        raise job.refuse(
+            "sweep",
+            f"sweep: {count} runs.",
+            f"the files of {target} start one.",
+            "--render slurm, which writes an array, or leave sweep out",
+        )
+
+
+def one_machine_each(job: ScriptJob, target: str) -> None:
+    addresses = [node.address for node in job.nodes]
+    twice = next((a for a in addresses if addresses.count(a) > 1), None)
+    if job.run.same_host or twice is not None:
+        raise job.refuse(
+            "nodes",
+            f"several nodes are one machine{f' ({twice})' if twice else ''}.",
+            f"{target} starts one node a machine.",
+            "--render torchrun",
+        )
+
+
+def same_gpus(job: ScriptJob, target: str) -> None:
+    counts = sorted({node.gpus for node in job.nodes})
+    if len(counts) > 1:
+        raise job.refuse(
+            "nodes",
+            f"nodes with {counts[0]} and with {counts[-1]} GPUs.",
+            f"{target} takes one number for all nodes.",
+            "nodes of one size, or --render torchrun",
+        )
+
+
+def no_own_environment(job: ScriptJob, target: str) -> None:
+    for node in job.nodes:
+        own = job.own_environment(node)
+        if own:
+            raise job.refuse(
+                "nodes",
+                f"{node.name} has variables of its own: {', '.join(sorted(own))}.",
+                f"{target} chooses which machine becomes which node.",
+                "the same variables for all nodes in env, or --render torchrun",
+            )
+
+
+def users(job: ScriptJob, target: str) -> list[str | None]:
+    """Who logs in on each node. These launchers split `user@host` themselves, so a user with @ is refused."""
+    found = [node.user or job.run.user for node in job.nodes]
+    for user in found:
+        if user is not None and not matches(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", user):
+            raise job.refuse(
+                "user",
+                f"user {user}.",
+                f"{target} reads user@host and would split it at the wrong place.",
+                "User in ~/.ssh/config, and no user here",
+            )
+    return found
+
+
+def plain_addresses(job: ScriptJob, target: str, ports: bool = False) -> None:
+    """Refuses IPv6 addresses and, unless `ports`, ssh ports: the target's host list holds neither."""
+    for node in job.nodes:
+        if ":" in node.address:
+            raise job.refuse(
+                "nodes",
+                f"{node.name} has the address {node.address}.",
+                f"{target} reads a colon in a list of hosts as something else.",
+                "a name for it in /etc/hosts or ~/.ssh/config",
+            )
+        if node.port is not None and not ports:
+            raise job.refuse(
+                "nodes",
+                f"{node.name} has the ssh port {node.port}.",
+                f"the host list of {target} holds no ports.",
+                "Port in ~/.ssh/config, and no port here",
+            )
+
+
+def extra(job: ScriptJob, target: str) -> tuple[str, ...]:
+    """`launch.extra`, which is meant for the launcher that `launch.with` names."""
+    return job.run.launch.extra if job.run.launch.with_ == target else ()
+
+
+def plain_folder(program: str) -> str:
+    """Shell lines that refuse a folder whose path a remote shell would read as more than one word."""
+    return (
+        f"case $here in *[!{SAFE_FOLDER}]*)\n"
+        f'  echo "$here: {program} hands this path to a shell on every node; move the folder to a path of letters,'
+        ' digits and _./@+,=- alone." >&2\n'
+        "  exit 2 ;;\n"
+        "esac\n"
+    )
+
+
+def need_secrets(job: ScriptJob) -> str:
+    """Shell lines that stop where a secret is not in the environment."""
+    return "".join(
+        f': "${{{name}:?export {name} where this is started: its value stands in no file}}"\n'
+        for name in job.run.secrets
+    )
+
+
+def send_secrets(job: ScriptJob, options: Sequence[str] = ()) -> str:
+    """Shell lines by which pdsh's ssh takes the secrets over by name. pdsh splits the variable at blanks."""
+    words = [*(f"-o SendEnv={name}" for name in job.run.secrets), *options]
+    return need_secrets(job) + (f"export PDSH_SSH_ARGS_APPEND={bash(' '.join(words))}\n" if words else "")
+
+
+def send_secrets_says(job: ScriptJob) -> str:
+    """The sentence about them in README.md."""
+    if not job.run.secrets:
+        return ""
+    return "\nThe secrets go over by ssh's `SendEnv`; each node's sshd must take them (`AcceptEnv` in sshd_config).\n"
