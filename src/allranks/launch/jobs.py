@@ -153,7 +153,16 @@ def adapter(run: Run, plan: Plan) -> dict[str, Any]:
         "targets": split_targets(arguments.get("lora_target")),
         "trainable_parameters": plan.trainable_parameters,
         "trained": True,
+        **tensors(plan),
     }
+
+
+def tensors(plan: Plan) -> dict[str, Any]:
+    """Every tensor that the adapter must hold, by name, with its shape; nothing where the model is not known."""
+    if plan.trained is None:
+        return {}
+    shapes = {name: list(shape) for name, shape in plan.trained.tensors}
+    return {"shapes": shapes, "tensors": len(shapes)}
 
 
 def split_targets(value: Any) -> list[str] | None:

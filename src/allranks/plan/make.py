@@ -49,6 +49,7 @@ def make_plan(
         deepspeed_reasons=reasons,
         model=model,
         trainable_parameters=trained.parameters if trained else None,
+        trained=trained,
         trainer=_trainer(setting, model, trained),
         findings=tuple(findings),
     )

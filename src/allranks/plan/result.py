@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks.plan.lora import Trained
 from allranks.plan.model import Model
 from allranks.plan.setting import Setting
 from allranks.spec import Run
@@ -30,6 +31,7 @@ class Plan:
     deepspeed_reasons: Mapping[str, str] = field(default_factory=dict)
     model: Model | None = None
     trainable_parameters: int | None = None
+    trained: Trained | None = None
     memory: Mapping[str, Any] | None = None
     traffic: Mapping[str, Any] | None = None
     trainer: Mapping[str, Any] = field(default_factory=dict)

@@ -180,7 +180,6 @@ class Finish:
         self.record.phase("prune")
         try:
             run_id, expect = str(self.job["run_id"]), self.task.get("adapter")
-            checkpoints.mark(self.output_dir, run_id)
             pruned = checkpoints.prune(self.output_dir, int(self.task["keep"]), marker=run_id, expect=expect)
         except OSError as error:
             self.record.finding(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import signal
+from dataclasses import replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.watch.reading import NO_CAUSE, Logs, join, read_all, read_culprit, says_why
@@ -50,7 +51,18 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     who, settled = _who(run)
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
-    return with_cause(run, logs, who, settled) or _unproven(run)
+    found = with_cause(run, logs, who, settled) or _unproven(run)
+    return found if settled or len(found.evidence) > 1 else _with_last_words(found, logs)
+
+
+def _with_last_words(found: Diagnosis, logs: Logs) -> Diagnosis:
+    """Where no event and no symptom says why, the end of the culprit's own log is all there is to go by."""
+    rank = found.where.rank
+    for (_, who, _), lines in logs.items():
+        said = [_one_line(line) for line in lines if line.strip()]
+        if rank is not None and who == rank and said:
+            return replace(found, evidence=(*found.evidence, *said[-3:]))
+    return found
 
 
 def _who(run: RunState) -> Tuple[Optional[Diagnosis], bool]:

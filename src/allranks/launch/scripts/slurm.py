@@ -25,7 +25,8 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     }
     how = (
         "```sh\nsbatch job.sbatch\n```\n\nSubmit from this folder: SLURM runs a copy of job.sbatch, which finds"
-        " the rest by the folder it was submitted from. `sbatch --test-only job.sbatch` asks SLURM without submitting.\n"
+        " the rest by the folder it was submitted from. `sbatch --test-only job.sbatch` asks SLURM and submits"
+        " nothing.\n"
     )
     if job.run.secrets:
         how += "\nsbatch and srun hand the environment on (`--export=ALL`, their default), and the secrets with it.\n"
@@ -113,7 +114,8 @@ def start(job: ScriptJob) -> str:
 
 
 def sweep(job: ScriptJob) -> str:
-    text = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# The arguments of each index of the array.\ncase $task in\n"
+    text = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# The arguments of each index of the array.\n"
+    text += "case $task in\n"
     for index, words in enumerate(job.combinations()):
         text += f"  {index}) arguments+=({line(words)}) ;;\n"
     return text + '  *) echo "index $task is none of the sweep" >&2; exit 2 ;;\nesac\n'

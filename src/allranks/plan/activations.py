@@ -1,0 +1,192 @@
+"""What a step keeps for its backward: bytes a token, by layer, and the loss's logits.
+
+Counted from the operations that transformers 5.6 runs (`modeling_*.py`) and the tensors that torch's autograd
+saves for each: RMSNorm works on a float32 copy; flash attention (arXiv 2205.14135) keeps q, k, v, the result
+and one float32 a head; eager attention keeps the scores of every pair; an activation and a product keep their
+inputs. A Linear keeps its input where its weight or an adapter on it trains, and always under ZeRO-3
+(DeepSpeed 0.19.8, `runtime/zero/linear.py`); PEFT 0.18.1 makes a float32 copy of an adapted Linear's input.
+Korthikanti et al., arXiv 2205.05198, count the same for their shape of layer. Compared with what torch
+allocates, tensor by tensor, in `tests/plan/test_activations_counted.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from allranks.plan.lora import Trained
+from allranks.plan.model import LINEAR, NORM, Model, Module
+from allranks.plan.setting import Setting
+
+
+@dataclass(frozen=True)
+class Activations:
+    """Bytes on one rank, for one micro-batch. `kept` is what all layers keep until backward, `layer` what the
+    largest layer adds to that while it is in backward, `attention` the part of it that exists before its
+    feed-forward is computed, `loss` the logits and their gradients."""
+
+    kept: float
+    layer: float
+    attention: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """`width` is the bytes of a compute number; `adapted` are module names with a LoRA; `trains` says that the
+    base trains; `keeps_inputs` that every Linear keeps its input (ZeRO-3)."""
+
+    model: Model
+    setting: Setting
+    width: float
+    adapted: frozenset[str]
+    trains: bool
+    keeps_inputs: bool
+
+    def input_kept(self, modules: list[Module]) -> float:
+        """What the Linears that read one tensor keep of it: the tensor itself once, a float32 copy an adapter."""
+        if not modules:
+            return 0.0
+        columns = modules[0].tensors[0][1][-1]
+        itself = self.width * columns if self.trains or self.keeps_inputs else 0.0
+        copies = sum(4 * columns + 4 * self.rank for module in modules if module.name in self.adapted)
+        return itself + (copies if self.width < 4 else max(0.0, copies - 4 * columns if copies else 0.0))
+
+    @property
+    def rank(self) -> int:
+        return self.setting.lora.rank if self.setting.lora else 0
+
+
+def activations_of(model: Model, trained: Trained | None, setting: Setting, zero3: bool) -> Activations:
+    tokens = setting.micro_batch * setting.cutoff
+    adapters = setting.method == "lora"
+    rules = _Rules(
+        model=model,
+        setting=setting,
+        width=setting.weight_bytes,
+        adapted=frozenset(trained.matched) if trained and adapters else frozenset(),
+        trains=not adapters,
+        keeps_inputs=zero3,
+    )
+    layers: list[list[Module]] = [[] for _ in range(model.layers)]
+    for module in model.modules:
+        if module.layer is not None:
+            layers[module.layer].append(module)
+    each = [(_attention(rules, modules), _feed(rules, modules), _backward(rules, modules)) for modules in _kinds(layers)]
+    attention, feed, backward = max(each, key=lambda parts: sum(parts))
+    counted = {id(kind): parts for kind, parts in zip(_kinds(layers), each, strict=True)}
+    if setting.checkpointing:
+        kept = (model.layers + 1) * model.hidden * rules.width
+        layer = attention + feed + backward
+    else:
+        kept = sum(sum(counted[id(_kind(layers, modules))][:2]) for modules in layers)
+        layer = backward
+    return Activations(kept * tokens, layer * tokens, attention * tokens, _loss(model, setting) * tokens)
+
+
+def _signature(modules: list[Module]) -> tuple[int, bool]:
+    return len(modules), any(module.expert for module in modules)
+
+
+def _kinds(layers: list[list[Module]]) -> list[list[Module]]:
+    """One layer of each kind (dense, with experts)."""
+    return list({_signature(modules): modules for modules in reversed(layers)}.values())
+
+
+def _kind(layers: list[list[Module]], modules: list[Module]) -> list[Module]:
+    return next(kind for kind in _kinds(layers) if _signature(kind) == _signature(modules))
+
+
+def _norm(rules: _Rules, size: int) -> float:
+    """The float32 copy that RMSNorm squares and scales; where its weight trains, also what that multiplies."""
+    return 4 * size + (rules.width * size if rules.trains else 0)
+
+
+def _attention(rules: _Rules, modules: list[Module]) -> float:
+    shape, width, setting = rules.model.attention, rules.width, rules.setting
+    own = {module.leaf: module for module in modules if ".self_attn" in module.name}
+    linears = [module for module in own.values() if module.kind == LINEAR]
+    queries, values = shape.heads * shape.qk_dim, shape.heads * shape.v_dim
+    kept = _norm(rules, rules.model.hidden) + 4 * shape.heads + width * values
+    if "kv_b_proj" in own:  # latent: the key is assembled for every head; the value is a view of kv_b_proj's result
+        kept += width * (2 * queries + own["kv_b_proj"].tensors[0][1][0])
+        kept += sum(_norm(rules, module.parameters) for module in own.values() if module.kind == NORM)
+        inputs = [[m] for m in linears if m.leaf in ("q_b_proj", "kv_b_proj", "o_proj")]
+        inputs.append([m for m in linears if m.leaf in ("q_proj", "q_a_proj", "kv_a_proj_with_mqa")])
+    else:
+        groups = shape.heads if setting.attention == "disabled" else shape.kv_heads
+        kept += width * (queries + groups * (shape.qk_dim + shape.v_dim))
+        if "q_norm" in own:
+            kept += _norm(rules, queries) + _norm(rules, shape.kv_heads * shape.qk_dim)
+        if "qkv_proj" in own:  # the value is a view that keeps the whole fused result
+            kept += width * (queries + shape.kv_heads * shape.qk_dim)
+        inputs = [[m for m in linears if m.leaf == "o_proj"], [m for m in linears if m.leaf != "o_proj"]]
+    kept += sum(rules.input_kept(group) for group in inputs)
+    if setting.attention == "disabled":
+        kept += shape.heads * setting.cutoff * (4 + width)  # the softmax in float32 and in the compute precision
+    return kept
+
+
+def _feed(rules: _Rules, modules: list[Module]) -> float:
+    width, kept = rules.width, _norm(rules, rules.model.hidden)
+    kept += sum(_norm(rules, m.parameters) for m in modules if m.leaf in _EXTRA_NORMS)
+    plain = [m for m in modules if m.kind == LINEAR and not m.expert and ".self_attn." not in m.name]
+    for module in plain:
+        rows, columns = module.tensors[0][1]
+        if module.leaf in ("gate_proj", "up_proj", "gate_up_proj"):
+            kept += width * rows  # gate for the activation, up for the product
+        elif module.leaf == "down_proj":
+            kept += width * columns + rules.input_kept([module])  # the activation's result for the product
+        else:
+            kept += 8 * rows
+    reads = [m for m in plain if m.leaf != "down_proj"]
+    kept += rules.input_kept(reads)
+    return kept + _experts(rules, modules)
+
+
+_EXTRA_NORMS = ("post_feedforward_layernorm", "pre_feedforward_layernorm", "post_self_attn_layernorm", "post_mlp_layernorm")
+
+
+def _experts(rules: _Rules, modules: list[Module]) -> float:
+    """Each token goes to its experts one after the other: gate and up (one tensor), the activation's result,
+    the expert's result for its weight; what the Linears keep; the router's float32 scores."""
+    if not any(module.expert for module in modules):
+        return 0.0
+    model, width, size = rules.model, rules.width, inner_size(modules)
+    kept = width * (3 * size + model.hidden)
+    if rules.trains or rules.keeps_inputs:
+        kept += width * (model.hidden + size)
+    return model.experts_per_token * kept + 4 * (model.hidden + 4 * model.experts)
+
+
+def inner_size(modules: list[Module]) -> int:
+    """The inner size of one routed expert; 0 where the layer has none."""
+    for module in modules:
+        if not module.expert:
+            continue
+        shapes = dict(module.tensors)
+        if "gate_up_proj_bias" in shapes:
+            return shapes["gate_up_proj_bias"][-1] // 2
+        if "gate_up_proj" in shapes:
+            return shapes["gate_up_proj"][1] // 2
+        return min(shapes["weight"])
+    return 0
+
+
+def _backward(rules: _Rules, modules: list[Module]) -> float:
+    """Gradients that exist beside what is kept, at the widest place of a layer: of the product's two factors, or
+    of the norm's float32 copy, and of the hidden state that goes on."""
+    model, width = rules.model, rules.width
+    inner = max((m.tensors[0][1][-1] for m in modules if m.leaf == "down_proj" and not m.expert), default=0)
+    if any(m.expert for m in modules):
+        inner = max(inner, model.experts_per_token * inner_size(modules))
+    heads = model.attention.heads * model.attention.qk_dim
+    places = [3 * width * inner, 3 * 4 * model.hidden, 3 * width * heads]
+    if rules.setting.attention == "disabled":
+        places.append(model.attention.heads * rules.setting.cutoff * (4 + 4 + width))
+    return max(places) + 2 * width * model.hidden
+
+
+def _loss(model: Model, setting: Setting) -> float:
+    """Bytes a token at the loss: float32 log-softmax, its gradient and what comes in from the loss, each as wide
+    as the vocabulary (`ForCausalLMLoss` upcasts; torch's cross_entropy). Liger's fused loss makes none."""
+    return 4.0 * model.hidden if setting.liger else 12.0 * model.vocabulary

@@ -1,0 +1,62 @@
+"""Which versions of the training stack will run: by the nodes' facts, by the container's pins, else ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from allranks.spec import Run
+from allranks.words import Facts
+
+Version = tuple[int, ...]
+
+OURS: Mapping[str, Version] = {"transformers": (5, 6, 0), "deepspeed": (0, 19, 8)}
+"""What `make setup` installs: taken where the run says nothing else and uses no container."""
+
+SEQUENTIAL_GATHERS: Version = (0, 18, 5)
+"""DeepSpeed from here on knows `stage3_allgather_sequential` (its pull request 7661)."""
+
+HOLDS_RECOMPUTED: Version = (0, 19, 3)
+"""DeepSpeed from here on keeps the frozen tensors that a recomputation gathers until the module then in backward
+is done (its pull request 8148). Non-reentrant checkpointing of a frozen base fails before it."""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """None where nobody knows (a container whose image pins nothing)."""
+
+    transformers: Version | None
+    deepspeed: Version | None
+
+    @property
+    def fused_experts(self) -> bool:
+        """transformers ≥ 5 holds a layer's routed experts as two tensors; before, each was three Linears."""
+        return self.transformers is None or self.transformers >= (5,)
+
+    @property
+    def holds_recomputed(self) -> bool:
+        return self.deepspeed is not None and self.deepspeed >= HOLDS_RECOMPUTED
+
+
+def parse(text: str) -> Version | None:
+    numbers = re.match(r"\s*(\d+(?:\.\d+)*)", text)
+    return tuple(int(part) for part in numbers.group(1).split(".")) if numbers else None
+
+
+def versions_of(run: Run, facts: Mapping[str, Facts] | None = None) -> Versions:
+    return Versions(*(_one(run, facts or {}, name) for name in ("transformers", "deepspeed")))
+
+
+def _one(run: Run, facts: Mapping[str, Facts], name: str) -> Version | None:
+    for node in run.cluster.nodes:
+        told = facts[node.name].get(f"software.versions.{name}") if node.name in facts else None
+        if isinstance(told, str) and parse(told):
+            return parse(told)
+    if run.container is None:
+        return OURS[name] if run.environment.python is None else None
+    for requirement in run.container.pip:
+        package, found, version = requirement.replace("~=", "==").partition("==")
+        if found and package.strip().lower() == name:
+            return parse(version)
+    return None
