@@ -347,16 +347,16 @@ def test_the_end_of_a_good_run(journals, tmp_path):
         "succeeded: trained 36 steps. The adapter is whole and changes the model’s output."
     )
     assert "  adapter   /home/ubuntu/.allranks/runs/x/output\n" in text
-    assert "  verified  30 tensors, 28,032 parameters, after step 36\n" in text
+    assert "  verified  30 tensors, 28,032 parameters, step 36; logits move by up to 0.1834\n" in text
     assert f"  report    {report}\n" in text
-    assert "  allranks checkpoints verify /home/ubuntu/.allranks/runs/x/output\n" in text
+    assert "  allranks checkpoints verify tiny-deepseek-v3-1120-2200-k7  look at the adapter again\n" in text
 
 
 def test_the_end_of_a_bad_run(journals):
     text = summary(journals, "killed")
     assert text.startswith("Failed at step 13 of 36: node-1: rank 1 (pid 41001) was ended by signal 9")
     assert "\n  do   on node-1: journalctl -k" in text
-    assert "  allranks logs tiny-deepseek-v3-1120-2200-k7 --rank 1\n" in text
+    assert "  allranks logs tiny-deepseek-v3-1120-2200-k7 --rank 1  what the ranks printed\n" in text
     assert "verify" not in text
 
 

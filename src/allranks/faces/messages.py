@@ -21,7 +21,7 @@ from allranks.faces.report_findings import (
     where_of,
 )
 from allranks.faces.report_parts import verdict_sentence
-from allranks.faces.report_text import count, whole
+from allranks.faces.report_text import count, number, short, whole
 from allranks.faces.table import print_fine
 from allranks.words import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding
 
@@ -119,13 +119,16 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
     fix = (diagnosis_of(result.get("diagnosis")) or {}).get("fix") or ""
     if fix and state == "failed":
         out.line(("  do   ", "dim"), fix)
-    for number, (name, value) in enumerate(rows(result)):
-        if number == 0:
-            out.line("")
+    described = rows(result)
+    if described:
+        out.line("")
+    for name, value in described:
         out.line((f"  {name:<10}", "dim"), value)
     out.line("")
-    for command in commands(result):
-        out.line("  ", command)
+    told = commands(result)
+    widest = max(len(command) for command, _ in told)
+    for command, what in told:
+        out.line(f"  {command:<{widest}}", (f"  {what}", "dim"))
 
 
 def as_report(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,7 +155,11 @@ def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     if adapter.get("tensors") is not None:
         text = f"{count(adapter['tensors'])} tensors, {count(adapter.get('parameters'))} parameters"
         step = whole(adapter.get("step"))
-        found.append(("verified", text + (f", after step {step:,}" if step is not None else "")))
+        text += f", step {step:,}" if step is not None else ""
+        largest = number(adapter.get("max_difference"))
+        if adapter["changed"] is True and largest is not None:
+            text += f"; logits move by up to {short(largest)}"
+        found.append(("verified", text))
     report = report_path(result)
     if report:
         found.append(("report", report))
@@ -169,12 +176,15 @@ def report_path(result: Mapping[str, Any]) -> str:
     return f"~/{text[len(home) :]}" if len(home) > 2 and text.startswith(home) else text
 
 
-def commands(result: Mapping[str, Any]) -> list[str]:
+def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each command with what it is for."""
     ident = shlex.quote(str(result.get("id") or "RUN"))
     rank = where_of((diagnosis_of(result.get("diagnosis")) or {}).get("where"))["rank"]
-    logs = f"allranks logs {ident}" + (f" --rank {rank}" if whole(rank) is not None else "")
-    path = adapter_of(result.get("adapter")).get("path")
-    found = [f"allranks report {ident}", logs]
-    if path:
-        found.append(f"allranks checkpoints verify {shlex.quote(str(path))}")
+    whose = f" --rank {rank}" if rank is not None else ""
+    found = [
+        (f"allranks report {ident}", "the run as a page"),
+        (f"allranks logs {ident}{whose}", "what the ranks printed"),
+    ]
+    if adapter_of(result.get("adapter")).get("path"):
+        found.append((f"allranks checkpoints verify {ident}", "look at the adapter again"))
     return found

@@ -45,7 +45,7 @@ font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asia
 .{unique_id}-title {{ display: none }}
 {styles}
 </style>
-<defs><clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+<defs><clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{height}"/>
 </clipPath>{lines}</defs>
 {chrome}
 <g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
@@ -76,6 +76,7 @@ def write_svg(
     out.console.print(view.render())
     out.line("")
     print_summary(state if state is not None else state_from(events), out)
+    out.line("")
     svg = out.console.export_svg(title="", theme=THEME, code_format=FORMAT, unique_id="allranks")
     Path(path).write_text(svg, encoding="utf-8")
 
@@ -100,6 +101,8 @@ def state_from(events: Iterable[Event]) -> dict[str, Any]:
             state["total_steps"] = data.get("total_steps") or state.get("total_steps")
         elif event.kind == "supervisor" and isinstance(data.get("process"), Mapping):
             state["id"] = data["process"].get("run_id") or state.get("id")
+    if state.get("id"):
+        state["report"] = f"~/.allranks/runs/{state['id']}/keeper/report.html"
     return state
 
 

@@ -268,14 +268,13 @@ def more(data: Mapping[str, Any]) -> str:
 def further(data: Mapping[str, Any], ident: str) -> List[Optional[str]]:
     quoted = shlex.quote(ident)
     guilty = ((data.get("diagnosis") or {}).get("where") or {}).get("rank")
-    path = data["adapter"].get("path")
     worst = [g.text("id") for g in folded(data["findings"]) if g.verdict in ("block", "unknown", "warn")]
     ids = list(dict.fromkeys(worst))[:3]
     failed = state_of(data) in ("failed", "lost")
     return [
         f"allranks logs {quoted} --rank {guilty}" if whole(guilty) is not None else f"allranks logs {quoted}",
         f"allranks diagnose {quoted}" if failed else None,
-        f"allranks checkpoints verify {shlex.quote(str(path))}" if path else None,
+        f"allranks checkpoints verify {quoted}" if data["adapter"].get("path") else None,
         *[f"allranks explain {shlex.quote(one)}" for one in ids if one],
         f"allranks clean {quoted}" if state_of(data) != "running" else f"allranks stop {quoted}",
     ]

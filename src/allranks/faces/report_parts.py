@@ -223,7 +223,7 @@ def adapter(data: Mapping[str, Any]) -> str:
     pruned = data.get("pruned") or {}
     removed = lines_of(pruned.get("removed"), 100_000)
     if removed:
-        freed = f"{plural(len(removed), 'old checkpoint')} removed, {size(pruned.get('freed_bytes'))} freed"
+        freed = f"{plural(len(removed), 'old file')} removed, {size(pruned.get('freed_bytes'))} freed"
         rows.append(("pruned", escape(freed)))
     return section("adapter", "Adapter", facts(rows))
 
@@ -315,7 +315,8 @@ def findings(data: Mapping[str, Any]) -> str:
     if len(shown) > MOST_SHOWN:
         body += f'<p class="note">{len(shown) - MOST_SHOWN:,} more stand in the journal.</p>'
     if not shown:
-        body = f'<p class="note">Nothing else to report: {escape(summary)}.</p>'
+        said = "Nothing else" if cause != "None" else "Nothing to look at"
+        body = f'<p class="note">{said}: {escape(summary)}.</p>'
     return section("findings", "Findings", body, summary)
 
 
