@@ -1,0 +1,200 @@
+"""The keeper against supervisors that only speak the link: what it starts, stops, says and writes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allranks.node.link import Dial
+from allranks.node.paths import RunDirectory, write_json
+from allranks.runs.keeper import Keeper, keep
+from allranks.words import Event
+
+KEY = bytes(32)
+RUN = "kept-1121-abcd"
+
+
+class Supervisor:
+    """What a supervisor says, without one: a dial and a list of what it was told."""
+
+    def __init__(self, keeper: Keeper, node: str):
+        self.dial, self.node = Dial(KEY, "127.0.0.1", keeper.port, node), node
+        self.told: list[dict] = []
+        assert self.dial.connect(5)
+
+    def say(self, kind: str, rank: int | None = None, **data) -> None:
+        event = Event(time.time(), kind, self.node, rank, data)
+        self.dial.send({"event": event.as_json()})
+
+    def hear(self, word: str, seconds: float = 8.0) -> dict:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.told += self.dial.poll(0.05)
+            for message in self.told:
+                if word in message:
+                    return message
+        raise AssertionError(f"{self.node} was never told {word}: {self.told}")
+
+
+class Stage:
+    def __init__(self, home: Path, folder: Path, **expect):
+        self.directory = RunDirectory(RUN, str(home))
+        self.directory.create(node="a", keeper=True)
+        self.output = folder / "output"
+        self.job = {
+            "run_id": RUN,
+            "node": "a",
+            "node_rank": 0,
+            "keeper": {"host": "127.0.0.1", "port": 0},
+            "grace_seconds": 0.5,
+            "lease_seconds": 5,
+            "inside": "",
+            "env": {},
+            "keep": {
+                "name": "kept",
+                "file": None,
+                "nodes": ["a", "b"],
+                "join_seconds": 1.0,
+                "output_dir": str(self.output),
+                "keep": 2,
+                "python": "python3",
+                "expect": {"world_size": 2, **expect},
+                "adapter": None,
+            },
+        }
+        self.keeper = keep(self.directory, self.job, KEY, {}, lambda root: f"<p>{root}</p>")
+
+    def both(self) -> list[Supervisor]:
+        return [Supervisor(self.keeper, name) for name in ("a", "b")]
+
+    def end(self, seconds: float = 15.0) -> dict:
+        self.keeper.join(seconds)
+        assert not self.keeper.is_alive()
+        return json.loads(Path(self.directory.keeper.state).read_text())
+
+
+@pytest.fixture
+def stage(home: Path, tmp_path: Path) -> Iterator:
+    stages: list[Stage] = []
+
+    def make(**expect) -> Stage:
+        stages.append(Stage(home, tmp_path, **expect))
+        return stages[-1]
+
+    yield make
+    for one in stages:
+        write_json(one.directory.keeper.stop, {"at": 0})
+        one.keeper.join(10)
+
+
+def healthy_end(supervisors: list[Supervisor]) -> None:
+    for rank, one in enumerate(supervisors):
+        one.say("end", rank, code=0)
+        one.say("torchrun-ended", code=0, failures=[])
+        one.say("swept", why="torchrun ended")
+
+
+def test_it_starts_all_together_and_ends_well(stage) -> None:
+    s = stage()
+    both = s.both()
+    for one in both:
+        one.hear("start")
+    both[0].say("beat", 0, step=3, total_steps=3, phase="training", steps=[])
+    healthy_end(both)
+    both[0].hear("bye")
+    state = s.end()
+    assert (state["state"], state["step"]) == ("succeeded", 3)
+    assert Path(s.directory.keeper.report).read_text().startswith("<p>")
+
+
+def test_nothing_starts_when_a_node_does_not_join(stage) -> None:
+    s = stage()
+    only = Supervisor(s.keeper, "a")
+    only.hear("stop")
+    only.say("swept")
+    state = s.end()
+    assert not any("start" in message for message in only.told)
+    assert state["state"] == "failed"
+    finding = next(f for f in state["findings"] if f["id"] == "node-did-not-join")
+    assert finding["where"]["node"] == "b"
+
+
+def test_a_run_that_trains_something_else_than_planned_is_stopped(stage) -> None:
+    s = stage(trainable_parameters=97_006_592)
+    both = s.both()
+    both[0].hear("start")
+    both[0].say("settings", 0, trainable_parameters=22_986_752, world_size=2)
+    for one in both:
+        one.hear("stop")
+        one.say("swept")
+    state = s.end()
+    assert state["state"] == "failed"
+    finding = next(f for f in state["findings"] if f["id"] == "trainable-differs")
+    assert "22,986,752" in finding["saw"]
+
+
+def test_nodes_that_each_train_alone_are_stopped(stage) -> None:
+    s = stage()
+    both = s.both()
+    both[1].hear("start")
+    both[1].say("start", 0, pid=1, world_size=1, host="b")
+    both[0].hear("stop")
+    for one in both:
+        one.say("swept")
+    state = s.end()
+    assert any(f["id"] == "trained-alone" for f in state["findings"])
+
+
+def test_a_request_to_stop_ends_the_run_as_stopped(stage) -> None:
+    s = stage()
+    both = s.both()
+    both[0].hear("start")
+    write_json(s.directory.keeper.stop, {"at": time.time()})
+    for one in both:
+        one.hear("stop")
+        one.say("swept")
+    assert s.end()["state"] == "stopped"
+
+
+def test_an_output_folder_that_cannot_be_made_is_said_before_any_rank_starts(stage) -> None:
+    s = stage()
+    s.output.parent.mkdir(exist_ok=True)
+    s.output.write_text("a file is in the way")
+    both = s.both()
+    both[0].hear("stop")
+    for one in both:
+        one.say("swept")
+    state = s.end()
+    assert not any("start" in message for one in both for message in one.told)
+    assert any(f["id"] == "output-not-writable" for f in state["findings"])
+
+
+def test_a_fault_of_the_keeper_stops_the_run_and_says_so(stage, monkeypatch) -> None:
+    s = stage()
+    both = s.both()
+    both[0].hear("start")
+
+    def broken(now):
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(s.keeper.watch, "tick", broken)
+    both[0].hear("stop")
+    state = s.end()
+    assert state["state"] == "failed"
+    assert any(f["id"] == "keeper-fault" and "a fault of ours" in f["saw"] for f in state["findings"])
+
+
+def test_a_supervisor_that_comes_back_is_told_again_what_matters(stage) -> None:
+    s = stage()
+    both = s.both()
+    both[1].hear("start")
+    both[1].dial.close()
+    again = Supervisor(s.keeper, "b")
+    again.hear("start")
+    both[1] = again
+    healthy_end(both)
+    assert s.end()["state"] == "succeeded"
