@@ -62,6 +62,9 @@ def home() -> str:
     return os.path.abspath(os.environ.get("ALLRANKS_HOME") or os.path.expanduser("~/.allranks"))
 
 
+default_home = home  # where a parameter has the name
+
+
 def checked_name(name: str, what: str) -> str:
     """`name` where it may be one part of a path; raises `BadInput` otherwise."""
     if isinstance(name, str) and _NAME.fullmatch(name):
@@ -136,9 +139,9 @@ class RunDirectory:
     Raises `BadInput` where `run_id` may not be part of a path.
     """
 
-    def __init__(self, run_id: str, home_path: Optional[str] = None):
+    def __init__(self, run_id: str, home: Optional[str] = None):
         self.run_id = checked_name(run_id, "run")
-        self.home = os.path.abspath(home_path) if home_path else home()
+        self.home = os.path.abspath(home) if home else default_home()
         self.root = os.path.join(self.home, "runs", self.run_id)
         self.run = os.path.join(self.root, "run.json")
         self.plan = os.path.join(self.root, "plan.json")
