@@ -95,6 +95,7 @@ def system(number: int, *, cpus: int = 64, memory: int = 512 * GIB, name: str = 
             "core": [0, None],
             "stack": [8 << 20, None],
         },
+        "numa_balancing": 0,
         "uptime_seconds": 864_000.0,
         "load": [0.1, 0.1, 0.1],
         "container": None,

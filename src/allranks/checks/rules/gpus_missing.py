@@ -61,7 +61,13 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 CASES = (
-    fires("a100", {"node-2/gpus/list/7": Remove, "node-2/driver/gpus_on_bus": 7}, node="node-2", verdict="block", saw="shows 7 GPUs"),
+    fires(
+        "a100",
+        {"node-2/gpus/list/7": Remove, "node-2/driver/gpus_on_bus": 7},
+        node="node-2",
+        verdict="block",
+        saw="shows 7 GPUs",
+    ),
     fires("cpu", {"run/train/arguments/use_cpu": False}, node="node-0", verdict="block", saw="no GPU"),
     silent("a100"),
     silent("cpu"),

@@ -44,6 +44,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.fact("memory", lambda: parse_meminfo(text("/proc/meminfo")))
     reading.fact("cgroup_memory_bytes", cgroup_memory)
     reading.fact("limits", lambda: {name: limit(resource.getrlimit(n)) for name, n in _LIMITS.items()})
+    reading.fact("numa_balancing", numa_balancing)
     reading.fact("uptime_seconds", lambda: float(line("/proc/uptime").split()[0]))
     reading.fact("load", lambda: [float(n) for n in line("/proc/loadavg").split()[:3]])
     reading.fact("container", container)
@@ -84,6 +85,12 @@ def cpus() -> Dict[str, Any]:
         "numa": len(nodes) or 1,
         "model": model,
     }
+
+
+def numa_balancing() -> Optional[int]:
+    """Whether the kernel moves pages between NUMA nodes; None where it cannot."""
+    path = "/proc/sys/kernel/numa_balancing"
+    return int(line(path)) if os.path.exists(path) else None
 
 
 def cgroup_memory() -> Optional[int]:

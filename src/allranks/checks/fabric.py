@@ -1,0 +1,73 @@
+"""What the network checks share: which interface each node's ranks use, and its InfiniBand ports."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from allranks.checks.context import Context, View, mapping
+
+TCP = ("tcp", "socket", "ethernet")
+
+
+def several_machines(context: Context) -> bool:
+    """Where `same_host` is said and wrong, that is one finding and not one of each network check."""
+    return len(context.hosts) > 1 and not context.run.same_host
+
+
+def wants_infiniband(context: Context) -> bool:
+    """The run computes on GPUs of several machines and does not rule InfiniBand out."""
+    return context.uses_gpu and several_machines(context) and context.run.network.fabric not in TCP
+
+
+def interface(context: Context, view: View) -> str | None:
+    """The interface that this node's ranks are told to use, else the one that leads to the head."""
+    environment = context.environment(view)
+    told = environment.get("GLOO_SOCKET_IFNAME") or environment.get("NCCL_SOCKET_IFNAME")
+    if told and not told.startswith("^") and "," not in told:
+        return told.lstrip("=")
+    if view.node.interface:
+        return view.node.interface
+    if context.run.network.interface != "auto":
+        return context.run.network.interface
+    return view.text("network.interface_to_head")
+
+
+def interfaces(view: View) -> Mapping[str, Any]:
+    return view.map("network.interfaces")
+
+
+def named(view: View, spec: str) -> list[str]:
+    """The interfaces that NCCL takes for a value of NCCL_SOCKET_IFNAME (its user guide): prefixes, `=` exact,
+    `^` all others; loopback and docker only where they are named."""
+    listed = spec[1:] if spec[:1] in "^=" else spec
+    parts = [part for part in listed.split(",") if part]
+    exact = spec.startswith("=") or spec.startswith("^=")
+    names = [name for name in interfaces(view)]
+
+    def matches(name: str) -> bool:
+        return any(name == part.lstrip("=") if exact else name.startswith(part) for part in parts)
+
+    if spec.startswith("^"):
+        return [name for name in names if not matches(name)]
+    return [name for name in names if matches(name)]
+
+
+def ports(view: View) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """`(device, port number, port)` of every InfiniBand or RoCE port."""
+    for name, device in view.map("infiniband.devices").items():
+        for number, port in mapping(mapping(device).get("ports")).items():
+            yield name, number, mapping(port)
+
+
+def active(view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
+    return [one for one in ports(view) if one[2].get("state") == "ACTIVE"]
+
+
+def address_of(text: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address without its prefix length; None for what is none."""
+    try:
+        return ipaddress.ip_address(str(text).partition("/")[0])
+    except ValueError:
+        return None

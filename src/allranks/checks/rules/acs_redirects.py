@@ -1,0 +1,52 @@
+"""PCIe Access Control Services send traffic between devices up to the processor.
+
+## What it looks at
+The ACS control register of every PCIe bridge (root can read it), on machines whose GPUs talk over PCIe
+or to InfiniBand, outside virtual machines.
+
+## Why it matters
+With ACS redirection, transfers between GPUs, and between a GPU and its network device, go up to the root and
+back: peer-to-peer falls to a fraction, and NCCL may hang with GPUDirect.
+
+## What to do
+Switch ACS off in the firmware, or for each bridge with `setpci -s BRIDGE ECAP_ACS+0x6.w=0000` as root at each boot;
+leave it on where the IOMMU gives devices to virtual machines.
+
+## Source
+NCCL user guide, "Troubleshooting, PCI Access Control Services"; PCI Express base specification 7.7.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import Unreadable, fires, silent
+from allranks.checks.context import Context
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("driver.acs_redirects",)
+UNKNOWN_BLOCKS = False
+applies = gpus.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        bridges = view.list("driver.acs_redirects")
+        if bridges and len(view.list("gpus.list")) + len(view.map("infiniband.devices")) > 1:
+            yield context.warn(
+                view,
+                saw=f"{view.name}: {len(bridges)} PCIe bridges redirect traffic between devices: {listed(bridges, 4)}",
+                expected="ACS off on machines that are not virtualized",
+                why="GPUs reach each other and the network over the processor, at a fraction of the speed.",
+                fix=f"as root on {view.name}: setpci -s {bridges[0]} ECAP_ACS+0x6.w=0000, for each; or in the firmware",
+            )
+
+
+CASES = (
+    fires("h100", {"node-1/driver/acs_redirects": ["0000:00:01.0", "0000:40:01.0"]}, node="node-1"),
+    silent("h100", {"node-1/driver/acs_redirects": None}),
+    silent("t4", {"localhost/driver/acs_redirects": ["0000:00:01.0"]}),
+    silent("h100", {"node-1/driver/acs_redirects": Unreadable("x")}),
+)

@@ -1,0 +1,53 @@
+"""A machine has fewer processors than its ranks keep busy.
+
+## What it looks at
+The processors that the run may use on each machine (its affinity mask) against its ranks, their data loader
+workers and tokenizing processes.
+
+## Why it matters
+Each rank has a main thread that feeds its GPU, one for NCCL's proxy, and its data loader's workers. Ranks
+that wait for a processor slow every collective; a mask of one processor comes from a scheduler that was
+asked for one.
+
+## What to do
+Ask the scheduler for more (`--cpus-per-task`), lower `dataloader_num_workers`, or unset the affinity.
+
+## Source
+sched_getaffinity(2); NCCL user guide (proxy threads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, number
+from allranks.words import Finding
+
+NEEDS = ("system.cpus",)
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    workers = number(context.arguments.get("dataloader_num_workers")) or 0
+    for group in context.hosts:
+        view = group[0]
+        usable, online = view.number("system.cpus.usable"), view.number("system.cpus.online")
+        ranks = sum(one.node.gpus for one in group)
+        wanted = ranks * (1 + min(workers, 1)) if context.uses_gpu else min(ranks, 2)
+        if usable is not None and usable < wanted:
+            masked = f" of {online:.0f} (by its affinity)" if online and online > usable else ""
+            yield context.warn(
+                view,
+                saw=f"the run may use {usable:.0f} processors{masked} on {view.name}",
+                expected=f"{wanted:.0f} for {ranks} ranks with {workers:.0f} workers each",
+                why="ranks that wait for a processor slow every collective of all ranks.",
+                fix="ask the scheduler for more (--cpus-per-task), or dataloader_num_workers: 0",
+            )
+
+
+CASES = (
+    fires("a100", {"node-1/system/cpus/usable": 1}, node="node-1", saw="1 processors of 256"),
+    silent("a100"),
+    silent("demo", {"*/system/cpus/usable": 2}),
+)

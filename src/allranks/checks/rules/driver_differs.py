@@ -1,0 +1,55 @@
+"""Nodes have different NVIDIA drivers.
+
+## What it looks at
+The version of the loaded kernel module (or what nvidia-smi says) on every machine.
+
+## Why it matters
+Another branch means other CUDA features and other NCCL choices: peers may disagree on a transport and hang
+at the first collective. On NVSwitch machines each node's Fabric Manager must follow its own driver, so that a
+mixture is one more thing to keep right on every node.
+
+## What to do
+Install one version on all nodes, together with its Fabric Manager, and reboot.
+
+## Source
+`/proc/driver/nvidia/version`, nvidia-smi `driver_version`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus, versions
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("gpus.driver",)
+applies = gpus.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    shown = [view for view in context.machines if view.text("gpus.driver")]
+    for view, has, usual in context.odd_ones("gpus.driver", shown):
+        say = context.note if versions.branch(has) == versions.branch(usual) else context.warn
+        yield say(
+            view,
+            saw=f"{view.name} has driver {has}",
+            expected=f"{usual}, as on most nodes",
+            why="nodes of different drivers may choose different transports and hang at the first collective.",
+            fix=f"install driver {usual} (with its Fabric Manager, where there is one) on {view.name}, and reboot",
+        )
+
+
+CHANGED = {
+    "node-1/gpus/driver": "535.161.08",
+    "node-1/driver/module/version": "535.161.08",
+    "node-1/driver/module_on_disk": "535.161.08",
+    "node-1/driver/libraries": {"libcuda": ["535.161.08"], "libnvidia-ml": ["535.161.08"]},
+    "node-1/driver/fabric_manager/version": "535.161.08",
+}
+CASES = (
+    fires("a100", CHANGED, node="node-1", verdict="warn", saw="535.161.08"),
+    silent("a100"),
+    silent("t4"),
+)

@@ -1,0 +1,73 @@
+"""The loaded kernel module and the driver's libraries are of different versions.
+
+## What it looks at
+The version of the loaded `nvidia` module against those of libcuda and libnvidia-ml that the loader finds.
+
+## Why it matters
+They must match to the patch level: every CUDA call fails with "Driver/library version mismatch" (NVML error
+18, CUDA error 803). It comes after an unattended upgrade of the packages without a reboot, or in a
+container that carries libraries of its own.
+
+## What to do
+Reboot, or unload and load the modules while nothing uses them; on a shared machine hold the packages
+(`apt-mark hold`). In a container: remove the libraries that came with the image, the toolkit mounts the
+host's.
+
+## Source
+`/proc/driver/nvidia/version`; the names of the libraries' files; CUDA error 803
+(cudaErrorSystemDriverMismatch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("driver.module", "driver.libraries")
+applies = gpus.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        module = view.text("driver.module.version")
+        if module is None:
+            continue
+        for library in ("libcuda", "libnvidia-ml"):
+            versions = view.list(f"driver.libraries.{library}")
+            if versions and module not in versions:
+                yield context.block(
+                    view,
+                    saw=f"{view.name}: kernel module {module}, {library} {listed(versions)}",
+                    expected="the same version to the patch level",
+                    why="every CUDA call fails with 'driver/library version mismatch'.",
+                    fix=f"reboot {view.name}, or install driver {module}'s libraries there",
+                )
+                break
+            if len(versions) > 1:
+                yield context.warn(
+                    view,
+                    saw=f"{view.name} has {library} in {len(versions)} versions: {listed(versions)}",
+                    expected=f"{module} alone, as the kernel module",
+                    why="which one a process gets depends on its library path.",
+                    fix=f"remove all but {module} on {view.name}",
+                )
+                break
+
+
+CASES = (
+    fires("a100", {"node-1/driver/libraries/libcuda": ["570.133.20"]}, node="node-1", verdict="block"),
+    fires(
+        "a100",
+        {"node-1/driver/libraries/libcuda": ["570.124.06", "535.161.08"]},
+        node="node-1",
+        verdict="warn",
+    ),
+    silent("a100"),
+    # A container without ldconfig's cache of them.
+    silent("a100", {"node-1/driver/libraries": {"libcuda": [], "libnvidia-ml": []}}),
+)

@@ -1,0 +1,79 @@
+"""A machine has GPUs on its bus and no working NVIDIA driver.
+
+## What it looks at
+On machines with NVIDIA GPUs on the PCI bus: whether the `nvidia` and `nvidia_uvm` modules are loaded
+(`nouveau` in their place), and whether the device files may be opened.
+
+## Why it matters
+Without `nvidia` there is no GPU; without `/dev/nvidia-uvm` nvidia-smi works and every CUDA program fails with
+error 999 or 100.
+
+## What to do
+`modprobe nvidia nvidia_uvm`, blacklist nouveau, put the user into the group of the device files, or give
+the container its devices (`--gpus all`).
+
+## Source
+`/sys/module`, `/dev/nvidia*`; NVIDIA driver README, "Device files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.words import Finding
+
+NEEDS = ("driver.gpus_on_bus", "driver.modules", "driver.device_files")
+applies = gpus.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        if view.number("driver.gpus_on_bus") and not view.text("system.container"):
+            trouble = trouble_of(view)
+            if trouble is not None:
+                yield context.block(
+                    view,
+                    saw=f"{view.name} {trouble[0]}",
+                    expected="the nvidia and nvidia_uvm modules, and /dev/nvidia-uvm that the run's user may open",
+                    why="no CUDA program can start there.",
+                    fix=f"as root on {view.name}: {trouble[1]}",
+                )
+
+
+def trouble_of(view: View) -> tuple[str, str] | None:
+    modules, files = view.list("driver.modules"), view.list("driver.device_files")
+    if "nvidia" not in modules:
+        if "nouveau" in modules:
+            return (
+                "has nouveau loaded in place of the NVIDIA driver",
+                "blacklist nouveau, update-initramfs -u, reboot",
+            )
+        return "has no nvidia module loaded", "modprobe nvidia, or install a driver for this kernel"
+    if "nvidia_uvm" not in modules:
+        return "has no nvidia_uvm module loaded", "nvidia-modprobe -u -c 0"
+    if "nvidia-uvm" not in files:
+        return "has no /dev/nvidia-uvm that this user may open", "nvidia-modprobe -u -c 0; ls -l /dev/nvidia*"
+    return None
+
+
+CASES = (
+    fires("a100", {"node-1/driver/modules": ["nvidia"]}, node="node-1", saw="no nvidia_uvm"),
+    fires("a100", {"node-1/driver/device_files": ["nvidia0"]}, node="node-1", saw="/dev/nvidia-uvm"),
+    fires(
+        "a100",
+        {
+            "node-1/driver/modules": ["nouveau"],
+            "node-1/driver/module": None,
+            "node-1/gpus/list": [],
+            "node-1/gpus/driver": None,
+        },
+        node="node-1",
+        saw="nouveau",
+        # Then there is no GPU to be seen either.
+        also=("gpus-missing",),
+    ),
+    silent("a100"),
+)

@@ -1,0 +1,54 @@
+"""The driver is too old for torch's CUDA.
+
+## What it looks at
+The CUDA version that the installed torch was built for, against the loaded driver.
+
+## Why it matters
+torch then finds no GPU ("The NVIDIA driver on your system is too old"), or fails at the first kernel.
+
+## What to do
+Update the driver, or install a torch that is built for an older CUDA (`--index-url .../whl/cu126`).
+
+## Source
+NVIDIA "CUDA Compatibility": CUDA 11.x needs driver 450 or newer, 12.x 525, 13.x 580.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus, versions
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("gpus.driver", "software.torch_cuda")
+applies = gpus.applies
+
+LEAST = {11: 450, 12: 525, 13: 580}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        cuda, driver = view.text("software.torch_cuda"), view.text("gpus.driver")
+        major, branch = versions.branch(cuda), versions.branch(driver)
+        least = LEAST.get(major) if major is not None else None
+        if least is not None and branch is not None and branch < least:
+            yield context.block(
+                view,
+                saw=f"{view.name} has driver {driver}, and a torch built for CUDA {cuda}",
+                expected=f"driver {least} or newer for CUDA {major}.x",
+                why="torch would find no GPU: 'the NVIDIA driver on your system is too old'.",
+                fix=f"update the driver of {view.name}, or install torch for CUDA {major - 1 if major else '?'}.x",
+            )
+
+
+CASES = (
+    fires(
+        "t4",
+        {"localhost/software/torch_cuda": "13.0", "localhost/software/nvcc/version": "13.0"},
+        verdict="block",
+    ),
+    silent("t4"),
+    silent("t4", {"localhost/software/torch_cuda": None}),
+)

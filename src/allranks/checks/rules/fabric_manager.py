@@ -1,0 +1,116 @@
+"""The Fabric Manager of an NVSwitch machine is absent, stopped, or of another version than the driver.
+
+## What it looks at
+On machines with NVSwitches: whether `nv-fabricmanager` is installed and active, its version against the
+loaded driver's, and on Hopper and later each GPU's fabric state.
+
+## Why it matters
+Until the Fabric Manager has set up the NVSwitches, no process can use any GPU: `cudaGetDeviceCount` gives
+error 802, "system not yet initialized", on that node alone, and the run ends there. It refuses to start
+unless its version equals the driver's to the patch level, which an unattended driver upgrade breaks.
+
+## What to do
+Install the package of the driver's own branch and version, then restart it:
+`apt-get install nvidia-fabricmanager-<branch>=<driver's version>*` and
+`systemctl enable --now nvidia-fabricmanager`. Never take the newest: it must match the loaded driver.
+
+## Source
+NVIDIA "Fabric Manager User Guide": version match, CUDA_ERROR_SYSTEM_NOT_READY (802); NVML
+`nvmlGpuFabricState_t` (Not Started, In Progress, Completed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus, versions
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("driver.nvswitches", "driver.fabric_manager", "gpus.list")
+applies = gpus.applies
+
+WHY = "until it has set up the NVSwitches every CUDA program on this node fails with error 802."
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        yield from states(context, view)
+        # A container sees neither package nor service of its host: there the fabric's state must do.
+        if view.number("driver.nvswitches") and not view.text("system.container"):
+            yield from service(context, view)
+
+
+def service(context: Context, view: View) -> Iterator[Finding]:
+    driver = view.text("driver.module.version") or view.text("gpus.driver")
+    version, state = view.text("driver.fabric_manager.version"), view.text("driver.fabric_manager.state")
+    branch = versions.branch(driver)
+    install = f"apt-get install nvidia-fabricmanager-{branch}={driver}*"
+    start = "systemctl enable --now nvidia-fabricmanager"
+    if version is None and state in (None, "inactive", "unknown"):
+        saw, fix = "has NVSwitches and no Fabric Manager", f"as root on {view.name}: {install} && {start}"
+    elif version is not None and driver is not None and version != driver:
+        saw = f"has Fabric Manager {version} and driver {driver}"
+        fix = f"as root on {view.name}: {install} && systemctl restart nvidia-fabricmanager"
+    elif state is not None and state != "active":
+        saw = f"has a Fabric Manager that is {state}"
+        fix = f"as root on {view.name}: {start}; journalctl -u nvidia-fabricmanager tells why it stopped"
+    else:
+        return
+    yield context.block(
+        view,
+        saw=f"{view.name} {saw}",
+        expected=f"Fabric Manager {driver}, as the driver, and active",
+        why=WHY,
+        fix=fix,
+    )
+
+
+def states(context: Context, view: View) -> Iterator[Finding]:
+    unready: dict[str, list[int]] = {}
+    for index, gpu in enumerate(view.maps("gpus.list")):
+        state, status = gpus.field(gpu, "fabric.state"), gpus.field(gpu, "fabric.status")
+        if isinstance(state, str) and (state != "Completed" or status not in (None, "Success")):
+            unready.setdefault(
+                f"{state}{f' ({status})' if status and state == 'Completed' else ''}", []
+            ).append(index)
+    for state, indices in unready.items():
+        yield context.block(
+            view,
+            saw=f"the NVLink fabric of {view.name} is {state} on GPU {listed(indices)}",
+            expected="Completed, Success",
+            why=WHY,
+            fix=f"systemctl restart nvidia-fabricmanager on {view.name}, then nvidia-smi -q | grep -A2 Fabric",
+        )
+
+
+CASES = (
+    fires(
+        "a100",
+        {"node-1/driver/fabric_manager": {"version": None, "state": None}},
+        node="node-1",
+        saw="no Fabric",
+    ),
+    fires(
+        "a100",
+        {"node-1/driver/fabric_manager/version": "570.86.15"},
+        node="node-1",
+        verdict="block",
+        saw="Fabric Manager 570.86.15 and driver 570.124.06",
+    ),
+    fires("a100", {"node-1/driver/fabric_manager/state": "failed"}, node="node-1", saw="is failed"),
+    fires(
+        "h100", {"node-1/gpus/list/3/fabric/state": "In Progress"}, node="node-1", saw="In Progress on GPU 3"
+    ),
+    silent("a100"),
+    silent("t4"),
+    silent(
+        "a100",
+        {
+            "node-1/driver/fabric_manager": {"version": None, "state": None},
+            "node-1/system/container": "docker",
+        },
+    ),
+)

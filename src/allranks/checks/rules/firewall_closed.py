@@ -1,0 +1,102 @@
+"""A node's packet filter refuses what the run needs.
+
+## What it looks at
+On several machines: the input policy and rules of iptables or nftables on every node (root can read them),
+for the rendezvous port on the head, and for connections between nodes in general: NCCL and gloo listen on
+ports that the kernel chooses.
+
+## Why it matters
+Dropped packets look like a hang: torchrun waits 600 s in the rendezvous, and NCCL for its timeout at the
+first collective, since its ports are not the rendezvous port.
+
+## What to do
+Let the nodes reach each other on all ports: `ufw allow from 10.0.0.0/24`, or
+`iptables -I INPUT -s 10.0.0.0/24 -j ACCEPT`. Switching the firewall off is not needed.
+
+## Source
+NCCL user guide, "Troubleshooting, networking"; torch 2.13 TCPStore; gloo listens on ephemeral ports.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import Unreadable, fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("firewall.input",)
+UNKNOWN_BLOCKS = False
+applies = fabric.several_machines
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        rules = view.map("firewall.input")
+        shut = rules.get("policy") == "drop" or rules.get("rejects") is True
+        if not shut:
+            continue
+        closed = [
+            other for other in others(context, view) if not let_in(rules.get("everything_from") or [], other)
+        ]
+        if not closed:
+            continue
+        followed = not any("chain" in str(port) for port in rules.get("ports") or [])
+        port = context.run.network.port if view.is_head else None
+        refused = port is not None and not port_open(rules.get("ports") or [], port)
+        say = context.warn if followed else context.note
+        yield say(
+            view,
+            saw=f"the packet filter of {view.name} lets in only what its rules name, and none lets in {listed(closed)}"
+            + (f"; port {port} is not open either" if refused and followed else ""),
+            expected="the nodes of the run reach each other on all ports",
+            why="NCCL and gloo listen on ports that the kernel chooses: the first collective would hang."
+            if followed
+            else "its rules lead into chains that are not followed here, so this may be fine.",
+            fix=f"as root on {view.name}, for each node: iptables -I INPUT -s {closed[0]} -j ACCEPT",
+        )
+
+
+def others(context: Context, view: View) -> list[str]:
+    return [
+        node.address
+        for node in context.run.cluster.nodes
+        if node.name != view.name and fabric.address_of(node.address) is not None
+    ]
+
+
+def let_in(sources: list, address: str) -> bool:
+    for source in sources:
+        try:
+            if source == "anywhere" or ipaddress.ip_address(address) in ipaddress.ip_network(
+                str(source), strict=False
+            ):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+def port_open(ports: list, port: int) -> bool:
+    for entry in ports:
+        low, _, high = str(entry).partition(":")
+        if low.isdigit() and int(low) <= port <= (int(high) if high.isdigit() else int(low)):
+            return True
+    return False
+
+
+DROPS = {"policy": "drop", "chains": 1, "rejects": False, "ports": ["22"], "everything_from": []}
+CASES = (
+    fires(
+        "a100", {"node-0/firewall/input": DROPS}, node="node-0", verdict="warn", saw="port 39500 is not open"
+    ),
+    fires(
+        "a100", {"node-1/firewall/input": {**DROPS, "ports": ["chain ufw"]}}, node="node-1", verdict="note"
+    ),
+    silent("a100", {"*/firewall/input": {**DROPS, "everything_from": ["10.18.122.0/24"]}}),
+    silent("demo", {"*/firewall/input": DROPS}),
+    silent("a100", {"node-1/firewall/input": Unreadable("iptables: Permission denied")}),
+)

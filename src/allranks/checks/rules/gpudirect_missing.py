@@ -1,0 +1,64 @@
+"""GPUDirect RDMA is not available: data takes the way over host memory.
+
+## What it looks at
+On nodes with active InfiniBand ports: whether the `nvidia_peermem` module is loaded, or the open kernel
+module with a kernel that can share buffers by DMA-BUF (5.12 and later).
+
+## Why it matters
+Without it every message is copied through host memory: 185 Gb/s a NIC with GPUDirect (A100), about half
+without, and the processor is busy with it.
+
+## What to do
+`modprobe nvidia_peermem` (and in /etc/modules-load.d), or the open kernel modules of the driver.
+
+## Source
+NVIDIA "GPUDirect RDMA": nvidia-peermem, DMA-BUF; AzNHC's thresholds for GPUDirect a NIC (185 and 375 Gb/s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric, versions
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.words import Finding
+
+NEEDS = ("infiniband.devices", "driver.modules")
+UNKNOWN_BLOCKS = False
+applies = fabric.wants_infiniband
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        if fabric.active(view) and not has_peermem(view) and not has_dmabuf(view):
+            yield context.warn(
+                view,
+                saw=f"{view.name} has InfiniBand and neither nvidia_peermem nor DMA-BUF",
+                expected="GPUDirect RDMA",
+                why="every message between nodes is copied through host memory, at about half the speed.",
+                fix=f"as root on {view.name}: modprobe nvidia_peermem",
+            )
+
+
+def has_peermem(view: View) -> bool:
+    return any(name in view.list("driver.modules") for name in ("nvidia_peermem", "nv_peer_mem"))
+
+
+def has_dmabuf(view: View) -> bool:
+    return view.get("driver.module.open") is True and bool(
+        versions.at_least(view.text("system.kernel"), (5, 12))
+    )
+
+
+CASES = (
+    fires(
+        "h100",
+        {"node-1/driver/modules": ["nvidia", "nvidia_uvm"], "node-1/driver/module/open": False},
+        node="node-1",
+        verdict="warn",
+    ),
+    silent("h100"),
+    silent("h100", {"*/driver/modules": ["nvidia", "nvidia_uvm"]}),
+    silent("a100"),
+)

@@ -1,0 +1,60 @@
+"""An InfiniBand port has counted errors.
+
+## What it looks at
+The error counters of the active ports: link downed, symbol errors, receive errors, since they were last
+cleared.
+
+## Why it matters
+A link that goes down for a second ends NCCL's connections over it ("IBV_WC_RETRY_EXC_ERR"), and with them
+the run.
+
+## What to do
+Reseat or replace the cable; clear the counters (`perfquery -R`) and look again after an hour.
+
+## Source
+InfiniBand architecture specification, port counters; `/sys/class/infiniband/*/ports/*/counters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping, number
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("infiniband.devices",)
+UNKNOWN_BLOCKS = False
+applies = fabric.wants_infiniband
+
+MOST = {"link_downed": 10, "symbol_error": 1000, "port_rcv_errors": 1000, "link_error_recovery": 10}
+"""Ports count a few at each reboot of a node or switch; a bad cable counts thousands."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        for device, index, port in fabric.active(view):
+            counters = mapping(port.get("counters"))
+            over = [
+                f"{name} {n:,.0f}"
+                for name, most in MOST.items()
+                if (n := number(counters.get(name)) or 0) > most
+            ]
+            if over:
+                yield context.warn(
+                    view,
+                    saw=f"{device}/{index} of {view.name} has counted {listed(over)}",
+                    expected=f"link_downed at most {MOST['link_downed']}",
+                    why="a link that goes down in a run ends NCCL's connections over it.",
+                    fix="reseat or replace its cable, clear the counters with perfquery -R, look again",
+                )
+
+
+CASES = (
+    fires(
+        "h100", {"node-1/infiniband/devices/mlx5_3/ports/1/counters/link_downed": 55}, node="node-1", saw="55"
+    ),
+    silent("h100", {"node-1/infiniband/devices/mlx5_3/ports/1/counters/link_downed": 3}),
+)

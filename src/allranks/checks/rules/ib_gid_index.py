@@ -1,0 +1,86 @@
+"""NCCL_IB_GID_INDEX names no RoCE v2 address.
+
+## What it looks at
+On RoCE ports: the GID at NCCL_IB_GID_INDEX on every active port. On InfiniBand ports the index has no
+effect.
+
+## Why it matters
+A GID of RoCE v1 does not cross routers, and an index that is not set ends each connection with "ibv_modify_qp
+failed" or a time-out at the first collective. The guides' 3 is RoCE v2 of the first IPv4 address on most
+machines, and not on all.
+
+## What to do
+Leave NCCL_IB_GID_INDEX out: NCCL 2.21 and later choose a RoCE v2 GID by themselves. `show_gids` lists
+them.
+
+## Source
+NCCL user guide, NCCL_IB_GID_INDEX (default -1 since 2.21: chosen automatically).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.words import Finding
+
+NEEDS = ("infiniband.devices",)
+applies = fabric.wants_infiniband
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        value = context.environment(view).get("NCCL_IB_GID_INDEX")
+        if value is None or not value.isdigit():
+            continue
+        ports = fabric.active(view)
+        roce = [one for one in ports if one[2].get("layer") == "Ethernet"]
+        if ports and not roce:
+            yield context.note(
+                view,
+                key="env.NCCL_IB_GID_INDEX",
+                saw=f"NCCL_IB_GID_INDEX={value}, and the ports of {view.name} are InfiniBand",
+                expected="set for RoCE only",
+                why="InfiniBand ports are addressed by LID: the index only matters across subnets, and is 0 there.",
+                fix="take NCCL_IB_GID_INDEX out of env",
+            )
+        for device, number, port in roce:
+            gids = {gid.get("index"): gid for gid in (mapping(one) for one in port.get("gids") or [])}
+            gid = gids.get(int(value))
+            kind = str(gid.get("type")) if gid else "not set"
+            if "v2" not in kind:
+                good = [index for index, one in gids.items() if "v2" in str(one.get("type"))]
+                yield context.block(
+                    view,
+                    key="env.NCCL_IB_GID_INDEX",
+                    saw=f"GID {value} of {device}/{number} on {view.name} is {kind}",
+                    expected=f"RoCE v2, which is at index {good[0]}" if good else "RoCE v2",
+                    why="the first collective between nodes would fail or time out.",
+                    fix="take NCCL_IB_GID_INDEX out of env: NCCL chooses a RoCE v2 address by itself",
+                )
+                break
+
+
+def _roce(kind: str) -> dict:
+    return {
+        "state": "ACTIVE",
+        "layer": "Ethernet",
+        "rate_gbits": 400.0,
+        "gids": [{"index": 3, "gid": "::ffff:10.21.0.1", "type": kind, "interface": "ib0"}],
+    }
+
+
+CASES = (
+    fires("h100", {"run/env/NCCL_IB_GID_INDEX": "3"}, verdict="note", saw="are InfiniBand"),
+    fires(
+        "h100",
+        {"run/env/NCCL_IB_GID_INDEX": "3", "node-1/infiniband/devices/mlx5_0/ports/1": _roce("IB/RoCE v1")},
+        node="node-1",
+        verdict="block",
+        saw="RoCE v1",
+    ),
+    silent("h100"),
+    silent("a100", {"run/env/NCCL_IB_GID_INDEX": "3"}),
+)

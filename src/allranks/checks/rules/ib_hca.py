@@ -1,0 +1,84 @@
+"""NCCL_IB_HCA names devices that are not there.
+
+## What it looks at
+NCCL_IB_HCA of each node's ranks against the devices and active ports of that node.
+
+## Why it matters
+Where none matches, NCCL falls back to TCP sockets without an error: "NET/IB : No device found" stands in its
+INFO log alone, and the run is ten times slower. A value without `=` is a prefix: `mlx5_1` also takes
+mlx5_10 and mlx5_11.
+
+## What to do
+`NCCL_IB_HCA: "=mlx5_0,mlx5_1"` with the names of `ibstat -l`, per node where they differ, or leave it out.
+
+## Source
+NCCL user guide, NCCL_IB_HCA (prefixes, `=` exact, `^` without, `:port`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("infiniband.devices",)
+applies = fabric.wants_infiniband
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        spec = context.environment(view).get("NCCL_IB_HCA")
+        if not spec:
+            continue
+        taken = matching(view, spec)
+        names = list(view.map("infiniband.devices"))
+        if not taken:
+            yield context.warn(
+                view,
+                key="env.NCCL_IB_HCA",
+                saw=f"NCCL_IB_HCA={spec} names no active port of {view.name}, which has {listed(names) or 'none'}",
+                expected="the names of active ports",
+                why="NCCL falls back to TCP without an error.",
+                fix="NCCL_IB_HCA: the names of ibstat -l, or take it out",
+            )
+        elif not spec.startswith(("=", "^")):
+            wide = {device for device, *_ in taken} - {part.partition(":")[0] for part in spec.split(",")}
+            if wide:
+                yield context.note(
+                    view,
+                    key="env.NCCL_IB_HCA",
+                    saw=f"NCCL_IB_HCA={spec} is a prefix and also takes {listed(sorted(wide))} on {view.name}",
+                    expected="an exact list begins with =",
+                    why="traffic also goes over ports that were not meant.",
+                    fix=f'NCCL_IB_HCA: "={spec}"',
+                )
+
+
+def matching(view: View, spec: str) -> list[tuple[str, str]]:
+    """The active ports that NCCL takes for this value."""
+    exact, without = spec.startswith(("=", "^=")), spec.startswith("^")
+    parts = [part.partition(":") for part in spec.lstrip("^=").split(",") if part]
+
+    def matches(device: str, number: str) -> bool:
+        for name, _, port in parts:
+            if (device == name if exact else device.startswith(name)) and port in ("", number):
+                return True
+        return False
+
+    return [
+        (device, number)
+        for device, number, _ in fabric.active(view)
+        if matches(device, number) is not without
+    ]
+
+
+CASES = (
+    fires("h100", {"run/env/NCCL_IB_HCA": "mlx4_0"}, verdict="warn", saw="names no active port"),
+    fires("h100", {"run/env/NCCL_IB_HCA": "mlx5"}, verdict="note", saw="is a prefix"),
+    silent("h100", {"run/env/NCCL_IB_HCA": "=mlx5_0,mlx5_1"}),
+    silent("h100", {"run/env/NCCL_IB_HCA": "mlx5_0"}),
+)

@@ -1,0 +1,49 @@
+"""InfiniBand ports are active, and the run's user may not open them.
+
+## What it looks at
+`/dev/infiniband/uverbs*` that the run's user may open, on nodes with active ports.
+
+## Why it matters
+NCCL then falls back to TCP without an error, on this node alone or on all. In a container the devices must
+be passed on besides the network.
+
+## What to do
+`--device=/dev/infiniband` for the container (and `--cap-add=IPC_LOCK`), or put the user into the group that
+owns the devices.
+
+## Source
+ibverbs opens `/dev/infiniband/uverbs*`; NCCL user guide, "Running NCCL inside containers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("infiniband.devices", "infiniband.verbs")
+applies = fabric.wants_infiniband
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        ports = fabric.active(view)
+        verbs = [name for name in view.list("infiniband.verbs") if str(name).startswith("uverbs")]
+        if ports and not verbs:
+            yield context.warn(
+                view,
+                saw=f"{view.name} has {len(ports)} active ports, and this user may open no /dev/infiniband/uverbs*",
+                expected="one device a port",
+                why="NCCL falls back to TCP without an error.",
+                fix="for a container: --device=/dev/infiniband --cap-add=IPC_LOCK; else the devices' group",
+            )
+
+
+CASES = (
+    fires("h100", {"node-1/infiniband/verbs": []}, node="node-1", verdict="warn"),
+    silent("h100"),
+    silent("a100"),
+)

@@ -1,0 +1,66 @@
+"""An InfiniBand or RoCE port is not active.
+
+## What it looks at
+The state of every port of `/sys/class/infiniband` on every node, where the run may use it.
+
+## Why it matters
+NCCL takes the ports that are active and says nothing of the rest: a node with 7 of 8 rails makes two GPUs
+share one, and all ranks go at their pace. A port that is INIT has a cable but no subnet manager.
+
+## What to do
+`ibstat` on that node; look at the cable and the switch port (DOWN, Polling), or at the subnet manager
+(INIT).
+
+## Source
+Linux `Documentation/ABI/stable/sysfs-class-infiniband`: port states DOWN, INIT, ARMED, ACTIVE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("infiniband.devices",)
+applies = fabric.wants_infiniband
+
+
+def check(context: Context) -> Iterator[Finding]:
+    most = max((len(fabric.active(view)) for view in context.machines), default=0)
+    for view in context.machines:
+        active = len(fabric.active(view))
+        down = [one for one in fabric.ports(view) if one[2].get("state") != "ACTIVE"]
+        # Boards have ports that are never cabled: only what other nodes have is missed.
+        if active < most:
+            names = [
+                f"{device}/{number} {port.get('state')} ({port.get('physical')})"
+                for device, number, port in down
+            ]
+            yield context.warn(
+                view,
+                saw=f"{view.name} has {active} active InfiniBand ports"
+                + (f"; {', '.join(names[:4])}" if names else ""),
+                expected=f"{most}, as on the node with most",
+                why="its GPUs share the ports that are left, and all ranks go at their pace.",
+                fix=f"ibstat on {view.name}: a cable or switch port (DOWN), or the subnet manager (INIT)",
+            )
+
+
+CASES = (
+    fires(
+        "h100",
+        {
+            "node-1/infiniband/devices/mlx5_3/ports/1/state": "DOWN",
+            "node-1/infiniband/devices/mlx5_3/ports/1/physical": "Polling",
+        },
+        node="node-1",
+        verdict="warn",
+        saw="mlx5_3/1 DOWN (Polling)",
+    ),
+    # A port that is down on every node was never cabled.
+    silent("h100", {"*/infiniband/devices/mlx5_7/ports/1/state": "DOWN"}),
+    silent("a100"),
+)

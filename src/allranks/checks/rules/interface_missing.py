@@ -1,0 +1,88 @@
+"""The network interface that ranks are told to use is not there, or is down.
+
+## What it looks at
+`network.interface`, a node's own `interface`, NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME, against the
+interfaces of each node: present, up, with an address.
+
+## Why it matters
+NCCL ends with "no socket interface found"; gloo fails at once on that node and at the process-group timeout
+on all others (30 minutes by default).
+
+## What to do
+Name the interface that each node has: `interface:` under the node where names differ, or
+`network: {interface: auto}`, which takes the one that leads to the head.
+
+## Source
+NCCL user guide, NCCL_SOCKET_IFNAME (prefixes, `=` exact, `^` without); torch 2.13 gloo takes one exact name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("network.interfaces",)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.answered:
+        told = dict.fromkeys((name, key) for name, key in named(context, view))
+        for spec, key in told:
+            trouble = trouble_of(view, spec, exact=key != "NCCL_SOCKET_IFNAME")
+            if trouble:
+                yield context.block(
+                    view,
+                    key="network.interface",
+                    saw=f"{key} is {spec}: {trouble} on {view.name}, which has {listed(fabric.interfaces(view))}",
+                    expected="an interface that is up and has an address",
+                    why="its ranks fail at the first connection; the others wait for the process-group timeout.",
+                    fix="network: {interface: auto}, or interface: under that node",
+                )
+
+
+def named(context: Context, view: View) -> Iterator[tuple[str, str]]:
+    """Each name that this node's ranks are given, and where it stands."""
+    environment = context.environment(view)
+    if view.node.interface:
+        yield view.node.interface, "interface"
+    elif context.run.network.interface != "auto":
+        yield context.run.network.interface, "network.interface"
+    for variable in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
+        value = environment.get(variable)
+        if value and (variable.startswith("GLOO") or context.uses_gpu):
+            yield value, variable
+
+
+def trouble_of(view: View, spec: str, exact: bool) -> str | None:
+    if exact and (spec.startswith("^") or "," in spec):
+        return "gloo takes one exact name, which this is not" if spec.startswith("^") else None
+    names = [spec.lstrip("=")] if exact else fabric.named(view, spec)
+    found = [mapping(fabric.interfaces(view).get(name)) for name in names if name in fabric.interfaces(view)]
+    if not found:
+        return "there is none of that name"
+    if not any(one.get("up") for one in found):
+        return "it is down"
+    if not any(one.get("addresses") for one in found if one.get("up")):
+        return "it has no address"
+    return None
+
+
+ETH1 = {"run/network/interface": "eth1"}
+CASES = (
+    fires("cpu", ETH1, node="node-0", verdict="block", saw="none of that name"),
+    fires(
+        "a100",
+        {"node-1/network/interfaces/eth0/up": False, "run/network/interface": "eth0"},
+        saw="it is down",
+    ),
+    fires("a100", {"run/env/GLOO_SOCKET_IFNAME": "^lo,docker"}, saw="gloo takes one exact name"),
+    fires("a100", {"run/env/NCCL_SOCKET_IFNAME": "ib0"}, node="node-2"),
+    silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "^lo,docker"}),
+    silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "eth"}),
+    silent("h100"),
+)

@@ -1,0 +1,62 @@
+"""Too little memory may be locked for InfiniBand.
+
+## What it looks at
+The soft limit of locked memory (RLIMIT_MEMLOCK) of the run's user, on nodes with active InfiniBand ports.
+
+## Why it matters
+InfiniBand pins the memory that it sends from. With the usual 8 MiB or 64 KiB NCCL ends with "ibv_reg_mr
+failed: Cannot allocate memory" or "ibv_create_cq failed".
+
+## What to do
+`* - memlock unlimited` in /etc/security/limits.conf and a new login; for a service
+`LimitMEMLOCK=infinity`; for a container `--ulimit memlock=-1`.
+
+## Source
+NCCL user guide, "Troubleshooting, RDMA"; getrlimit(2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, number
+from allranks.checks.words import gib
+from allranks.words import Finding
+
+NEEDS = ("system.limits", "infiniband.devices")
+applies = fabric.wants_infiniband
+
+LEAST = 1 << 30
+"""NCCL registers some hundred MiB a communicator; every guide says unlimited."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        pair = view.list("system.limits.memlock")
+        soft = number(pair[0]) if pair else None
+        if soft is not None and soft < LEAST and fabric.active(view):
+            hard = number(pair[1]) if len(pair) > 1 else None
+            yield context.block(
+                view,
+                saw=f"the user of the run may lock {gib(soft)} of memory on {view.name}",
+                expected="unlimited, as InfiniBand pins what it sends",
+                why="NCCL would end with 'ibv_reg_mr failed: Cannot allocate memory'.",
+                fix="* - memlock unlimited in /etc/security/limits.conf, then log in anew"
+                if hard is not None
+                else "ulimit -l unlimited in the shell that starts the supervisor",
+            )
+
+
+CASES = (
+    fires(
+        "h100",
+        {"node-1/system/limits/memlock": [8 << 20, 8 << 20]},
+        node="node-1",
+        verdict="block",
+        saw="8.00 MiB",
+    ),
+    silent("h100"),
+    silent("a100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20]}),
+)

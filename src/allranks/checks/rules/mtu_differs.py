@@ -1,0 +1,59 @@
+"""The interfaces that the ranks use have different MTUs.
+
+## What it looks at
+The MTU of the interface that each node's ranks use.
+
+## Why it matters
+Between 9000 and 1500 small messages pass and large ones vanish where a switch drops what is too long:
+the rendezvous works, and the first large collective hangs. On Ethernet 1500 in place of 9000 also costs
+some percent of the bandwidth and much processor time.
+
+## What to do
+Give all nodes and the switch ports between them the same MTU: `ip link set dev eth0 mtu 9000`.
+
+## Source
+RFC 1191 (path MTU discovery needs ICMP, which firewalls often drop).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping, number
+from allranks.words import Finding
+
+NEEDS = ("network.interfaces",)
+applies = fabric.several_machines
+
+
+def check(context: Context) -> Iterator[Finding]:
+    found: dict[View, tuple[str, float]] = {}
+    for view in context.machines:
+        name = fabric.interface(context, view)
+        mtu = number(mapping(fabric.interfaces(view).get(name or "")).get("mtu"))
+        if name and mtu:
+            found[view] = (name, mtu)
+    counts = Counter(mtu for _, mtu in found.values())
+    if len(counts) < 2:
+        return
+    usual = counts.most_common(1)[0][0]
+    for view, (name, mtu) in found.items():
+        if mtu != usual:
+            yield context.warn(
+                view,
+                saw=f"{name} of {view.name} has an MTU of {mtu:.0f}",
+                expected=f"{usual:.0f}, as on most nodes",
+                why="small messages pass and large ones may vanish: the first large collective hangs.",
+                fix=f"as root on {view.name}: ip link set dev {name} mtu {usual:.0f}",
+            )
+
+
+CASES = (
+    fires("a100", {"node-1/network/interfaces/eth0/mtu": 1500}, node="node-1", saw="1500"),
+    silent("a100"),
+    # Another interface does not matter.
+    silent("h100", {"node-1/network/interfaces/ib3/mtu": 2044}),
+)

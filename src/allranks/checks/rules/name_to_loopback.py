@@ -1,0 +1,78 @@
+"""A node's address leads the others to themselves.
+
+## What it looks at
+On several machines: the addresses of the run's nodes as each node resolves them, and the head's own.
+
+## Why it matters
+Where the head's name resolves to 127.0.0.1 or 127.0.1.1 (Debian's installer writes such a line into
+/etc/hosts), the head listens for the others on its loopback, or a node looks for the head on itself:
+"connection refused", or a wait of 600 s.
+
+## What to do
+Give `nodes` addresses in place of names, or correct /etc/hosts on the nodes that are named.
+
+## Source
+torch 2.13 `TCPStore` connects to what MASTER_ADDR resolves to on each node; hosts(5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.words import Finding, Node
+
+NEEDS = ("network.resolved",)
+applies = fabric.several_machines
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.answered:
+        for node in context.run.cluster.nodes:
+            mine = node.name == view.name
+            # Its own name on loopback harms the head alone, which then listens there.
+            if mine and not view.is_head:
+                continue
+            looping = [a for a in addresses(view, node) if is_loopback(a)]
+            if looping:
+                yield context.block(
+                    view,
+                    key="nodes",
+                    saw=f"{node.address} is {looping[0]} on {view.name}",
+                    expected="an address that leads to " + node.name,
+                    why="the head would be reachable by itself alone."
+                    if mine
+                    else f"{view.name} would call itself.",
+                    fix=f"nodes: {{{node.name}: its address}}, or correct /etc/hosts on {view.name}",
+                )
+
+
+def addresses(view: View, node: Node) -> list[str]:
+    """What the node's address is on this node: itself, or what the name resolves to."""
+    if fabric.address_of(node.address) is not None:
+        return [node.address]
+    found = mapping(view.map("network.resolved").get(node.address))
+    return [str(address) for address in found.get("addresses") or []]
+
+
+def is_loopback(address: str) -> bool:
+    found = fabric.address_of(address)
+    return found is not None and found.is_loopback
+
+
+NAMED = {
+    "run/cluster/nodes/0/address": "alpha",
+    "*/network/resolved": {"alpha": {"addresses": ["10.0.0.1"]}},
+}
+CASES = (
+    fires(
+        "cpu", {**NAMED, "node-0/network/resolved": {"alpha": {"addresses": ["127.0.1.1"]}}}, node="node-0"
+    ),
+    fires(
+        "cpu", {**NAMED, "node-1/network/resolved": {"alpha": {"addresses": ["127.0.0.1"]}}}, node="node-1"
+    ),
+    silent("cpu", NAMED),
+    silent("demo"),
+)

@@ -1,0 +1,77 @@
+"""A node's name resolves to nothing, or to different addresses on different nodes.
+
+## What it looks at
+Where `nodes` gives names: what each node resolves every name to.
+
+## Why it matters
+MASTER_ADDR is resolved on each node: one that finds nothing never joins, and one that finds another
+machine joins a stranger.
+
+## What to do
+Give addresses (`nodes: {node-0: 10.0.0.1}`), or correct DNS and /etc/hosts.
+
+## Source
+torch 2.13 `TCPStore`; getaddrinfo(3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("network.resolved",)
+applies = fabric.several_machines
+
+
+def check(context: Context) -> Iterator[Finding]:
+    head = context.run.cluster.head
+    if fabric.address_of(head.address) is not None:
+        return
+    found: dict = {}
+    for view in context.answered:
+        answer = mapping(view.map("network.resolved").get(head.address))
+        addresses = sorted(str(a) for a in answer.get("addresses") or [])
+        if not addresses:
+            yield context.block(
+                view,
+                key="nodes",
+                saw=f"{head.address}, the head, resolves to nothing on {view.name}: {answer.get('reason')}",
+                expected="the head's address",
+                why="this node would never join.",
+                fix=f"nodes: {{{head.name}: its address}}, or add it to DNS or /etc/hosts",
+            )
+        elif not any(a.startswith("127.") or a == "::1" for a in addresses):  # those are `name-to-loopback`'s
+            found[view] = tuple(addresses)
+    counts = Counter(found.values())
+    usual = counts.most_common(1)[0][0] if counts else ()
+    for view, addresses in found.items():
+        if addresses != usual and not set(addresses) & set(usual):
+            yield context.block(
+                view,
+                key="nodes",
+                saw=f"{head.address}, the head, is {listed(addresses)} on {view.name}",
+                expected=f"{listed(usual)}, as on most nodes",
+                why="this node would call another machine.",
+                fix=f"nodes: {{{head.name}: its address}}, or correct DNS or /etc/hosts on {view.name}",
+            )
+
+
+NAMED = {
+    "run/cluster/nodes/0/address": "alpha",
+    "*/network/resolved": {"alpha": {"addresses": ["10.0.0.1"]}},
+}
+NONE = {"alpha": {"addresses": [], "reason": "Name or service not known"}}
+CASES = (
+    fires("cpu", {**NAMED, "node-1/network/resolved": NONE}, node="node-1", saw="resolves to nothing"),
+    fires(
+        "cpu", {**NAMED, "node-1/network/resolved": {"alpha": {"addresses": ["10.9.9.9"]}}}, saw="10.9.9.9"
+    ),
+    silent("cpu", NAMED),
+    silent("cpu"),
+)

@@ -1,0 +1,65 @@
+"""GPUs have no network device near them.
+
+## What it looks at
+`nvidia-smi topo -m`: for every GPU of the run, its nearest InfiniBand device.
+
+## Why it matters
+PIX and PXB (one or a few PCIe switches between them) are what GPUDirect needs; PHB goes through the
+processor's host bridge, NODE and SYS through the interconnect between processors, at a fraction of the
+speed. The guide that calls SYS good has it the wrong way round.
+
+## What to do
+Nothing in software where the board is built so. Where a virtual machine hides the topology
+(all SYS), give NCCL the provider's NCCL_TOPO_FILE.
+
+## Source
+nvidia-smi manual, `topo -m` legend; NCCL user guide, NCCL_NET_GDR_LEVEL (default PXB).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric, gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("topology.matrix", "infiniband.devices")
+UNKNOWN_BLOCKS = False
+applies = fabric.wants_infiniband
+
+NEAR = ("PIX", "PXB")
+FAR = ("PHB", "NODE", "SYS")
+"""The nearest first."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    far: dict[View, list[str]] = {}
+    for view, index, _ in gpus.used(context):
+        ways = mapping(view.map("topology.matrix").get(f"GPU{index}"))
+        nics = view.map("infiniband.devices")
+        relations = {name: way for name, way in ways.items() if name in nics}
+        if relations and not any(way in NEAR for way in relations.values()):
+            best = min(
+                relations.values(), key=lambda way: ("PHB", "NODE", "SYS").index(way) if way != "PHB" else 0
+            )
+            far.setdefault(view, []).append(f"GPU {index} ({best})")
+    for view, names in far.items():
+        if context.environment(view).get("NCCL_TOPO_FILE"):
+            continue
+        yield context.note(
+            view,
+            saw=f"{view.name}: no network device is near {listed(names)}",
+            expected="PIX or PXB: at most PCIe switches between a GPU and its network device",
+            why="traffic between nodes crosses the processor, at a fraction of the speed.",
+            fix="where a virtual machine hides the topology, set NCCL_TOPO_FILE to the provider's file",
+        )
+
+
+CASES = (
+    fires("h100", {"node-1/topology/matrix/GPU3/mlx5_3": "NODE"}, node="node-1", saw="GPU 3 (NODE)"),
+    silent("h100"),
+    silent("h100", {"node-1/topology/matrix": {}}),
+)

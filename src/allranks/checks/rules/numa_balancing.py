@@ -1,0 +1,53 @@
+"""The kernel moves memory between processors while the ranks run.
+
+## What it looks at
+Automatic NUMA balancing on machines with several NUMA nodes that train on GPUs.
+
+## Why it matters
+It unmaps pages to see who uses them: host buffers of GPUs and InfiniBand are touched from both sides, and
+steps become uneven by some percent.
+
+## What to do
+`sysctl -w kernel.numa_balancing=0`, and in /etc/sysctl.d.
+
+## Source
+Linux `Documentation/admin-guide/sysctl/kernel.rst`, numa_balancing; NVIDIA and AMD tuning guides for GPU
+servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("system.numa_balancing",)
+UNKNOWN_BLOCKS = False
+applies = gpus.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    on: list[View] = [
+        view
+        for view in context.machines
+        if view.number("system.numa_balancing") and (view.number("system.cpus.numa") or 1) > 1
+    ]
+    if on:
+        yield context.note(
+            on[0],
+            saw=f"automatic NUMA balancing is on: {listed(view.name for view in on)}",
+            expected="off on GPU servers",
+            why="it unmaps pages while ranks use them, which makes steps uneven by some percent.",
+            fix="as root there: sysctl -w kernel.numa_balancing=0",
+        )
+
+
+CASES = (
+    fires("a100", {"*/system/numa_balancing": 1}, verdict="note", saw="node-0, node-1, node-2"),
+    silent("a100"),
+    silent("cpu", {"*/system/numa_balancing": 1}),
+)

@@ -1,0 +1,84 @@
+"""Checkpoints would go to a filesystem that is made for something else.
+
+## What it looks at
+The type of the filesystem below the folder that checkpoints go to: network filesystems (NFS, CIFS, SSHFS),
+a container's overlay, and tmpfs.
+
+## Why it matters
+On NFS every rank's shard of every save goes to one server: saves of hundreds of GB have frozen the head
+until SSH timed out. An overlay is lost with its container and fills the host's image store (53 GB a rank
+have been seen). tmpfs is memory: it counts against the ranks, and a reboot empties it.
+
+## What to do
+`save: {to: PATH}` on a disk of the node's own, and `save: {copy_to: …}` for the shared storage: only the
+finished adapter goes there.
+
+## Source
+`/proc/self/mountinfo`; the experience of the runs that this project comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.checks.rules.disk_space import checkpoint_bytes, target
+from allranks.checks.words import gib
+from allranks.words import Finding
+
+NEEDS = ("storage.paths", "system.allranks_home")
+UNKNOWN_BLOCKS = False
+
+NETWORK = (
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "fuse.sshfs",
+    "fuse.s3fs",
+    "fuse.gcsfuse",
+    "fuse.rclone",
+)
+LOST = {"overlay": "is lost with its container", "tmpfs": "is memory, and empty after a reboot"}
+
+SMALL_BYTES = 1 << 30
+"""An adapter of this size is a matter of seconds for any NFS server."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    wanted = checkpoint_bytes(context)
+    for view in context.machines:
+        path = target(context, view)
+        state = mapping(view.map("storage.paths").get(path))
+        kind = state.get("type")
+        if kind in NETWORK and wanted > SMALL_BYTES:
+            why = f"each save is {gib(wanted)} from all ranks to one server at once, and they wait for it."
+        elif kind in LOST and not (kind == "overlay" and not view.text("system.container")):
+            why = f"what is written there {LOST[str(kind)]}."
+        else:
+            continue
+        yield context.warn(
+            view,
+            key="save.to",
+            saw=f"checkpoints would go to {path} on {view.name}, which is {kind} ({state.get('source')})",
+            expected="a disk of the node's own",
+            why=why,
+            fix="save: {to: a folder on a local disk, copy_to: the shared one}",
+        )
+
+
+RUNS = "/home/ubuntu/runs"
+CASES = (
+    fires("a100", {("node-0", "storage", "paths", RUNS, "type"): "tmpfs"}, node="node-0", saw="tmpfs"),
+    fires(
+        "a100",
+        {("*", "storage", "paths", RUNS, "type"): "nfs4", "run/train/arguments/save_only_model": False},
+        saw="nfs4",
+    ),
+    silent("a100", {("*", "storage", "paths", RUNS, "type"): "nfs4"}),
+    silent("a100", {("node-0", "storage", "paths", RUNS, "type"): "overlay"}),
+    silent("a100"),
+)

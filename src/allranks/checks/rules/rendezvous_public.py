@@ -1,0 +1,73 @@
+"""The rendezvous stands on a publicly routable address.
+
+## What it looks at
+The head's address: whether it is one that the whole Internet can reach.
+
+## Why it matters
+torch's TCPStore has no authentication: whoever reaches its port reads and writes the rendezvous of the run,
+and gloo and NCCL accept data from whoever the store names. DeepSpeed and torch unpickle objects that ranks
+send each other, so that this ends in code of a stranger's.
+
+## What to do
+Use the addresses of a private network in `nodes`, or close the ports to all but the nodes.
+
+## Source
+torch security policy (SECURITY.md): distributed features are "for internal communication only", without
+authentication or encryption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+applies = fabric.several_machines
+
+
+def check(context: Context) -> Iterator[Finding]:
+    head = context.run.cluster.head
+    candidates = [head.address]
+    if fabric.address_of(head.address) is None:
+        resolved = mapping(context.head.map("network.resolved").get(head.address))
+        candidates = [str(address) for address in resolved.get("addresses") or []]
+    public = [a for a in candidates if (found := fabric.address_of(a)) is not None and found.is_global]
+    if public and not closed(context):
+        yield context.warn(
+            context.head,
+            key="nodes",
+            saw=f"the rendezvous would listen at {public[0]}:{context.run.network.port}, a public address",
+            expected="an address of a private network",
+            why="torch's store has no authentication: whoever reaches the port can join the run.",
+            fix="give the nodes' private addresses in nodes, or close the port to all but the nodes",
+        )
+
+
+def closed(context: Context) -> bool:
+    """Whether the head's own packet filter refuses what is not let in by name."""
+    rules = context.head.map("firewall.input")
+    shut = rules.get("policy") == "drop" or rules.get("rejects") is True
+    return shut and "anywhere" not in (rules.get("everything_from") or [])
+
+
+PUBLIC = {"run/cluster/nodes/0/address": "8.8.4.4"}
+CASES = (
+    fires("cpu", PUBLIC, node="node-0", verdict="warn", saw="8.8.4.4:39500"),
+    silent("cpu"),
+    silent(
+        "cpu",
+        {
+            **PUBLIC,
+            "node-0/firewall/input": {
+                "policy": "drop",
+                "rejects": False,
+                "everything_from": ["10.0.0.0/8"],
+                "ports": [],
+            },
+        },
+    ),
+)

@@ -1,0 +1,77 @@
+"""A node has no way to another, or a way that leads nowhere useful.
+
+## What it looks at
+The interface and source address that each node's kernel takes to every other node.
+
+## Why it matters
+Without a route the node never joins. A route over a container bridge (docker0, virbr0) or loopback means
+that the address belongs to something else on that machine: the bridge's default network 172.17.0.0/16 in
+place of the real one.
+
+## What to do
+`ip route get ADDRESS` on that node shows the same; correct the route, or give the address of a network that all
+nodes share.
+
+## Source
+The kernel's routing table, asked by connecting a UDP socket (no packet is sent).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import fabric
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.words import Finding
+
+NEEDS = ("network.routes",)
+applies = fabric.several_machines
+
+NOWHERE = ("docker", "br-", "virbr", "veth", "cni", "lo", "podman", "lxcbr")
+
+
+def check(context: Context) -> Iterator[Finding]:
+    host = {view.name: number for number, group in enumerate(context.hosts) for view in group}
+    for view in context.machines:
+        for other in context.run.cluster.nodes:
+            if host.get(other.name) == host.get(view.name):
+                continue
+            way = mapping(view.map("network.routes").get(other.name))
+            interface = str(way.get("interface") or "")
+            if way.get("reason"):
+                saw = f"{view.name} has no route to {other.name} ({other.address}): {way['reason']}"
+            elif interface.startswith(NOWHERE):
+                saw = f"{view.name} reaches {other.name} ({other.address}) over {interface}"
+            else:
+                continue
+            yield context.block(
+                view,
+                key="nodes",
+                saw=saw,
+                expected="a route over a network that both share",
+                why="the node would not meet the others.",
+                fix=f"ip route get {other.address} on {view.name}; correct the route, or use another address",
+            )
+            break  # mostly all others are out of reach in the same way
+
+
+CASES = (
+    fires(
+        "cpu", {"node-1/network/routes/node-0": {"address": "10.0.0.1", "reason": "Network is unreachable"}}
+    ),
+    fires(
+        "cpu",
+        {
+            "node-1/network/routes/node-2": {
+                "address": "10.0.0.3",
+                "source": "172.17.0.1",
+                "interface": "docker0",
+            }
+        },
+        node="node-1",
+        saw="over docker0",
+    ),
+    silent("cpu"),
+    silent("demo"),
+)

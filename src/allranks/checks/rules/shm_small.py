@@ -1,0 +1,84 @@
+"""`/dev/shm` is small, or `shm` is set where it has no effect.
+
+## What it looks at
+The size of `/dev/shm` on every node, for the data loader's workers and NCCL's shared-memory transport; and
+`container.shm` together with a container that shares the host's IPC.
+
+## Why it matters
+Docker's default is 64 MiB: data loader workers end with "Bus error" or "unable to write to file
+</torch_…>", and NCCL with "Error while creating shared memory segment". With `--ipc host` the host's
+`/dev/shm` is used, and `--shm-size` does nothing, though both stand in many guides.
+
+## What to do
+`container: {shm: 16GiB}` without `--ipc host`, or `mount -o remount,size=16G /dev/shm` on the host.
+
+## Source
+docker run reference (`--shm-size`, `--ipc`); NCCL user guide, "Running NCCL inside containers"; PyTorch
+`multiprocessing` best practices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping, number
+from allranks.checks.words import gib
+from allranks.words import Finding
+
+NEEDS = ("storage.paths",)
+UNKNOWN_BLOCKS = False
+
+LEAST_A_RANK = 64 << 20
+"""NCCL takes some 10 MiB a local peer pair and channel set; torch's loaders a batch a worker. Docker's whole default is
+64 MiB, with which eight ranks fail."""
+
+ON_GPUS = 1 << 30
+REMOUNT = "as root: mount -o remount,size=16G /dev/shm"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for group in context.hosts:
+        view = group[0]
+        ranks = sum(one.node.gpus for one in group)
+        size = number(mapping(view.map("storage.paths").get("/dev/shm")).get("total_bytes"))
+        least = max(LEAST_A_RANK * ranks, ON_GPUS if context.uses_gpu else 0)
+        if size is not None and size < least:
+            yield context.warn(
+                view,
+                key="container.shm",
+                saw=f"/dev/shm of {view.name} is {gib(size)}",
+                expected=f"{gib(least)} for {ranks} ranks",
+                why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
+                fix="container: {shm: 16GiB}"
+                if context.run.container
+                else "as root: mount -o remount,size=16G /dev/shm",
+            )
+    yield from void(context)
+
+
+def void(context: Context) -> Iterator[Finding]:
+    container = context.run.container
+    if container is None or not container.shm_bytes:
+        return
+    extra = {str(key).lstrip("-"): str(value) for key, value in container.extra.items()}
+    if extra.get("ipc") == "host":
+        yield context.note(
+            "container.shm",
+            saw=f"container.shm is {gib(container.shm_bytes)}, and the container shares the host's IPC",
+            expected="one of the two",
+            why="with --ipc host the host's /dev/shm is used, and --shm-size does nothing.",
+            fix="take shm out, or ipc: host",
+        )
+
+
+CASES = (
+    fires(
+        "a100",
+        {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 64 << 20},
+        node="node-1",
+        saw="64.0 MiB",
+    ),
+    silent("a100"),
+    silent("demo"),
+)

@@ -1,0 +1,77 @@
+"""The same path is another storage on another node.
+
+## What it looks at
+The filesystem below the folders of the run on every machine: network storage on some nodes and a local disk
+on others, or another server.
+
+## Why it matters
+A mount that failed on one node leaves an empty folder of the local disk in its place: the run writes
+there, or finds another model than the rest.
+
+## What to do
+`findmnt PATH` on the nodes that differ; mount it (`mount -a`).
+
+## Source
+`/proc/self/mountinfo`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.checks.rules.output_filesystem import NETWORK
+from allranks.words import Finding
+
+NEEDS = ("storage.paths",)
+
+SHARED = (*NETWORK, "lustre", "beegfs", "gpfs", "ceph", "fuse.glusterfs", "wekafs", "afs")
+
+
+def check(context: Context) -> Iterator[Finding]:
+    paths = dict.fromkeys(path for view in context.machines for path in view.map("storage.paths"))
+    for path in paths:
+        found: dict[View, str] = {}
+        for view in context.machines:
+            state = mapping(view.map("storage.paths").get(path))
+            if state.get("type"):
+                shared = state["type"] in SHARED
+                found[view] = str(state.get("source")) if shared else "a disk of the node's own"
+        counts = Counter(found.values())
+        if len(counts) < 2:
+            continue
+        usual = counts.most_common(1)[0][0]
+        for view, storage in found.items():
+            if storage != usual:
+                yield context.warn(
+                    view,
+                    saw=f"{path} on {view.name} is on {storage}",
+                    expected=f"{usual}, as on most nodes",
+                    why="a mount that failed leaves an empty folder in its place.",
+                    fix=f"findmnt -T {path} on {view.name}; mount -a",
+                )
+
+
+def _nfs(source: str) -> dict:
+    return {
+        ("*", "storage", "paths", "/home/ubuntu/runs", "type"): "nfs4",
+        ("*", "storage", "paths", "/home/ubuntu/runs", "source"): source,
+    }
+
+
+CASES = (
+    fires(
+        "a100",
+        {**_nfs("nas:/runs"), ("node-2", "storage", "paths", "/home/ubuntu/runs", "type"): "ext4"},
+        node="node-2",
+        saw="a disk of the node's own",
+    ),
+    fires(
+        "a100",
+        {**_nfs("nas:/runs"), ("node-1", "storage", "paths", "/home/ubuntu/runs", "source"): "old:/runs"},
+    ),
+    silent("a100", _nfs("nas:/runs")),
+    silent("a100"),
+)

@@ -1,0 +1,52 @@
+"""The installed torch is built without CUDA, and the run wants GPUs.
+
+## What it looks at
+The CUDA version that torch was built for, in the training environment of every node.
+
+## Why it matters
+A CPU build finds no GPU: LLaMA-Factory then refuses bf16, or the run trains on the processors at a
+thousandth of the speed.
+
+## What to do
+Install the CUDA build of the same version, or say `use_cpu: true` where that is meant.
+
+## Source
+The installed torch's own `version.py`: `cuda` is None in a CPU build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("software.torch_cuda", "software.versions")
+
+
+def applies(context: Context) -> bool:
+    # Without any GPU `gpus-missing` says so.
+    return gpus.applies(context) and any(view.list("gpus.list") for view in context.answered)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        torch = view.text("software.versions.torch")
+        if torch and view.has("software.torch_cuda") and not view.text("software.torch_cuda"):
+            yield context.block(
+                view,
+                saw=f"torch {torch} on {view.name} is built without CUDA",
+                expected="a CUDA build, as the run wants GPUs",
+                why="it would find no GPU.",
+                fix=f"on {view.name}: pip install torch=={torch.partition('+')[0]} from a CUDA index, "
+                "or use_cpu: true",
+            )
+
+
+CASES = (
+    fires("a100", {"node-2/software/torch_cuda": None}, node="node-2", verdict="block"),
+    silent("a100"),
+    silent("cpu"),
+)

@@ -1,0 +1,54 @@
+"""The run's user has another number on another node.
+
+## What it looks at
+The uid that the run has on every machine, where folders of the run lie on shared storage.
+
+## Why it matters
+Network filesystems know users by number: what one node writes another may not read or replace, and a resume
+on other nodes fails.
+
+## What to do
+Give the user the same uid on all nodes (LDAP, or `usermod -u`), or keep the run on local disks.
+
+## Source
+NFS AUTH_SYS sends numeric user ids (RFC 5531).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.checks.rules.storage_differs import SHARED
+from allranks.words import Finding
+
+NEEDS = ("system.user", "storage.paths")
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return any(
+        mapping(state).get("type") in SHARED
+        for view in context.answered
+        for state in view.map("storage.paths").values()
+    )
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view, uid, usual in context.odd_ones("system.user.uid"):
+        yield context.warn(
+            view,
+            saw=f"the run's user is uid {uid} on {view.name}",
+            expected=f"uid {usual}, as on most nodes",
+            why="the shared folders know users by number: this node may not read what others write.",
+            fix="give the user one uid on all nodes, or keep the run's folders on local disks",
+        )
+
+
+SHARED_RUNS = {("*", "storage", "paths", "/home/ubuntu/runs", "type"): "nfs4"}
+CASES = (
+    fires("a100", {**SHARED_RUNS, "node-1/system/user/uid": 1001}, node="node-1", saw="uid 1001"),
+    silent("a100", {"node-1/system/user/uid": 1001}),
+    silent("a100", SHARED_RUNS),
+)
