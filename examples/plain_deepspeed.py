@@ -46,9 +46,9 @@ class Blocks(Dataset):
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
-        "--model", required=True, help="a folder with a causal language model and its tokenizer"
+        "--model", default=MODEL, help="a folder with a causal language model and its tokenizer"
     )
-    parser.add_argument("--text", required=True, help="the text to train on")
+    parser.add_argument("--text", default=TEXT, help="the text to train on")
     parser.add_argument("--output", default="checkpoints", help="where checkpoints go")
     parser.add_argument("--steps", type=int, default=30, help="optimizer steps")
     parser.add_argument(
