@@ -4,6 +4,7 @@
 #
 #   scripts/setup.sh             make or update .venv
 #   scripts/setup.sh --offload   also build DeepSpeed's CPU optimizer ahead (the offload settings; about 50 s)
+#   scripts/setup.sh --legacy    make .venvs/legacy alone: the seeds' transformers 4.52.4, for `pytest -m legacy`
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -48,10 +49,10 @@ find_python() {
 }
 
 # On a machine without a GPU several GB of CUDA packages would be fetched for nothing: look before fetching.
-refuse_cuda() {
+refuse_cuda() { # the virtual environment
     local wanted
-    wanted=$("$VENV/bin/pip" install --dry-run --quiet --ignore-installed --report - -r requirements/torch.txt \
-        -c requirements/train.txt | "$VENV/bin/python" -c '
+    wanted=$("$1/bin/pip" install --dry-run --quiet --ignore-installed --report - -r requirements/torch.txt \
+        | "$1/bin/python" -c '
 import json, sys
 names = [item["metadata"]["name"] for item in json.load(sys.stdin)["install"]]
 print(" ".join(name for name in names if name.startswith(("nvidia", "cuda"))))')
@@ -64,7 +65,7 @@ print(" ".join(name for name in names if name.startswith(("nvidia", "cuda"))))')
 install_packages() {
     local pip=("$VENV/bin/pip" --disable-pip-version-check install --quiet)
     if ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
-        has_nvidia || refuse_cuda
+        has_nvidia || refuse_cuda "$VENV"
     fi
     say "torch"
     "${pip[@]}" -r requirements/torch.txt -c requirements/train.txt
@@ -124,12 +125,34 @@ PYTHON
     mv "$OPS.new" "$OPS"
 }
 
+# The second environment has a folder of its own for compiled ops: DeepSpeed 0.16's and 0.19's have one name.
+make_legacy() {
+    local venv=.venvs/legacy wanted started=$SECONDS
+    wanted=$(sha256sum requirements/{torch,legacy}.txt scripts/setup.sh | sha256sum | cut -d ' ' -f 1)
+    if [ -f "$venv/allranks-setup.sha256" ] && [ "$(cat "$venv/allranks-setup.sha256")" = "$wanted" ]; then
+        return
+    fi
+    if [ ! -x "$venv/bin/python" ]; then "$(find_python)" -m venv "$venv"; fi
+    if ! "$venv/bin/python" -c 'import torch' 2> /dev/null; then
+        has_nvidia || refuse_cuda "$venv"
+    fi
+    say "$venv"
+    "$venv/bin/pip" --disable-pip-version-check install --quiet -r requirements/torch.txt -c requirements/legacy.txt
+    "$venv/bin/pip" --disable-pip-version-check install --quiet --no-deps -r requirements/legacy.txt
+    PATH="$PWD/$venv/bin:$PATH" TORCH_EXTENSIONS_DIR="$PWD/$venv/torch_extensions" timeout 900 "$venv/bin/python" -c '
+from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
+ShareMemCommBuilder().load(verbose=False)' > /dev/null
+    echo "$wanted" > "$venv/allranks-setup.sha256"
+    say "$venv done in $((SECONDS - started)) s"
+}
+
 main() {
     local offload=
     case "${1:-}" in
         "") ;;
         --offload) offload=offload ;;
-        *) die "unknown argument: $1 (known: --offload)" ;;
+        --legacy) make_legacy; return ;;
+        *) die "unknown argument: $1 (known: --offload, --legacy)" ;;
     esac
     local wanted
     wanted=$(digest)
