@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.watch import Watch, progress
@@ -72,9 +72,10 @@ strange = st.builds(
 )
 
 
+@settings(max_examples=60)
 @given(st.lists(strange, max_size=12))
 def test_no_event_of_another_machine_breaks_the_watch(events):
-    watch = Watch({"world_size": 2})
+    watch = Watch({"world_size": 2, "trainable_parameters": 5})
     for event in events:
         watch.add(event)
         watch.tick(event.at)

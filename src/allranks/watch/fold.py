@@ -140,6 +140,8 @@ def _on_step(rank: RankState, entry: Any) -> None:
         number = _number(value)
         if number is not None and number >= 0:
             kept.append(number)
+            if kept is rank.seconds:
+                rank.steps_seen += 1
     if _number(values[5]) is not None:
         rank.learning_rate = _number(values[5])
 

@@ -1,24 +1,39 @@
 """How fast a run goes and how long its silence may be: shared by the detectors of stalls.
 
 The thresholds answer the contract "a stall is seen within max(15 s, 5 × step time)", less what a beat (1 s),
-its way to the keeper and a tick (1 s) take.
+its way to the keeper and a tick (1 s) take; a run whose steps vary widely is given longer.
 """
 
 from __future__ import annotations
 
+from math import exp, log
 from statistics import median
 from typing import List, Optional
 
 from allranks.watch.state import RankState, RunState
 
 LEAST_SECONDS = 12.5
-STEP_FACTOR = 4.5
+STEP_FACTOR = 5.0
+STEP_LATE_SECONDS = 2.5
+"""What a beat, its way and a tick take: so much earlier than five steps the clock runs out."""
+
 LONGEST_FACTOR = 1.5
 """A step may take half as long again as the longest of the last 64: a run with slow steps among fast ones (an
 evaluation that no phase tells, a slow disk) is known by its spread, not by its median."""
 
+SPREADS = 6.0
+"""And as long as six standard deviations of the steps' logarithms above the median: step times are skewed, and a
+run whose steps vary by a factor is not hanging at five times its median."""
+
+MAD_TO_SIGMA = 1.4826
 FEW_STEPS = 3
-"""Until as many steps were measured, compilation and caches still warm up: the first step has its own limit."""
+WARM_STEPS = 2
+"""The first steps of a process compile, allocate and fill caches: they say nothing of its pace."""
+
+EARLY_STEPS = 10
+EARLY_SECONDS = 60.0
+"""New shapes still compile during the first ten steps: until then a step may take a minute, or half as long again
+as the first one."""
 
 FIRST_STEP_SECONDS = 600.0
 """NCCL's own default time-out (10 min): before the first step an honest wait (compilation, a build of an
@@ -27,7 +42,7 @@ operator, the first all-gather) and a hang look the same."""
 START_SECONDS = 1800.0
 """torch's default process-group time-out for gloo (30 min): loading and preparing may take as long."""
 
-BETWEEN_SECONDS = 60.0
+BETWEEN_SECONDS = 30.0
 BETWEEN_FACTOR = 3.0
 """An evaluation or a save may take three times as long as the longest so far, and the first one as long as it
 takes until its own limit, `FIRST_BETWEEN_SECONDS`."""
@@ -53,14 +68,20 @@ def longest_step(run: RunState) -> Optional[float]:
 
 
 def _recent(run: RunState) -> List[float]:
-    """The recent steps of the rank that has measured most of them among the first few."""
+    """The recent steps, without the first ones, of the rank that has measured most of them among the first few."""
     best: List[float] = []
     for number, rank in enumerate(run.ranks.values()):
         if number >= SAMPLED_RANKS:
             break
         if len(rank.seconds) > len(best):
-            best = list(rank.seconds)
+            gone = rank.steps_seen - len(rank.seconds)
+            best = list(rank.seconds)[max(0, WARM_STEPS - gone) :]
     return best
+
+
+def steps_seen(run: RunState) -> int:
+    """How many steps of this process were measured."""
+    return max((rank.steps_seen for rank in list(run.ranks.values())[:SAMPLED_RANKS]), default=0)
 
 
 def allowed_silence(run: RunState) -> Optional[float]:
@@ -79,7 +100,20 @@ def allowed_silence(run: RunState) -> Optional[float]:
     typical, longest = step_seconds(run), longest_step(run)
     if typical is None or longest is None:
         return FIRST_STEP_SECONDS
-    return max(LEAST_SECONDS, STEP_FACTOR * typical, LONGEST_FACTOR * longest)
+    if steps_seen(run) < EARLY_STEPS:
+        first = max(
+            (r.seconds[0] for r in list(run.ranks.values())[:SAMPLED_RANKS] if r.seconds), default=0.0
+        )
+        return max(EARLY_SECONDS, LONGEST_FACTOR * first, STEP_FACTOR * typical)
+    paced = STEP_FACTOR * typical - STEP_LATE_SECONDS
+    return max(LEAST_SECONDS, paced, LONGEST_FACTOR * longest, _spread(_recent(run)))
+
+
+def _spread(seconds: List[float]) -> float:
+    """The step that these steps' own spread still allows."""
+    logs = [log(max(s, 1e-3)) for s in seconds]
+    middle = median(logs)
+    return exp(middle + SPREADS * MAD_TO_SIGMA * median(abs(x - middle) for x in logs))
 
 
 def allowed_gap(run: RunState, rank: RankState) -> float:

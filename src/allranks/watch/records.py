@@ -30,8 +30,8 @@ class RankState:
         "beat_at", "beat_gap", "bus_id", "data_seconds", "end_at", "end_code", "exceptions", "first_losses",
         "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity", "learning_rate", "loss",
         "losses", "memory", "memory_every", "moved_at", "nan_steps", "node", "phase", "phase_at", "progress",
-        "rank", "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "tokens",
-        "total_steps", "uuid", "world_size",
+        "rank", "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen",
+        "tokens", "total_steps", "uuid", "world_size",
     )  # fmt: skip
 
     def __init__(self, rank: int) -> None:
@@ -59,6 +59,7 @@ class RankState:
         self.first_losses: List[float] = []
         self.moved_at: Optional[float] = None
         self.progress: Any = None
+        self.steps_seen = 0
         self.seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.data_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.tokens: Deque[float] = deque(maxlen=RECENT_STEPS)

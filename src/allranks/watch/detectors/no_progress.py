@@ -2,7 +2,7 @@
 
 ## What is seen
 No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
-12.5 s, or 4.5 times its median step, or 1.5 times the longest of its last steps, whichever is longest. Before the
+12.5 s, five times its median step, 1.5 times the longest of its last steps, or what their spread allows. Before the
 first step, while loading, evaluating or saving the limits are longer.
 
 ## Why it matters
