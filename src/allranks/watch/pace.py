@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import exp, log
 from statistics import median
-from typing import List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from allranks.watch.state import RankState, RunState
 
@@ -126,3 +126,24 @@ def allowed_gap(run: RunState, rank: RankState) -> float:
 
 GAP_FACTOR = 4.0
 """Beats may come four times as late as the latest of the training so far: a loaded machine is late often."""
+
+FRESH_SECONDS = 5.0
+
+
+def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]]:
+    """(ranks whose beats stopped, ranks that are heard), of those that live; nothing where nobody is heard: that
+    is the keeper's own trouble, and proves nothing about a rank."""
+    living = [r for r in run.ranks.values() if r.alive and r.beat_at is not None and r.phase != "done"]
+    silent = [r for r in living if now - (r.beat_at or now) > allowed_gap(run, r)]
+    fresh = [r for r in living if now - (r.beat_at or 0.0) <= FRESH_SECONDS]
+    return (silent, fresh) if fresh else ([], [])
+
+
+def silent_nodes(run: RunState, silent: List[RankState]) -> List[str]:
+    """Nodes of several ranks of which none is heard."""
+    names = {r.rank for r in silent}
+    nodes: Dict[str, List[bool]] = {}
+    for rank in run.ranks.values():
+        if rank.node is not None and rank.alive:
+            nodes.setdefault(rank.node, []).append(rank.rank in names)
+    return sorted(name for name, all_silent in nodes.items() if len(all_silent) > 1 and all(all_silent))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
-from allranks.watch.pace import allowed_gap, allowed_silence, step_seconds
+from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step_seconds, unheard
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
 
@@ -32,6 +32,12 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     moved = max(rank.moved_at or 0.0 for rank in ranks)
     if now - moved <= allowed:
         return
+    gone = [
+        *silent_nodes(run, unheard(run, now)[0]),
+        *(n.name for n in run.nodes.values() if n.lost_at is not None),
+    ]
+    if gone:
+        return  # node-lost says it, and all others wait for that node
     suspect, reason = _suspect(run, ranks, now)
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"

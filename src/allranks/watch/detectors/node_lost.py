@@ -1,7 +1,8 @@
 """A node is gone
 
 ## What is seen
-The keeper lost the connection to a node's supervisor, and it did not come back within the lease.
+The keeper lost the connection to a node's supervisor, and it did not come back within the lease; or all ranks of
+the node fell silent together while other nodes' ranks beat.
 
 ## Why it matters
 Power, kernel, network or supervisor of that node ended: its ranks cannot be heard and, at the lease's end, stop
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from allranks.watch.pace import silent_nodes, unheard
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Event, Finding, Where
 
@@ -31,6 +33,12 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
+    """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
+    if not run.quiet and now >= run.paused_until:
+        for name in silent_nodes(run, unheard(run, now)[0]):
+            if run.nodes[name].lost_at is None and _matters(run, name):
+                since = now - max(r.beat_at or 0.0 for r in run.ranks.values() if r.node == name)
+                yield _finding(run, name, WARN, since)
     for name, node in run.nodes.items():
         if node.lost_at is None or not _matters(run, name):
             continue

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from allranks.watch.pace import allowed_gap
+from allranks.watch.pace import allowed_gap, silent_nodes, unheard
 from allranks.watch.state import RankState, RunState
 from allranks.words import BLOCK, WARN, Finding, Where
 
-FRESH_SECONDS = 5.0
 BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
 """Twice the default lease: nothing that is only late stays silent for so long while others beat."""
@@ -32,12 +31,11 @@ STATES = {"T": "stopped by a signal", "t": "stopped by a debugger", "D": "waitin
 def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or now < run.paused_until:
         return
-    heard = [r for r in run.ranks.values() if r.alive and r.beat_at is not None and r.phase != "done"]
-    silent = [r for r in heard if now - (r.beat_at or now) > allowed_gap(run, r)]
-    if not silent or len(silent) > max(1, len(heard) // 4):
-        return
-    if not any(now - (r.beat_at or 0.0) <= FRESH_SECONDS for r in heard if r not in silent):
-        return  # nobody is heard: that is the keeper's own trouble, or the network's
+    silent, heard = unheard(run, now)
+    gone = silent_nodes(run, silent)
+    silent = [r for r in silent if r.node not in gone]
+    if len(silent) > max(1, len(heard) // 3):
+        return  # so many at once are no fault of one rank: the network's, or the keeper's own
     for rank in silent:
         if rank.node is None or run.node(rank.node).lost_at is None:
             yield _finding(run, rank, now)
