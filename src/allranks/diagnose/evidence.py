@@ -221,6 +221,8 @@ class Evidence:
             self._exception(line, seen, found)
 
     def _step(self, line: Line, seen: Seen) -> None:
+        if "| 0/" in line.text:
+            return  # a bar that has only been drawn
         self.steps += 1
         self._source.steps += 1
         seen.steps += 1

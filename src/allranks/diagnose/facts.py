@@ -163,6 +163,11 @@ def _preprocessing(seen: "Evidence", line: Line, match: Any) -> None:
     seen.preprocessing_last = (seen.count, line)
 
 
+def _waits_for_main(seen: "Evidence", line: Line, match: Any) -> None:
+    """A frame of a rank that waits until the main process has prepared the data."""
+    seen.words.add("waits-for-main")
+
+
 def _model(seen: "Evidence", line: Line, match: Any) -> None:
     seen.words.add("moe")
 
@@ -252,12 +257,17 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("Grouping texts"), _preprocessing),
     (Pattern("Generating", r"Generating \w{1,40} split:"), _preprocessing),
     (Pattern("Packing"), _preprocessing),
+    (Pattern("main_process_first"), _waits_for_main),
+    (Pattern("preprocess_dataset"), _waits_for_main),
     (Pattern("Mixtral"), _model),
     (Pattern("MoE"), _model),
     (Pattern("Moe"), _model),
     (Pattern("moe"), _model),
     (Pattern("experts"), _model),
     (Pattern("DeepseekV"), _model),
+    (Pattern("deepseek_v"), _model),
+    (Pattern("DeepSeek-V"), _model),
+    (Pattern("Qwen", r"Qwen\S{0,20}-A\d{1,3}B\b"), _model),
     (Pattern("stage", r"(?i)(?:zero[_ -]?stage|\"stage\"|stage)[\"' :=_]{0,4}3\b"), _zero3),
     (Pattern("zero", r"(?i)zero[_ -]?3|zero/stage3"), _zero3),
     (Pattern("ZeRO", r"(?i)zero[_ -]{0,2}(?:stage )?3"), _zero3),

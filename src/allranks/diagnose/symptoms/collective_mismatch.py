@@ -44,6 +44,9 @@ PATTERNS = (
     Pattern("Collectives differ in the following"),
     Pattern("Mismatched collective", weight=90),
 )
+ZERO3 = ("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE")
+"""ZeRO's own collectives run in one group of all ranks, so equal numbers are the same collective."""
+
 _PRINT = re.compile(
     r"Rank (\d{1,6}) is running collective: CollectiveFingerPrint\((?:SequenceNumber=(\d{1,12}), ?)?"
     r"(OpType=\w{1,40}(?:, TensorShape=\[[\d, ]{0,200}\])?)"
@@ -67,10 +70,16 @@ def judge(seen: Evidence) -> Optional[Case]:
     shapes = {r: f"OpType={c.operation}, NumelIn={c.numel}" for r, c in seen.collectives.items()}
     numbers = {c.sequence for c in seen.collectives.values()}
     odd, notes = _minority(shapes)
-    if len(numbers) != 1 or odd is None:
+    if len(numbers) != 1 or len(set(shapes.values())) < 2:
         return None
-    line = seen.collectives[odd].line
+    zero3 = {c.operation for c in seen.collectives.values()} & set(ZERO3)
+    if odd is None and not zero3:
+        return None  # two groups of ranks count their collectives apart
+    line = seen.collectives[odd if odd is not None else min(seen.collectives)].line
     hit = Hit("collective-mismatch", ECHO, line, seen.count, seen.now(line), 0)
+    if odd is None:
+        notes = tuple(f"rank {rank}: {shape}" for rank, shape in sorted(shapes.items())[:4])
+        return Case("collective-mismatch", ECHO + 4, (hit,), "likely", notes=notes)
     return Case("collective-mismatch", ECHO + 8, (hit,), "likely", rank=odd, notes=notes)
 
 

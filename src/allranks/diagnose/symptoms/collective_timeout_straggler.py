@@ -45,6 +45,7 @@ PATTERNS = (
     Pattern("wait timeout after", weight=ECHO),
     Pattern("Application timeout caused pair closure", weight=ECHO),
     Pattern("Some NCCL operations have failed or timed out", weight=ECHO),
+    Pattern("watchdog got stuck for", weight=ECHO),
     Pattern("Socket Timeout", weight=ECHO),
     Pattern("training is not progressing", weight=ECHO),
 )

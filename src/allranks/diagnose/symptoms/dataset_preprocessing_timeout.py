@@ -18,7 +18,7 @@ collective-timeout-straggler, where no rank was preparing data.
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import List, Optional
 
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
@@ -38,8 +38,10 @@ def judge(seen: Evidence) -> Optional[Case]:
         for s in ("collective-timeout-straggler", "dataset-preprocessing-timeout")
         for h in seen.hits.get(s, ())
     ]
-    if not waits or seen.preprocessing is None or seen.preprocessing_last is None or seen.steps:
+    if not waits or seen.steps:
         return None
+    if seen.preprocessing is None or seen.preprocessing_last is None:
+        return _waiting(seen, waits)
     order, line = seen.preprocessing_last
     bar = Hit("dataset-preprocessing-timeout", ENDED, line, order, seen.now(line), 0)
     rank = seen.rank_of(seen.preprocessing[1])
@@ -47,10 +49,21 @@ def judge(seen: Evidence) -> Optional[Case]:
     return Case("dataset-preprocessing-timeout", ENDED, (bar, *waits[:4]), "likely", rank=rank, notes=notes)
 
 
+def _waiting(seen: Evidence, waits: List[Hit]) -> Optional[Case]:
+    """No bar is shown, but the ranks' own frames say that they waited for the main process to prepare the data."""
+    if "waits-for-main" not in seen.words:
+        return None
+    notes = ("the ranks waited for the main process (main_process_first), which prepares the data alone",)
+    return Case("dataset-preprocessing-timeout", ENDED, tuple(waits[:4]), "likely", rank=0, notes=notes)
+
+
 FIRES = (
     "[rank0] Running tokenizer on dataset: 48%\n"
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete\n",
+    '  File "transformers/training_args.py", line 2035, in main_process_first\n'
+    "RuntimeError: [6] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value "
+    "store by key '0', but store->get('0') got error: Socket Timeout\n",
 )
 SILENT = (
     "[rank0] Running tokenizer on dataset: 100%\n[rank0] step 1 loss 3.0\n[rank0] step 2 loss 3.0\n"

@@ -75,7 +75,7 @@ def judge(seen: Evidence) -> Optional[Case]:
             "late, the nodes could not reach each other."
         )
         return Case("peer-node-network-broken", ECHO + 4, tuple(waits[:6]), "likely", why=why)
-    return _ended_together(seen)
+    return None if waits else _ended_together(seen)
 
 
 def _ended_together(seen: Evidence) -> Optional[Case]:
