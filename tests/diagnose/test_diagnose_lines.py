@@ -26,6 +26,7 @@ PREFIXES = [
     ("10.0.0.5: hello", None, "10.0.0.5", None, None, "hello"),
     ("[node1]   File", None, "node1", None, None, "  File"),
     ("worker-1  | hello", None, "worker-1", None, None, "hello"),
+    ("[2024-02-27T21:35:32.106313Z] fa88a9df || hello", None, "fa88a9df", None, None, "hello"),
     ("[1,3]<stderr>:hello", 3, None, None, None, "hello"),
     ("host-7:812:990 [2] NCCL WARN x", None, "host-7", 2, None, "NCCL WARN x"),
     ("[5] host-7:812:990 [2] misc/socket.cc:50 NCCL WARN x", 5, "host-7", 2, None, "misc/socket.cc:50 NCCL WARN x"),

@@ -229,6 +229,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     ),
     (Pattern("closing signal", r"Sending process (\d{1,9}) closing signal"), _launcher),
     (Pattern("local=", r"local=\[([\d.:a-f]{3,45})\]"), _address),
+    (Pattern("forcefully exitting via", r"process (\d{1,9}) via"), _forced),
     (Pattern("forcefully exiting via", r"process (\d{1,9}) via"), _forced),
     (Pattern("world_size", r"world_size['\"]?[=: ]{1,3}(\d{1,7})\b"), _world_size),
     (Pattern("world size", r"[Ww]orld size[=: ]{1,3}(\d{1,7})\b"), _world_size),
