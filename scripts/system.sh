@@ -5,6 +5,12 @@ set -euo pipefail
 declare -A needs=(
   [chromium]=chromium            # the report is rendered in a real browser
   [g++]=g++                      # DeepSpeed compiles its CPU collectives
+  [shellcheck]=shellcheck        # rendered scripts are read by the tools they are for: these six
+  [pdsh]=pdsh
+  [mpirun]=openmpi-bin
+  [ansible-playbook]=ansible-core
+  [sbatch]=slurm-client
+  [slurmctld]=slurmctld          # sbatch --test-only asks it; it starts no job
 )
 missing=()
 for program in "${!needs[@]}"; do

@@ -18,6 +18,9 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")" && pwd -P)
 """
 
+VALUES = "# shellcheck shell=bash disable=SC1003,SC2016,SC2034,SC2054,SC2088,SC2154\n"
+"""Of a file of values: in quotes they are meant as they stand."""
+
 SOURCE_COMMON = """# shellcheck source=common.sh
 . "$here/common.sh"
 """
@@ -40,7 +43,7 @@ def environment(job: ScriptJob, elsewhere: Collection[str] = ()) -> str:
 
     `elsewhere` are names whose values stand in another file.
     """
-    text = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# The ranks' variables, for `env`.\n"
+    text = VALUES + "# The ranks' variables, for `env`.\n"
     path = f"{parent(job.python)}:{variable('PATH')}" if "/" in job.python else None
     common = job.common_environment()
     words = [assignment(name, value) for name, value in common.items() if name not in elsewhere]
@@ -69,7 +72,7 @@ def parent(python: str) -> str:
 
 
 def arguments(job: ScriptJob) -> str:
-    head = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# What torchrun starts, one word a line.\n"
+    head = VALUES + "# What torchrun starts, one word a line.\n"
     return head + array("arguments", job.script())
 
 
@@ -77,7 +80,7 @@ def common(job: ScriptJob) -> str:
     """The steps before training: secrets, the container, modules, the working folder."""
     run = job.run
     text = (
-        "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n"
+        "# shellcheck shell=bash disable=SC2034,SC2154\n"
         "# Sourced by the scripts beside it, which set: here (this folder), self (the script), node (its number).\n"
     )
     text += need_secrets(job)
@@ -88,7 +91,7 @@ def common(job: ScriptJob) -> str:
             text += f"{bash(at_home(job.python))} {line(words)}\n"
     text += activation(job)
     if run.code is not None:
-        text += f"cd -- {bash(at_home(run.code))}\n"
+        text += f"cd -- {bash(at_home(run.code))} || exit 2\n"
     return text + '. "$here/environment.sh"\n. "$here/arguments.sh"\n'
 
 

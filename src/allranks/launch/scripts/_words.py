@@ -30,15 +30,23 @@ TASK = variable("task")
 
 
 def bash(word: str) -> str:
-    """One word for bash (and for every POSIX shell), whatever its text: quotes, newlines, `$`, backticks."""
+    """One word for bash, whatever its text: quotes, newlines, `$`, backticks."""
     pieces = word.split(NUL)
     if len(pieces) == 1:
-        return shlex.quote(word)
+        return quoted(word)
     return "".join(
-        f'"${piece}"' if place % 2 else shlex.quote(piece)
+        f'"${piece}"' if place % 2 else quoted(piece)
         for place, piece in enumerate(pieces)
         if piece or place % 2
     )
+
+
+def quoted(text: str) -> str:
+    """Text in quotes. Control characters are written as escapes: a script is also read on a terminal."""
+    if not any((c < " " and c != "\n") or c == "\x7f" for c in text):
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return "$'" + "".join(f"\\x{ord(c):02x}" if c < " " or c == "\x7f" else c for c in escaped) + "'"
 
 
 def line(words: Iterable[str]) -> str:

@@ -14,6 +14,9 @@ CARRIED = r"[A-Za-z0-9_@+=:,./-]*"
 """Values that `.deepspeed_env` brings over whole (deepspeed 0.19.8, launcher/multinode_runner.py): the rest it
 puts between double quotes as they are, where the nodes' shells read `$` and quotes, and pdsh reads `%`."""
 
+PREFIXES = ("CUDA_", "GLOO_", "HF_", "MKL_", "NCCL_", "OMP_", "PYTORCH_", "TORCH", "UCX_")
+"""Names that go there. Bash acts on many others (IFS, UID, BASH_ENV) before rank.sh could hand them on."""
+
 
 def render(job: ScriptJob) -> Mapping[str, File]:
     _shell.known_nodes(job, "deepspeed")
@@ -57,7 +60,7 @@ def carried_environment(job: ScriptJob) -> dict[str, str]:
     return {
         name: value
         for name, value in job.common_environment().items()
-        if NUL not in value and matches(CARRIED, value)
+        if name.startswith(PREFIXES) and NUL not in value and matches(CARRIED, value)
     }
 
 

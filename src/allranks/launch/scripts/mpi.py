@@ -1,34 +1,37 @@
-"""OpenMPI: mpirun starts one torchrun a node, or (a second file) one process a rank."""
+"""OpenMPI: mpirun starts one torchrun a node, or (a second file) one process a rank.
+
+Each node is a context of its own (`-np N --host H … : …`), so that mpirun's ranks follow the run file's nodes.
+The other ways were tried with OpenMPI 4.1.4 and do not hold: `--map-by ppr` numbers the machine that mpirun
+runs on first; `--map-by seq` refuses that machine under an address; a rankfile ties each process to one core;
+`username=` in a hostfile is read and not used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
 from allranks.launch.scripts._readme import readme
 from allranks.launch.scripts._words import at_home, bash
 
-SEQUENTIAL = "--map-by seq --bind-to none"
-"""`seq` takes the hosts in the order of the hostfile, one process a line, so that a node keeps its number;
-without `--bind-to none` each process, and all it starts, stays on one core."""
-
 
 def render(job: ScriptJob) -> Mapping[str, File]:
     _shell.known_nodes(job, "mpi")
     _shell.no_sweep(job, "mpi")
-    _shell.plain_addresses(job, "mpi")
-    hosts = [host(job, place) for place in range(len(job.nodes))]
+    _shell.plain_addresses(job, "mpi", ports=True)
+    contexts = [(1, node.address, f"node-{place}.sh") for place, node in enumerate(job.nodes)]
     files = {
-        "mpirun.sh": File(mpirun(job, "hosts", len(job.nodes), "node.sh", "one torchrun a node"), SCRIPT),
-        "hosts": File("".join(f"{line}\n" for line in hosts)),
-        "node.sh": File(node_script(), SCRIPT),
+        "mpirun.sh": File(mpirun(job, contexts, "one torchrun a node"), SCRIPT),
+        "hosts": File(hostfile(job)),
         **_shell.node_scripts(job),
         **_shell.common_files(job),
     }
     how = "```sh\n./mpirun.sh          # one torchrun a node\n"
     if job.container is None:
-        files |= per_rank(job, hosts)
+        ranks = [(node.gpus, node.address, "rank.sh") for node in job.nodes]
+        files["mpirun-ranks.sh"] = File(mpirun(job, ranks, "one process a rank"), SCRIPT)
+        files["rank.sh"] = File(rank_script(job), SCRIPT)
         how += "./mpirun-ranks.sh    # or: one process a rank, without torchrun\n"
     how += "```\n"
     if job.container is not None:
@@ -38,39 +41,43 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     return {**files, **readme(job, "mpirun", how)}
 
 
-def host(job: ScriptJob, place: int) -> str:
-    """A line of the hostfile; slots are those of the sequential mapper: one process a line."""
-    user = _shell.users(job, "mpi")[place]
-    return job.nodes[place].address + (f" username={user}" if user is not None else "")
+def hostfile(job: ScriptJob) -> str:
+    """OpenMPI's hostfile. A machine stands in it once, also where several nodes are one."""
+    slots: dict[str, int] = {}
+    for node in job.nodes:
+        slots[node.address] = slots.get(node.address, 0) + node.gpus
+    return "".join(f"{address} slots={count}\n" for address, count in slots.items())
 
 
-def mpirun(job: ScriptJob, hosts: str, count: int, script: str, says: str) -> str:
+def mpirun(job: ScriptJob, contexts: Iterable[tuple[int, str, str]], says: str) -> str:
+    """The command. Without `--bind-to none` each process, and all it starts, stays on one core or socket;
+    `--oversubscribe` lets mpirun count what torchrun starts no further."""
     interface = job.run.network.interface
-    words = [f"-np {count}", f'--hostfile "$here/{hosts}"', SEQUENTIAL]
+    words = ['--hostfile "$here/hosts" --oversubscribe --bind-to none']
+    login = ssh_options(job)
+    if login:
+        words.append(f"--mca plm_rsh_args {bash(' '.join(login))}")
     if interface != "auto":
         words.append(f"--mca oob_tcp_if_include {bash(interface)} --mca btl_tcp_if_include {bash(interface)}")
     words += [f"-x {name}" for name in job.run.secrets]
     words += [bash(word) for word in _shell.extra(job, "mpi")]
-    text = _shell.start(f"mpirun: {says}.")
-    text += _shell.need_secrets(job)
-    return text + "exec mpirun " + " \\\n  ".join([*words, f'bash "$here/{script}"']) + "\n"
+    starts = [f'-np {count} --host {bash(host)} bash "$here/{script}"' for count, host, script in contexts]
+    text = _shell.start(f"mpirun: {says}.") + _shell.need_secrets(job)
+    return text + "exec mpirun " + " \\\n  ".join([*words, " : \\\n  ".join(starts)]) + "\n"
 
 
-def node_script() -> str:
-    return _shell.start("Started by mpirun: runs the script of this node.") + (
-        'exec bash "$here/node-${OMPI_COMM_WORLD_RANK:?mpirun starts this}.sh"\n'
-    )
-
-
-def per_rank(job: ScriptJob, hosts: list[str]) -> dict[str, File]:
-    """The files of one process a rank."""
-    lines = [line for line, node in zip(hosts, job.nodes, strict=True) for _ in range(node.gpus)]
-    says = "one process a rank"
-    return {
-        "mpirun-ranks.sh": File(mpirun(job, "hosts-ranks", len(lines), "rank.sh", says), SCRIPT),
-        "hosts-ranks": File("".join(f"{line}\n" for line in lines)),
-        "rank.sh": File(rank_script(job), SCRIPT),
-    }
+def ssh_options(job: ScriptJob) -> list[str]:
+    """What mpirun adds to each ssh: it splits the text at blanks, and here are a name and a number alone."""
+    users, ports = set(_shell.users(job, "mpi")), {node.port for node in job.nodes}
+    if len(users) > 1 or len(ports) > 1:
+        raise job.refuse(
+            "nodes",
+            "nodes with several users or ssh ports.",
+            "mpirun hands one set of options to every ssh.",
+            "User and Port in ~/.ssh/config, and none here",
+        )
+    user, port = users.pop(), ports.pop()
+    return [*(["-l", user] if user is not None else []), *(["-p", str(port)] if port is not None else [])]
 
 
 def rank_script(job: ScriptJob) -> str:

@@ -44,12 +44,13 @@ class Node:
 
 
 def machine_of(node):
-    """The resource that ties an actor to this machine; None where Ray chooses."""
+    """The resource that ties an actor to this machine; none where Ray chooses."""
     if node["host"] is None:
         return {}
     for machine in ray.nodes():
-        if machine["Alive"] and node["host"] in (machine["NodeManagerAddress"], machine["NodeManagerHostname"]):
-            return {"node:" + machine["NodeManagerAddress"]: 0.001}
+        address = machine["NodeManagerAddress"]
+        if machine["Alive"] and node["host"] in (address, machine["NodeManagerHostname"]):
+            return {"node:" + address: 0.001}
     sys.exit(node["host"] + " is no living node of this Ray cluster")
 
 
@@ -57,18 +58,19 @@ def main():
     with open(os.path.join(HERE, "nodes.json"), encoding="utf-8") as file:
         nodes = json.load(file)
     ray.init(address="auto")
-    pins = [machine_of(node) for node in nodes]
-    bundles = [{"CPU": 1, **({"GPU": n["gpus"]} if n["gpus"] else {}), **p} for n, p in zip(nodes, pins)]
+    for node in nodes:
+        node["machine"] = machine_of(node)
+    bundles = [{"CPU": 1, **({"GPU": n["gpus"]} if n["gpus"] else {}), **n["machine"]} for n in nodes]
     group = placement_group(bundles, strategy="STRICT_SPREAD")
     ray.get(group.ready())
     actors = [
         Node.options(
             num_cpus=1,
             num_gpus=node["gpus"],
-            resources=pin,
+            resources=node["machine"],
             scheduling_strategy=PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number),
         ).remote()
-        for number, (node, pin) in enumerate(zip(nodes, pins))
+        for number, node in enumerate(nodes)
     ]
     head = ray.get(actors[0].address.remote())
     waiting = {actor.run.remote(number, head): number for number, actor in enumerate(actors)}
@@ -78,7 +80,7 @@ def main():
         code = ray.get(done)
         if code != 0:
             # The job's end ends the other actors, and with them their torchruns.
-            sys.exit("node %d: torchrun ended with %d" % (number, code))
+            sys.exit(f"node {number}: torchrun ended with {code}")
 
 
 if __name__ == "__main__":

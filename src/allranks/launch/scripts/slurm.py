@@ -114,7 +114,7 @@ def start(job: ScriptJob) -> str:
 
 
 def sweep(job: ScriptJob) -> str:
-    text = "# shellcheck shell=bash disable=SC2034,SC2054,SC2154\n# The arguments of each index of the array.\n"
+    text = _shell.VALUES + "# The arguments of each index of the array.\n"
     text += "case $task in\n"
     for index, words in enumerate(job.combinations()):
         text += f"  {index}) arguments+=({line(words)}) ;;\n"

@@ -1,0 +1,55 @@
+"""`plan --render`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from allranks.cli import main
+from allranks.cli.verbs.plan import targets
+from allranks.launch import scripts
+
+RUN = 'nodes: {a: 10.0.0.1, b: 10.0.0.2}\ngpus: 2\ntrain: {command: [train.py, "it\'s"]}\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "run.yaml"
+    path.write_text(RUN)
+    return str(path)
+
+
+def test_the_option_offers_what_there_is() -> None:
+    assert targets() == scripts.targets()
+
+
+@pytest.mark.parametrize("target", targets())
+def test_it_writes_the_files_and_names_them(file: str, tmp_path: Path, capsys, home, target: str) -> None:
+    out = tmp_path / "out"
+    assert main(["plan", file, "--render", target, "-o", str(out), "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)["rendered"]
+    assert written["target"] == target
+    assert written["files"] == sorted(path.name for path in out.iterdir())
+    assert main(["plan", file, "--render", target, "-o", str(out)]) == 0
+    assert "README.md" in capsys.readouterr().out
+
+
+def test_the_two_options_go_together(file: str, tmp_path: Path, capsys, home) -> None:
+    assert main(["plan", file, "--render", "slurm"]) == 2
+    assert main(["plan", file, "-o", str(tmp_path / "out")]) == 2
+    assert "go together" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_blocked_plan_is_not_written(tmp_path: Path, capsys, home) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(
+        RUN.replace("gpus: 2", "gpus: {count: 2, model: A100}") + "env: {CUDA_VISIBLE_DEVICES: '0,0'}\n"
+    )
+    out = tmp_path / "out"
+    code = main(["plan", str(path), "--render", "torchrun", "-o", str(out)])
+    assert code == 1
+    assert not out.exists()
+    assert "Nothing was written" in capsys.readouterr().out

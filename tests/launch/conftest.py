@@ -1,0 +1,369 @@
+"""What the tests of rendered scripts share: a hostile run, stand-ins for what the scripts start, their record."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allranks.launch import jobs, scripts
+from allranks.launch.jobs import Places
+from allranks.plan import Plan, make_plan
+from allranks.spec import Container, Environment, Launch, Run, Save, Train
+from allranks.words import Cluster, Node
+
+NASTY = (
+    "",
+    " ",
+    "two words",
+    "a,b;c|d&e",
+    "it's",
+    'say "hi"',
+    "$HOME ${IFS} $(id) `id`",
+    "line 1\nline 2\n",
+    "\ttab\\back\\",
+    "-x",
+    "--launcher=evil",
+    "~/x ~root {a,b} [a-z]* ?",
+    "ü→漢\N{ZERO WIDTH SPACE}\N{LINE SEPARATOR}😀",
+    "%n %h %u %%",
+    "!! #comment",
+    "a=b",
+    "}}{{ 7*7 }}{% raw %}",
+    "\x01\x1b[31m\x7f",
+    "</script>'\"><",
+)
+"""Values that mean something to a shell, to pdsh, to YAML, to a template or to a terminal."""
+
+RECORD = """#!/bin/sh
+# Stands in for Python: writes its words and its environment down, as it got them.
+exec 9>"$ALLRANKS_OUTPUT_DIR.$$.record" || exit 99
+printf '%s\\0' "$#" "$@" >&9
+/bin/cat "/proc/$$/environ" >&9
+"""
+
+SSH = """#!/bin/sh
+# Stands in for ssh: joins the command and hands it to a shell, as ssh and sshd do, in a login's environment.
+while :; do case $1 in -o|-p|-l) shift 2 ;; -*) shift ;; *) break ;; esac; done
+shift
+exec /usr/bin/env -i PATH="$PATH" HOME="$HOME" HF_TOKEN="${SENT_TOKEN-}" /bin/sh -c "$*"
+"""
+
+SRUN = """#!/bin/sh
+# Stands in for srun: one process a node, started without a shell.
+count=1
+while :; do case $1 in --nodes=*) count=${1#*=}; shift ;; -*) shift ;; *) break ;; esac; done
+node=0
+while [ $node -lt $count ]; do SLURM_NODEID=$node SLURM_PROCID=$node "$@" || exit; node=$((node + 1)); done
+"""
+
+SCONTROL = """#!/bin/sh
+printf 'first-host\\nsecond-host\\n'
+"""
+
+MPIRUN = r"""#!/bin/bash
+# Stands in for mpirun: the processes of each context in order, started without a shell.
+rank=0
+while [ $# -gt 0 ]; do
+  while :; do case $1 in
+    -np) count=$2; shift 2 ;; --hostfile|--bind-to|--host|-x) shift 2 ;; --mca) shift 3 ;; --*) shift ;; *) break ;;
+  esac; done
+  words=()
+  while [ $# -gt 0 ] && [ "$1" != : ]; do words+=("$1"); shift; done
+  if [ $# -gt 0 ]; then shift; fi
+  for _ in $(seq "$count"); do
+    OMPI_COMM_WORLD_RANK=$rank "${words[@]}" || exit
+    rank=$((rank + 1))
+  done
+done
+"""
+
+DOCKER = """#!/usr/bin/python3
+# Stands in for docker: a program in an environment of its own, with what --env names.
+import os, sys
+
+words = sys.argv[2:]
+env = {"PATH": os.environ["PATH"]}
+while words[0].startswith("-"):
+    word = words.pop(0)
+    if word.startswith("--env="):
+        name, given, value = word[6:].partition("=")
+        env[name] = value if given else os.environ[name]
+os.execvpe(words[1], words[1:], env)
+"""
+
+DEEPSPEED = r"""#!/usr/bin/python3
+# Stands in for DeepSpeed's launcher: what deepspeed 0.19.8 does with these options, without importing torch.
+import os, re, sys
+
+options, words = {}, sys.argv[1:]
+while words[0].startswith("--"):
+    name = words.pop(0)
+    options[name] = True if name.startswith("--no_") or name == "--force_multi" else words.pop(0)
+pool = {}
+for line in open(options["--hostfile"]):
+    match = re.search(r"^(\S+)\s+slots=(\d+)", line)
+    pool[match[1]] = int(match[2])
+exports = ""
+for line in open(".deepspeed_env").readlines():
+    name, value = line.split("=", maxsplit=1)
+    value = value.strip()
+    exports += "export %s=%s; " % (name, '"%s"' % value if re.search(r"[^\w@%+=:,./-]", value) else value)
+launch = [exports, "cd %s;" % os.path.abspath("."), "CROSS_RANK=%n"] + words
+os.environ["PDSH_RCMD_TYPE"] = "ssh"
+os.execvp("pdsh", ["pdsh", "-S", "-f", "1024", "-w", ",".join(pool)] + launch)
+"""
+
+RAY = '''"""Stands in for Ray: actors are objects, and what they return is there at once."""
+
+import sys
+import types
+
+
+class Reference(object):
+    def __init__(self, value):
+        self.value = value
+
+
+class Remote(object):
+    def __init__(self, method):
+        self.remote = lambda *words: Reference(method(*words))
+
+
+class Actor(object):
+    def __init__(self, made, options):
+        for name in ("address", "run"):
+            setattr(self, name, Remote(getattr(made, name)))
+
+
+def remote(kind):
+    def options(**given):
+        return types.SimpleNamespace(remote=lambda: Actor(kind(), given))
+
+    kind.options = staticmethod(options)
+    return kind
+
+
+def init(address):
+    pass
+
+
+def nodes():
+    return [{"Alive": True, "NodeManagerAddress": "10.0.0.%d" % n, "NodeManagerHostname": "h"} for n in (1, 2)]
+
+
+def get(reference):
+    return reference.value if isinstance(reference, Reference) else reference
+
+
+def wait(references, num_returns):
+    return references[:1], references[1:]
+
+
+def group(bundles, strategy):
+    assert strategy == "STRICT_SPREAD", strategy
+    return types.SimpleNamespace(ready=lambda: Reference(True))
+
+
+def module(name, **values):
+    made = types.ModuleType(name)
+    vars(made).update(values)
+    sys.modules[name] = made
+    return made
+
+
+util = module("ray.util", get_node_ip_address=lambda: "10.0.0.1")
+module("ray.util.placement_group", placement_group=group)
+module("ray.util.scheduling_strategies", PlacementGroupSchedulingStrategy=lambda *a, **b: None)
+'''
+
+STUBS = {
+    "python3": RECORD,
+    "ssh": SSH,
+    "srun": SRUN,
+    "scontrol": SCONTROL,
+    "mpirun": MPIRUN,
+    "docker": DOCKER,
+    "deepspeed": DEEPSPEED,
+}
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What one start of Python got."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+class Stage:
+    """A folder with stand-ins on PATH, a folder that scripts are written to, and what was recorded."""
+
+    def __init__(self, root: Path):
+        self.bin, self.folder = root / "bin", root / "scripts"
+        self.bin.mkdir()
+        for name, text in STUBS.items():
+            self.stub(name, text)
+        (root / "lib").mkdir()
+        (root / "lib" / "ray.py").write_text(RAY)
+        self.python = str(self.bin / "python3")
+        self.env = {
+            "PATH": f"{self.bin}:/usr/sbin:/usr/bin:/bin",
+            "HOME": str(root),
+            "PYTHONPATH": str(root / "lib"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def stub(self, name: str, text: str) -> None:
+        path = self.bin / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def remove_stub(self, name: str) -> None:
+        (self.bin / name).unlink()
+
+    def write(self, target: str, run: Run) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        scripts.write(scripts.render(target, run, plan_of(run), self.python), self.folder)
+        (self.folder / "runs" / run.name).mkdir(parents=True)
+
+    def start(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            env={**self.env, **env},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=60,
+        )
+
+    def arrived(self) -> list[Arrived]:
+        """Every record, by node rank or global rank, and removes it."""
+        found = []
+        for path in self.folder.rglob("*.record"):
+            pieces = path.read_bytes().decode("utf-8", "surrogateescape").split("\0")[:-1]
+            count = int(pieces[0])
+            env = dict(piece.split("=", 1) for piece in pieces[count + 1 :])
+            found.append(Arrived(tuple(pieces[1 : count + 1]), env))
+            path.unlink()
+        return sorted(found, key=place)
+
+    def expected(self, run: Run, node: Node) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The words after Python and the variables that allranks itself would give this node's torchrun."""
+        places = Places(home=str(self.folder), bundle="", python=self.python)
+        job = jobs.node_job(run, plan_of(run), run.name, node, places, run.network.port, 0).job
+        return tuple(job["argv"][1:]), dict(job["env"])
+
+
+def place(arrived: Arrived) -> int:
+    """The node's number or the global rank, by whatever the launcher tells it."""
+    for word in arrived.words:
+        found = re.match(r"--node-rank=(\d+)$|--config_file=.*/node-(\d+)\.yaml$", word, re.DOTALL)
+        if found:
+            return int(found[1] or found[2])
+    return int(arrived.env.get("RANK") or arrived.env.get("CROSS_RANK") or 0)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return Stage(tmp_path_factory.mktemp("stage"))
+
+
+NODES = (Node("alpha", "10.0.0.1", 0, gpus=2), Node("beta", "10.0.0.2", 1, gpus=2))
+
+
+def plan_of(run: Run) -> Plan:
+    return make_plan(run)
+
+
+def make_run(
+    arguments: Any = (),
+    env: Mapping[str, str] | None = None,
+    own: Mapping[str, str] | None = None,
+    nodes: tuple[Node, ...] = NODES,
+    launch: str = "ssh",
+    **more: Any,
+) -> Run:
+    """A run of two nodes; `own` are the second node's variables."""
+    if own:
+        nodes = (nodes[0], replace(nodes[1], env=tuple(own.items())))
+    return Run(
+        name="hostile",
+        cluster=Cluster(nodes),
+        train=Train("command", command=("train.py", *arguments)),
+        env=dict(env or {}),
+        launch=Launch(with_=launch),
+        **more,
+    )
+
+
+@pytest.fixture(scope="session")
+def make() -> Callable[..., Run]:
+    return make_run
+
+
+def hostile(target: str) -> Run:
+    """The run of the golden files: everything that a target can be given, each value nasty."""
+    own = {} if target in ("slurm",) else {"ONE_NODE": "only 'beta'\n$HOME"}
+    env = {f"V{place}": value for place, value in enumerate(NASTY)}
+    run = make_run(
+        NASTY,
+        env,
+        own,
+        environment=Environment(
+            python="/shared/my env/bin/python", modules=("cuda/12.1",), activate="~/it's.sh"
+        ),
+        code="/srv/the code",
+        save=Save(to="/out put/$x", every=5, copy_to="/nfs"),
+        secrets=("HF_TOKEN",),
+        user="some.one",
+        resume="auto",
+    )
+    if target == "slurm":
+        launch = Launch(
+            "slurm", partition="gpu", account="lab", time="1-00:00:00", extra=("--comment=two words",)
+        )
+        run = replace(run, launch=launch, sweep={"lr": (1e-5, 5e-5), "note": ("it's", "a\nb")})
+    if target == "ansible":
+        pip = ("numpy<3", "odd @ https://example.org/{{ lookup('pipe','id') }}.whl")
+        mounts = ("/nfs:/nfs:ro", "/a {{ 7*7 }}:/b")
+        container = Container("docker", "org/image@sha256:00", mounts=mounts, pip=pip)
+        run = replace(run, container=container)
+    return run
+
+
+@pytest.fixture(scope="session")
+def hostile_run() -> Callable[[str], Run]:
+    return hostile
+
+
+def need(program: str) -> None:
+    """A missing program skips a test at a desk and fails it in CI, where scripts/system.sh installs it."""
+    if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin"):
+        return
+    if os.environ.get("CI"):
+        pytest.fail(f"{program} is not installed: scripts/system.sh", pytrace=False)
+    pytest.skip(f"{program} is not installed")
+
+
+@pytest.fixture(scope="session")
+def needs() -> Callable[[str], None]:
+    return need
+
+
+@pytest.fixture(scope="session")
+def nasty() -> tuple[str, ...]:
+    return NASTY
