@@ -130,6 +130,12 @@ def write_tokenizer(folder: Path, text: str) -> None:
         tokenizer_object=tokenizer, bos_token=BEGIN, eos_token=END, pad_token=PAD, model_max_length=512
     )
     fast.save_pretrained(str(folder))
+    # transformers 5 writes a class that 4 does not know; both know this one.
+    config = folder / "tokenizer_config.json"
+    settings = json.loads(config.read_text())
+    settings.pop("backend", None)
+    settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    config.write_text(json.dumps(settings, indent=2) + "\n")
 
 
 def write_model(folder: Path) -> int:

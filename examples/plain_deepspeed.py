@@ -94,7 +94,7 @@ def batches(loader: DataLoader, sampler: DistributedSampler):
 def train(args: argparse.Namespace) -> None:
     rank, world_size = torch.distributed.get_rank(), torch.distributed.get_world_size()
     tokenizer = AutoTokenizer.from_pretrained(args.model)
-    model = AutoModelForCausalLM.from_pretrained(args.model, dtype=torch.bfloat16)
+    model = AutoModelForCausalLM.from_pretrained(args.model).to(torch.bfloat16)
     with open(args.text, encoding="utf-8") as file:
         data = Blocks(file.read(), tokenizer, args.length)
     # Each rank gets its own rows, and all ranks equally many: a rank with one batch fewer would leave the

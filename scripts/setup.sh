@@ -125,13 +125,21 @@ PYTHON
     mv "$OPS.new" "$OPS"
 }
 
+# Two `make` at once: the second waits and then finds the work done.
+take_turns() {
+    mkdir -p .cache
+    exec 9> .cache/setup.lock
+    if command -v flock > /dev/null; then flock 9; fi
+}
+
 # The second environment has a folder of its own for compiled ops: DeepSpeed 0.16's and 0.19's have one name.
 make_legacy() {
     local venv=.venvs/legacy wanted started=$SECONDS
     wanted=$(sha256sum requirements/{torch,legacy}.txt scripts/setup.sh | sha256sum | cut -d ' ' -f 1)
-    if [ -f "$venv/allranks-setup.sha256" ] && [ "$(cat "$venv/allranks-setup.sha256")" = "$wanted" ]; then
-        return
-    fi
+    made() { [ -f "$venv/allranks-setup.sha256" ] && [ "$(cat "$venv/allranks-setup.sha256")" = "$wanted" ]; }
+    if made; then return; fi
+    take_turns
+    if made; then return; fi
     if [ ! -x "$venv/bin/python" ]; then "$(find_python)" -m venv "$venv"; fi
     if ! "$venv/bin/python" -c 'import torch' 2> /dev/null; then
         has_nvidia || refuse_cuda "$venv"
@@ -159,10 +167,7 @@ main() {
     if unchanged "$wanted" && { [ -z "$offload" ] || grep -q CPUAdamBuilder "$OPS"; }; then
         return
     fi
-    # Two `make` at once: the second waits and then finds the work done.
-    mkdir -p .cache
-    exec 9> .cache/setup.lock
-    if command -v flock > /dev/null; then flock 9; fi
+    take_turns
     if unchanged "$wanted" && [ -z "$offload" ]; then
         return
     fi
