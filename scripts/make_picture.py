@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from allranks.faces.picture import write_svg
-
 from allranks.node.paths import RunDirectory, home, read_events
 from allranks.runs.index import all_runs
 from allranks.words import Event, event_from_json

@@ -10,10 +10,11 @@ def books() -> list[ModuleType]:
     """The rooms that have pages: each offers `ids()` and `page(id)`."""
     from allranks import checks, diagnose, watch
     from allranks.faces import pages_checkpoints
+    from allranks.plan import pages as pages_plan
     from allranks.runs import keeper_pages
     from allranks.spec import pages as pages_spec
 
-    return [checks, diagnose, watch, pages_checkpoints, keeper_pages, pages_spec]
+    return [checks, diagnose, watch, pages_checkpoints, keeper_pages, pages_spec, pages_plan]
 
 
 def known() -> dict[str, Callable[[str], str]]:

@@ -26,6 +26,14 @@ Why it matters
 What to do
   It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
 """,
+    "detector-fault": """A detector of the watch failed over what a node sent.
+
+Why it matters
+  What it looks for is not seen any more in this run; the others go on.
+
+What to do
+  It is a fault of allranks: report it with the journal of the run.
+""",
     "output-not-writable": """The run's output folder cannot be made on the head node.
 
 What it looks at
