@@ -67,33 +67,53 @@ def activations_of(model: Model, trained: Trained | None, setting: Setting, zero
         trains=not adapters,
         keeps_inputs=zero3,
     )
-    layers: list[list[Module]] = [[] for _ in range(model.layers)]
-    for module in model.modules:
-        if module.layer is not None:
-            layers[module.layer].append(module)
-    each = [(_attention(rules, modules), _feed(rules, modules), _backward(rules, modules)) for modules in _kinds(layers)]
-    attention, feed, backward = max(each, key=lambda parts: sum(parts))
-    counted = {id(kind): parts for kind, parts in zip(_kinds(layers), each, strict=True)}
+    kinds = [_signature(modules) for modules in model.by_layer]
+    first = {kind: model.by_layer[kinds.index(kind)] for kind in set(kinds)}
+    each = {kind: _Layer.of(rules, _few_experts(modules)) for kind, modules in first.items()}
+    largest = max(each.values(), key=lambda layer: layer.peak)
     if setting.checkpointing:
         kept = (model.layers + 1) * model.hidden * rules.width
-        layer = attention + feed + backward
+        added = largest.peak
     else:
-        kept = sum(sum(counted[id(_kind(layers, modules))][:2]) for modules in layers)
-        layer = backward
-    return Activations(kept * tokens, layer * tokens, attention * tokens, _loss(model, setting) * tokens)
+        kept = sum(each[kind].kept for kind in kinds)
+        added = largest.peak - largest.kept
+    return Activations(
+        kept * tokens, added * tokens, largest.attention * tokens, _loss(model, setting) * tokens
+    )
 
 
-def _signature(modules: list[Module]) -> tuple[int, bool]:
-    return len(modules), any(module.expert for module in modules)
+@dataclass(frozen=True)
+class _Layer:
+    """Bytes a token of one layer: what attention and feed-forward keep, and what the backward of each adds. Backward
+    frees the feed-forward's part before it comes to attention."""
+
+    attention: float
+    feed: float
+    attention_backward: float
+    feed_backward: float
+
+    @classmethod
+    def of(cls, rules: _Rules, modules: list[Module]) -> _Layer:
+        return cls(_attention(rules, modules), _feed(rules, modules), *_backward(rules, modules))
+
+    @property
+    def kept(self) -> float:
+        return self.attention + self.feed
+
+    @property
+    def peak(self) -> float:
+        return max(self.kept + self.feed_backward, self.attention + self.attention_backward)
 
 
-def _kinds(layers: list[list[Module]]) -> list[list[Module]]:
-    """One layer of each kind (dense, with experts)."""
-    return list({_signature(modules): modules for modules in reversed(layers)}.values())
+def _signature(modules: list[Module]) -> tuple[int, str]:
+    """What tells kinds of layers apart: the number of modules and the last one's name."""
+    return len(modules), modules[-3].leaf if len(modules) > 2 else ""
 
 
-def _kind(layers: list[list[Module]], modules: list[Module]) -> list[Module]:
-    return next(kind for kind in _kinds(layers) if _signature(kind) == _signature(modules))
+def _few_experts(modules: list[Module]) -> list[Module]:
+    """A layer with one routed expert's module for all of them: they are alike."""
+    expert = next((module for module in modules if module.expert), None)
+    return [module for module in modules if not module.expert] + ([expert] if expert else [])
 
 
 def _norm(rules: _Rules, size: int) -> float:
@@ -106,14 +126,17 @@ def _attention(rules: _Rules, modules: list[Module]) -> float:
     own = {module.leaf: module for module in modules if ".self_attn" in module.name}
     linears = [module for module in own.values() if module.kind == LINEAR]
     queries, values = shape.heads * shape.qk_dim, shape.heads * shape.v_dim
-    kept = _norm(rules, rules.model.hidden) + 4 * shape.heads + width * values
-    if "kv_b_proj" in own:  # latent: the key is assembled for every head; the value is a view of kv_b_proj's result
+    eager = setting.attention == "disabled"
+    kept = _norm(rules, rules.model.hidden) + (0 if eager else 4 * shape.heads + width * values)
+    if (
+        "kv_b_proj" in own
+    ):  # latent: the key is assembled for every head; the value is a view of kv_b_proj's result
         kept += width * (2 * queries + own["kv_b_proj"].tensors[0][1][0])
         kept += sum(_norm(rules, module.parameters) for module in own.values() if module.kind == NORM)
         inputs = [[m] for m in linears if m.leaf in ("q_b_proj", "kv_b_proj", "o_proj")]
         inputs.append([m for m in linears if m.leaf in ("q_proj", "q_a_proj", "kv_a_proj_with_mqa")])
     else:
-        groups = shape.heads if setting.attention == "disabled" else shape.kv_heads
+        groups = shape.heads if eager else shape.kv_heads
         kept += width * (queries + groups * (shape.qk_dim + shape.v_dim))
         if "q_norm" in own:
             kept += _norm(rules, queries) + _norm(rules, shape.kv_heads * shape.qk_dim)
@@ -121,8 +144,8 @@ def _attention(rules: _Rules, modules: list[Module]) -> float:
             kept += width * (queries + shape.kv_heads * shape.qk_dim)
         inputs = [[m for m in linears if m.leaf == "o_proj"], [m for m in linears if m.leaf != "o_proj"]]
     kept += sum(rules.input_kept(group) for group in inputs)
-    if setting.attention == "disabled":
-        kept += shape.heads * setting.cutoff * (4 + width)  # the softmax in float32 and in the compute precision
+    if eager:  # the softmax in float32 and in the compute precision, and what a soft cap keeps
+        kept += shape.heads * setting.cutoff * (4 + width * (2 if shape.soft_cap else 1))
     return kept
 
 
@@ -143,7 +166,12 @@ def _feed(rules: _Rules, modules: list[Module]) -> float:
     return kept + _experts(rules, modules)
 
 
-_EXTRA_NORMS = ("post_feedforward_layernorm", "pre_feedforward_layernorm", "post_self_attn_layernorm", "post_mlp_layernorm")
+_EXTRA_NORMS = (
+    "post_feedforward_layernorm",
+    "pre_feedforward_layernorm",
+    "post_self_attn_layernorm",
+    "post_mlp_layernorm",
+)
 
 
 def _experts(rules: _Rules, modules: list[Module]) -> float:
@@ -172,18 +200,21 @@ def inner_size(modules: list[Module]) -> int:
     return 0
 
 
-def _backward(rules: _Rules, modules: list[Module]) -> float:
-    """Gradients that exist beside what is kept, at the widest place of a layer: of the product's two factors, or
-    of the norm's float32 copy, and of the hidden state that goes on."""
+def _backward(rules: _Rules, modules: list[Module]) -> tuple[float, float]:
+    """What the backward of attention and of the feed-forward adds at its widest place: gradients of a product's two
+    factors or of a norm's float32 copy, of eager attention's scores, and of the hidden state that goes on."""
     model, width = rules.model, rules.width
     inner = max((m.tensors[0][1][-1] for m in modules if m.leaf == "down_proj" and not m.expert), default=0)
     if any(m.expert for m in modules):
-        inner = max(inner, model.experts_per_token * inner_size(modules))
-    heads = model.attention.heads * model.attention.qk_dim
-    places = [3 * width * inner, 3 * 4 * model.hidden, 3 * width * heads]
+        inner = max(inner, model.experts_per_token * max(inner_size(modules), model.hidden))
+    heads, passed = model.attention.heads, 2 * width * model.hidden
+    attention = max(3 * width * heads * model.attention.qk_dim, 12 * model.hidden)
     if rules.setting.attention == "disabled":
-        places.append(model.attention.heads * rules.setting.cutoff * (4 + 4 + width))
-    return max(places) + 2 * width * model.hidden
+        attention = max(attention, heads * rules.setting.cutoff * (4 + width))
+    feed = max(3 * width * inner, 12 * model.hidden)
+    if any(m.expert for m in modules):  # each expert's share goes back into a tensor of all tokens
+        feed += 8 * width * model.hidden
+    return attention + passed, feed + passed
 
 
 def _loss(model: Model, setting: Setting) -> float:

@@ -9,12 +9,14 @@ refuses a JSON that contradicts them).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 from allranks.plan.lora import Trained
 from allranks.plan.model import Model
 from allranks.plan.setting import Setting
+from allranks.plan.versions import SEQUENTIAL_GATHERS, Versions
 
 PROFILES = ("auto", "zero3", "zero3-offload")
 
@@ -27,142 +29,165 @@ FILLED = {
 }
 _FILLED_REASON = "filled by transformers from the training arguments, so the two cannot disagree"
 
+_ZERO = "zero_optimization."
 
-def deepspeed_config(
-    profile: str,
-    setting: Setting,
-    model: Model | None,
-    trained: Trained | None,
-    *,
-    gather_bytes_limit: float = 64 * 2**30,
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """(the JSON, {dotted key: reason}) for one of PROFILES. `gather_bytes_limit` is how much of rank 0's host
-    memory a gather of the whole model may take at a save."""
-    if profile == "zero3":
-        zero, reasons = _zero3(setting)
-    elif profile == "zero3-offload":
-        zero, reasons = _offload(setting)
-    elif profile == "auto":
-        zero, reasons = _auto(setting, model, trained, gather_bytes_limit)
-    else:
-        raise ValueError(f"{profile!r} is no profile; there are {', '.join(PROFILES)}")
-    config: dict[str, Any] = dict(FILLED)
-    config["bf16"], config["fp16"] = {"enabled": "auto"}, {"enabled": "auto"}
-    config["zero_allow_untested_optimizer"] = True
-    config["zero_optimization"] = zero
-    for key in (*FILLED, "bf16.enabled", "fp16.enabled"):
-        reasons[key] = _FILLED_REASON
-    reasons["zero_allow_untested_optimizer"] = (
-        "the optimizer is transformers' AdamW, which DeepSpeed has not tested"
-    )
-    return config, reasons
-
-
-def _common(setting: Setting) -> tuple[dict[str, Any], dict[str, str]]:
-    zero: dict[str, Any] = {"stage": 3, "overlap_comm": setting.uses_gpu, "contiguous_gradients": True}
-    reasons = {
-        "zero_optimization.stage": "parameters, gradients and optimizer states are split over all ranks",
-        "zero_optimization.overlap_comm": "gathers the next layer while this one computes"
-        if setting.uses_gpu
-        else "the CPU has no streams to overlap on",
-        "zero_optimization.contiguous_gradients": "gradients go into one buffer, which avoids fragmentation",
-    }
-    return zero, reasons
-
-
-def _sizes(reduce: int, prefetch: int, persistence: int, live: int, reuse: int) -> dict[str, int]:
-    return {
-        "reduce_bucket_size": reduce,
-        "stage3_prefetch_bucket_size": prefetch,
-        "stage3_param_persistence_threshold": persistence,
-        "stage3_max_live_parameters": live,
-        "stage3_max_reuse_distance": reuse,
-    }
-
-
-_SIZE_REASONS = {
+_SIZES = {
     "reduce_bucket_size": "elements reduced at once; the buffer exists from the first backward on",
     "stage3_prefetch_bucket_size": "elements gathered ahead of their use",
     "stage3_param_persistence_threshold": "smaller tensors stay whole on every rank and cost no gather",
     "stage3_max_live_parameters": "gathered elements above which nothing is fetched ahead",
     "stage3_max_reuse_distance": "a tensor used again within so many elements is kept, not gathered twice",
 }
-
-
-def _zero3(setting: Setting) -> tuple[dict[str, Any], dict[str, str]]:
-    """The profile without offload: large buckets, for runs whose shard fits the GPUs."""
-    zero, reasons = _common(setting)
-    zero.update(_sizes(500_000_000, 500_000_000, 1_000_000, 1_000_000_000, 1_000_000_000))
-    zero["stage3_gather_16bit_weights_on_model_save"] = True
-    reasons.update({f"zero_optimization.{key}": reason for key, reason in _SIZE_REASONS.items()})
-    reasons["zero_optimization.stage3_gather_16bit_weights_on_model_save"] = _GATHER_REASON
-    return zero, reasons
-
-
-def _offload(setting: Setting) -> tuple[dict[str, Any], dict[str, str]]:
-    """The profile with offload: parameters and optimizer states rest in host memory, smaller buckets."""
-    zero, reasons = _common(setting)
-    device = {"device": "cpu", "pin_memory": setting.uses_gpu}
-    zero["offload_optimizer"], zero["offload_param"] = dict(device), dict(device)
-    zero.update(_sizes(200_000_000, 200_000_000, 1_000_000, 500_000_000, 500_000_000))
-    zero["stage3_gather_16bit_weights_on_model_save"] = True
-    reasons.update({f"zero_optimization.{key}": reason for key, reason in _SIZE_REASONS.items()})
-    for part, what in (("optimizer", "optimizer states"), ("param", "the shard of the parameters")):
-        reasons[f"zero_optimization.offload_{part}.device"] = f"{what} rest in host memory"
-        reasons[f"zero_optimization.offload_{part}.pin_memory"] = (
-            "pinned pages copy to the GPU about twice as fast, and cannot be swapped"
-            if setting.uses_gpu
-            else "there is no GPU to copy to"
-        )
-    reasons["zero_optimization.stage3_gather_16bit_weights_on_model_save"] = _GATHER_REASON
-    return zero, reasons
-
-
+_GATHER_KEY = "stage3_gather_16bit_weights_on_model_save"
 _GATHER_REASON = (
-    "transformers before 5 writes an empty adapter under ZeRO-3 without it; "
-    "it gathers the whole model on rank 0"
+    "without it transformers before 5 saves an empty adapter; it gathers the whole model on rank 0"
 )
+
+LARGE_UNIT_BYTES = 2**30
+"""A gathered unit above this is worth the slower sequential gather: its second copy would be as large."""
+
+
+@dataclass
+class _Json:
+    """A JSON in the making, with one reason for each value."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def put(self, key: str, value: Any, reason: str) -> None:
+        """Sets a dotted key."""
+        *sections, last = key.split(".")
+        place = self.values
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[last] = value
+        self.reasons[key] = reason
+
+    def sizes(self, *numbers: int, why: Mapping[str, str] | None = None) -> None:
+        for (key, reason), number in zip(_SIZES.items(), numbers, strict=True):
+            detail = f": {why[key]}" if why and key in why else ""
+            self.put(_ZERO + key, number, reason + detail)
+
+
+def deepspeed_config(
+    profile: str,
+    setting: Setting,
+    model: Model | None,
+    trained: Trained | None,
+    versions: Versions,
+    *,
+    gather_bytes_limit: float = 64 * 2**30,
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """(the JSON, {dotted key: reason}) for one of PROFILES. `gather_bytes_limit` is how much of rank 0's host
+    memory a gather of the whole model may take at a save."""
+    if profile not in PROFILES:
+        raise ValueError(f"{profile!r} is no profile; there are {', '.join(PROFILES)}")
+    json = _Json()
+    for key, value in FILLED.items():
+        json.put(key, value, _FILLED_REASON)
+    json.put("bf16.enabled", "auto", _FILLED_REASON)
+    _stage_3(json, setting)
+    if profile == "auto":
+        _auto(json, setting, model, trained, versions, gather_bytes_limit)
+    elif profile == "zero3":
+        _zero3(json, setting)
+    else:
+        _offload(json, setting)
+    return json.values, json.reasons
+
+
+def _stage_3(json: _Json, setting: Setting) -> None:
+    json.put(_ZERO + "stage", 3, "parameters, gradients and optimizer states are split over all ranks")
+    overlap = "gathers the next layer while this one computes"
+    json.put(
+        _ZERO + "overlap_comm",
+        setting.uses_gpu,
+        overlap if setting.uses_gpu else "the CPU has no streams to overlap",
+    )
+    json.put(_ZERO + "contiguous_gradients", True, "gradients go into one buffer, which avoids fragmentation")
+
+
+def _both_profiles(json: _Json) -> None:
+    json.put(_ZERO + _GATHER_KEY, True, _GATHER_REASON)
+    json.put("communication_data_type", "bf16", "gradients are reduced in the precision they are computed in")
+    json.put("wall_clock_breakdown", False, "timing every part would synchronize the GPU each time")
+
+
+def _zero3(json: _Json, setting: Setting) -> None:
+    """The profile without offload: large buckets, for runs whose shard fits the GPUs."""
+    for part in ("offload_optimizer", "offload_param"):
+        json.put(f"{_ZERO}{part}.device", "none", "everything stays on the GPU")
+    json.sizes(500_000_000, 500_000_000, 1_000_000, 1_000_000_000, 1_000_000_000)
+    _both_profiles(json)
+    if setting.uses_gpu and setting.optimizer.startswith("adamw_torch") and setting.scheduler == "linear":
+        json.put("optimizer.type", "AdamW", "DeepSpeed's fused AdamW")
+        for name in ("lr", "betas", "eps", "weight_decay"):
+            json.put(f"optimizer.params.{name}", "auto", _FILLED_REASON)
+        json.put("scheduler.type", "WarmupDecayLR", "linear decay after warm-up, as lr_scheduler_type asks")
+        for name in ("warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"):
+            json.put(f"scheduler.params.{name}", "auto", _FILLED_REASON)
+    json.put(
+        "zero_allow_untested_optimizer", True, "lets transformers' own AdamW through, where it is asked for"
+    )
+
+
+def _offload(json: _Json, setting: Setting) -> None:
+    """The profile with offload: parameters and optimizer states rest in host memory, smaller buckets."""
+    pinned = "pinned pages copy to the GPU about twice as fast, and cannot be swapped"
+    for part, what in (("optimizer", "optimizer states"), ("param", "the shard of the parameters")):
+        json.put(f"{_ZERO}offload_{part}.device", "cpu", f"{what} rest in host memory")
+        json.put(
+            f"{_ZERO}offload_{part}.pin_memory",
+            setting.uses_gpu,
+            pinned if setting.uses_gpu else "there is no GPU to copy to",
+        )
+    json.sizes(200_000_000, 200_000_000, 1_000_000, 500_000_000, 500_000_000)
+    _both_profiles(json)
 
 
 def _auto(
-    setting: Setting, model: Model | None, trained: Trained | None, gather_bytes_limit: float
-) -> tuple[dict[str, Any], dict[str, str]]:
+    json: _Json,
+    setting: Setting,
+    model: Model | None,
+    trained: Trained | None,
+    versions: Versions,
+    gather_bytes_limit: float,
+) -> None:
     """ZeRO-3 with sizes that follow the model."""
-    zero, reasons = _common(setting)
-    if model is None:
-        zero.update(
-            {
-                "reduce_bucket_size": "auto",
-                "stage3_prefetch_bucket_size": "auto",
-                "stage3_param_persistence_threshold": "auto",
-                "stage3_gather_16bit_weights_on_model_save": True,
-            }
-        )
-        for key in (
-            "reduce_bucket_size",
-            "stage3_prefetch_bucket_size",
-            "stage3_param_persistence_threshold",
-        ):
-            reasons[f"zero_optimization.{key}"] = (
-                "the model is not known here; transformers sizes it by hidden_size"
-            )
-        reasons["zero_optimization.stage3_gather_16bit_weights_on_model_save"] = _GATHER_REASON
-        return zero, reasons
-    sizes, why = _fitted_sizes(model, trained)
-    zero.update(sizes)
-    gather = model.total_parameters * 2 <= gather_bytes_limit
-    zero["stage3_gather_16bit_weights_on_model_save"] = gather
-    reasons.update({f"zero_optimization.{key}": f"{_SIZE_REASONS[key]}: {text}" for key, text in why.items()})
-    gib = model.total_parameters * 2 / 2**30
-    reasons["zero_optimization.stage3_gather_16bit_weights_on_model_save"] = (
-        _GATHER_REASON
-        if gather
-        else f"a save would gather {gib:,.0f} GiB on rank 0; allranks saves the adapter by gathering what trains alone"
+    json.put("fp16.enabled", "auto", _FILLED_REASON)
+    json.put(
+        "zero_allow_untested_optimizer", True, "the optimizer is transformers' AdamW, untested by DeepSpeed"
     )
-    return zero, reasons
+    if model is None:
+        unknown = "the model is not known here; transformers sizes it by hidden_size"
+        for key in list(_SIZES)[:3]:
+            json.put(_ZERO + key, "auto", unknown)
+        json.put(_ZERO + _GATHER_KEY, True, _GATHER_REASON)
+        return
+    sizes, why = _fitted_sizes(model, trained)
+    json.sizes(*sizes, why=why)
+    whole = model.total_parameters * setting.weight_bytes
+    json.put(
+        _ZERO + _GATHER_KEY,
+        whole <= gather_bytes_limit,
+        _GATHER_REASON
+        if whole <= gather_bytes_limit
+        else f"a save would gather {whole / 2**30:,.0f} GiB on rank 0; allranks gathers only what trains",
+    )
+    name, unit = model.largest_unit
+    size = unit * setting.weight_bytes
+    known_old = versions.deepspeed is not None and versions.deepspeed < SEQUENTIAL_GATHERS
+    if size >= LARGE_UNIT_BYTES and not known_old:
+        json.put(
+            _ZERO + "stage3_allgather_sequential",
+            True,
+            f"gathers tensor by tensor: together, {name} would need its {size / 2**30:.2f} GiB twice "
+            "(DeepSpeed 0.18.5 or later)",
+        )
 
 
-def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[dict[str, int], dict[str, str]]:
+def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[tuple[int, ...], dict[str, str]]:
+    """(sizes in the order of _SIZES, what each follows)."""
     hidden = model.hidden
     count = trained.parameters if trained else model.total_parameters
     largest = max((prod(shape) for _, shape in trained.tensors), default=0) if trained else 0
@@ -175,16 +200,13 @@ def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[dict[str, int]
     keep_lora = largest < 2_000_000 and count < model.total_parameters // 20
     persistence = max(10 * hidden, largest + 1 if keep_lora else 0)
     live = max(1_000_000_000, prefetch)
-    sizes = _sizes(reduce, prefetch, persistence, live, live)
     why = {
-        "reduce_bucket_size": f"{reduce:,}, of {count:,} that train",
+        "reduce_bucket_size": f"{reduce:,}, for {count:,} that train",
         "stage3_prefetch_bucket_size": f"{prefetch:,}, a layer without its routed experts has {dense:,}",
         "stage3_param_persistence_threshold": f"{persistence:,}, norms and biases"
         + (f" and every adapter tensor (at most {largest:,})" if keep_lora else ""),
-        "stage3_max_live_parameters": f"{live:,}",
-        "stage3_max_reuse_distance": f"{live:,}",
     }
-    return sizes, why
+    return (reduce, prefetch, persistence, live, live), why
 
 
 def is_profile(deepspeed: str) -> bool:

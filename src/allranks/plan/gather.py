@@ -13,7 +13,17 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from allranks.plan.steps import BACKWARD, DONE_BACKWARD, DONE_FORWARD, FORWARD, Node, Param, Steps, forward, last_inside
+from allranks.plan.steps import (
+    BACKWARD,
+    DONE_BACKWARD,
+    DONE_FORWARD,
+    FORWARD,
+    Node,
+    Param,
+    Steps,
+    forward,
+    last_inside,
+)
 from allranks.plan.zero import Zero
 
 NONE, REENTRANT, NON_REENTRANT = "none", "reentrant", "non-reentrant"
@@ -25,7 +35,8 @@ class Gathered:
     """A micro-step's gathers, in bytes: `received` is the size of all gathered tensors (padded to the ranks),
     `calls` the number of all-gathers; `peak` is the most that is whole at once (persistent tensors left
     out), `peak_copied` the same with the second copy that a coalesced gather makes of its tensors before
-    its flat buffer goes; `persistent` is what every rank always holds whole."""
+    its flat buffer goes (also in the first two steps, when nothing is known ahead and each module fetches all
+    of its own); `persistent` is what every rank always holds whole."""
 
     received: int
     calls: int
@@ -59,7 +70,9 @@ def _backward(node: Node, outer: Node, checkpointing: str, holds: bool) -> Itera
         return
     yield _Event(BACKWARD, node)
     for inner in reversed(node.inside):
-        yield from _backward(inner, node if not inner.layer else outer, NONE if node.layer else checkpointing, holds)
+        yield from _backward(
+            inner, node if not inner.layer else outer, NONE if node.layer else checkpointing, holds
+        )
     yield _Event(DONE_BACKWARD, node)
 
 
@@ -103,9 +116,10 @@ class _Coordinator:
         size = sum(self.sizes[index] for index in wanted)
         self.received += size
         self.bytes += size
-        self.calls += len(wanted) if self.zero.sequential else 1
+        tensors = sum(self.params[index].pieces for index in wanted)
+        self.calls += tensors if self.zero.sequential else 1
         self.available += sum(self.params[index].elements for index in wanted)
-        copied = size if len(wanted) > 1 and not self.zero.sequential else 0
+        copied = size if tensors > 1 and not self.zero.sequential else 0
         for index in wanted:
             self.live.add(index)
             self.group[index] = copied
@@ -180,7 +194,7 @@ class _Coordinator:
 
 def padded_bytes(param: Param, ranks: int) -> int:
     """A tensor's bytes once each rank's part has the same length."""
-    return -(-param.elements // ranks) * ranks * param.width
+    return -(-(param.elements // param.pieces) // ranks) * ranks * param.width * param.pieces
 
 
 def replay(steps: Steps, zero: Zero, ranks: int, checkpointing: str, holds_recomputed: bool) -> Gathered:
@@ -198,10 +212,19 @@ def replay(steps: Steps, zero: Zero, ranks: int, checkpointing: str, holds_recom
             backward = event.kind == DONE_BACKWARD
             coordinator.release(event.node, backward, recomputed.pop(id(event.node), []) if backward else [])
         assert event.kind in (FORWARD, BACKWARD, DONE_FORWARD, DONE_BACKWARD)
+    nodes = {id(event.node): event.node for event in events}.values()
+    alone = max((_copied_alone(steps, node, zero, ranks) for node in nodes), default=0)
     return Gathered(
         received=coordinator.received,
         calls=coordinator.calls,
         peak=coordinator.peak,
-        peak_copied=max(coordinator.peak, coordinator.peak_copied),
+        peak_copied=max(coordinator.peak, coordinator.peak_copied, alone),
         persistent=sum(padded_bytes(param, ranks) for param in steps.params if param.whole),
     )
+
+
+def _copied_alone(steps: Steps, node: Node, zero: Zero, ranks: int) -> int:
+    """A module's tensors gathered together, with the second copy of a coalesced gather."""
+    parts = [steps.params[index] for index in node.params if not steps.params[index].whole]
+    several = sum(param.pieces for param in parts) > 1
+    return sum(padded_bytes(param, ranks) for param in parts) * (2 if several and not zero.sequential else 1)

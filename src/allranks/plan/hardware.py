@@ -71,7 +71,9 @@ class Network(NamedTuple):
 
 
 ETHERNET_100 = Network("100 Gb Ethernet", 12.5e9, "line rate; one NIC reaches about 12 GB/s of it")
-INFINIBAND_8X200 = Network("8 × 200 Gb InfiniBand", 200e9, "line rate; AzNHC expects 185 Gb/s a NIC with GPUDirect")
+INFINIBAND_8X200 = Network(
+    "8 × 200 Gb InfiniBand", 200e9, "line rate; AzNHC expects 185 Gb/s a NIC with GPUDirect"
+)
 LOOPBACK = Network("loopback", 2e9, "order of magnitude of gloo between processes of one host")
 
 

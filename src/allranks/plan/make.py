@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.plan import families
+from allranks.plan.budget import budget_of, case_of
 from allranks.plan.deepspeed import deepspeed_config, is_profile, reasons_for
+from allranks.plan.deepspeed_keys import key_findings
 from allranks.plan.environment import environment
 from allranks.plan.full import trained_by
 from allranks.plan.lora import Trained, is_pattern, linear_names
@@ -14,6 +16,7 @@ from allranks.plan.model import Model, UnknownModel
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
 from allranks.plan.setting import Setting, setting_of
+from allranks.plan.versions import Versions, versions_of
 from allranks.spec import Run
 from allranks.words import UNKNOWN, Facts, Finding
 
@@ -24,22 +27,33 @@ def make_plan(
     facts: Mapping[str, Facts] | None = None,
     *,
     deepspeed: Mapping[str, Any] | None = None,
+    dataset_samples: int | None = None,
 ) -> Plan:
     """The plan of a run.
 
     `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers
     are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
-    the content of the JSON that `run.deepspeed` names, where it names a path. Never raises for what the user wrote:
-    what is wrong is in `findings`.
+    the content of the JSON that `run.deepspeed` names, where it names a path; `dataset_samples` the dataset's
+    size where somebody counted it. Never raises for what the user wrote: what is wrong is in `findings`.
     """
+    versions = versions_of(run, facts)
     setting = setting_of(run)
     findings: list[Finding] = []
-    model = _model(run, setting, config, facts, findings)
+    model = _model(run, setting, config, versions, findings)
     trained = trained_by(model, setting, run, findings) if model else None
     uses_gpu = setting.uses_gpu and not without_gpus(setting, run, facts)
     ranks = rank_map(run, uses_gpu)
     findings += rank_findings(run, ranks, uses_gpu)
-    content, reasons = _deepspeed(run, setting, model, trained, deepspeed)
+    content, reasons = _deepspeed(run, setting, model, trained, versions, deepspeed)
+    if content is not None and not is_profile(run.deepspeed):
+        findings += key_findings(run, setting, content)
+    trainer = _trainer(setting, model, trained)
+    budget = None
+    if model is not None and trained is not None and trained.parameters:
+        case = case_of(run, setting, model, trained, content, versions, facts, dataset_samples)
+        budget = budget_of(run, case)
+        findings += budget.findings
+        trainer |= budget.trainer
     return Plan(
         run=run,
         setting=setting,
@@ -50,7 +64,10 @@ def make_plan(
         model=model,
         trainable_parameters=trained.parameters if trained else None,
         trained=trained,
-        trainer=_trainer(setting, model, trained),
+        trainer=trainer,
+        memory=budget.memory if budget else None,
+        traffic=budget.traffic if budget else None,
+        advice=budget.advice if budget else {},
         findings=tuple(findings),
     )
 
@@ -72,7 +89,7 @@ def _model(
     run: Run,
     setting: Setting,
     config: Mapping[str, Any] | None,
-    facts: Mapping[str, Facts] | None,
+    versions: Versions,
     findings: list[Finding],
 ) -> Model | None:
     if not setting.known:
@@ -81,7 +98,7 @@ def _model(
         reason = "no config.json was given: neither beside the run file nor in the model's folder"
     else:
         try:
-            return families.describe(config, fused_experts=transformers_major(run, facts) >= 5)
+            return families.describe(config, fused_experts=versions.fused_experts)
         except UnknownModel as error:
             reason = str(error)
     findings.append(
@@ -99,34 +116,19 @@ def _model(
     return None
 
 
-def transformers_major(run: Run, facts: Mapping[str, Facts] | None = None) -> int:
-    """The major version of transformers that will train: as the container pins it, as a node reports it, else 5.
-
-    It decides how routed experts are held: before 5 each was three Linear modules, since then a layer has two tensors.
-    """
-    for requirement in run.container.pip if run.container else ():
-        name, found, version = requirement.replace("~=", "==").partition("==")
-        if found and name.strip().lower() == "transformers" and version.strip()[:1].isdigit():
-            return int(version.strip().split(".")[0])
-    for known in (facts or {}).values():
-        version = known.get("training.transformers")
-        if isinstance(version, str) and version[:1].isdigit():
-            return int(version.split(".")[0])
-    return 5
-
-
 def _deepspeed(
     run: Run,
     setting: Setting,
     model: Model | None,
     trained: Trained | None,
+    versions: Versions,
     content: Mapping[str, Any] | None,
 ) -> tuple[Mapping[str, Any] | None, Mapping[str, str]]:
     if not setting.known:
         return None, {}
     if not is_profile(run.deepspeed):
         return content, reasons_for(content, {}) if content is not None else {}
-    config, reasons = deepspeed_config(run.deepspeed, setting, model, trained)
+    config, reasons = deepspeed_config(run.deepspeed, setting, model, trained, versions)
     return config, reasons_for(config, reasons)
 
 

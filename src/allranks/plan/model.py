@@ -83,7 +83,7 @@ class Config:
 @dataclass(frozen=True)
 class Attention:
     """Head counts and sizes; `qk_dim` and `v_dim` are per head. `window` is the sliding window in tokens, or None,
-    and `windowed` the number of layers that use it."""
+    and `windowed` the number of layers that use it. `soft_cap`: scores go through tanh."""
 
     heads: int
     kv_heads: int
@@ -91,6 +91,7 @@ class Attention:
     v_dim: int
     window: int | None = None
     windowed: int = 0
+    soft_cap: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,25 @@ class Model:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
+    def by_layer(self) -> list[list[Module]]:
+        layers: list[list[Module]] = [[] for _ in range(self.layers)]
+        for module in self.modules:
+            if module.layer is not None:
+                layers[module.layer].append(module)
+        return layers
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Parameters of each module, in their order."""
+        return tuple(module.parameters for module in self.modules)
+
+    @cached_property
     def total_parameters(self) -> int:
-        return sum(module.parameters for module in self.modules)
+        return sum(self.sizes)
 
     @cached_property
     def expert_parameters(self) -> int:
-        return sum(module.parameters for module in self.modules if module.expert)
+        return sum(size for module, size in zip(self.modules, self.sizes, strict=True) if module.expert)
 
     @cached_property
     def active_parameters(self) -> int:
@@ -130,19 +144,18 @@ class Model:
 
     @cached_property
     def parameters_per_layer(self) -> tuple[int, ...]:
-        counts = [0] * self.layers
-        for module in self.modules:
-            if module.layer is not None:
-                counts[module.layer] += module.parameters
-        return tuple(counts)
+        return self._per_layer(False)
 
     @cached_property
     def experts_per_layer(self) -> tuple[int, ...]:
         """Parameters of the routed experts of each layer; 0 for a dense layer."""
+        return self._per_layer(True)
+
+    def _per_layer(self, experts_alone: bool) -> tuple[int, ...]:
         counts = [0] * self.layers
-        for module in self.modules:
-            if module.expert and module.layer is not None:
-                counts[module.layer] += module.parameters
+        for module, size in zip(self.modules, self.sizes, strict=True):
+            if module.layer is not None and (module.expert or not experts_alone):
+                counts[module.layer] += size
         return tuple(counts)
 
     @cached_property
@@ -160,16 +173,17 @@ class Model:
         """
         blocks = {module.name.partition(".experts")[0] for module in self.modules if module.expert}
         units: dict[str, int] = {}
-        for module in self.modules:
-            name = module.name
-            for depth in range(2):  # the block is the module itself, or one or two levels above it
-                above = name.rsplit(".", depth + 1)[0]
+        for module, size in zip(self.modules, self.sizes, strict=True):
+            name = module.name.partition(".experts")[0] if module.expert else module.name
+            for _ in range(
+                0 if module.expert else 2
+            ):  # in a block: the router one level below, shared experts two
+                above = name.rpartition(".")[0]
                 if above in blocks:
                     name = above
                     break
-            if module.expert:
-                name = module.name.partition(".experts")[0]
-            units[name] = units.get(name, 0) + module.parameters
+                name = above if above.rpartition(".")[0] in blocks else name
+            units[name] = units.get(name, 0) + size
         largest = max(units, key=lambda unit: units[unit])
         return largest, units[largest]
 

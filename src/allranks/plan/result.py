@@ -34,6 +34,7 @@ class Plan:
     trained: Trained | None = None
     memory: Mapping[str, Any] | None = None
     traffic: Mapping[str, Any] | None = None
+    advice: Mapping[str, Any] = field(default_factory=dict)
     trainer: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
 
@@ -60,6 +61,7 @@ class Plan:
             "model": self._model(),
             "memory": self.memory or EMPTY_MEMORY,
             "traffic": self.traffic or {"received_bytes_per_step": None},
+            "advice": dict(self.advice),
             "deepspeed": self.deepspeed,
             "deepspeed_reasons": dict(self.deepspeed_reasons),
             "environment": self.environment,

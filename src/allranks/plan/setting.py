@@ -24,12 +24,15 @@ class Setting:
     epochs: float
     precision: str
     checkpointing: bool
+    reentrant: bool
+    reentrant_asked: bool
     quantization_bits: int | None
     attention: str
     liger: bool
     uses_gpu: bool
     save_only_model: bool
     optimizer: str
+    scheduler: str
     packing: bool
     known: bool = True
 
@@ -58,12 +61,15 @@ def setting_of(run: Run) -> Setting:
         epochs=float(arguments.get("num_train_epochs") or 3.0),
         precision="bf16" if arguments.get("bf16") else "fp16" if arguments.get("fp16") else "fp32",
         checkpointing=not arguments.get("disable_gradient_checkpointing", False),
+        reentrant=bool(arguments.get("use_reentrant_gc", True)),
+        reentrant_asked="use_reentrant_gc" in arguments,
         quantization_bits=int(bits) if bits else None,
         attention=str(arguments.get("flash_attn") or "auto"),
         liger=bool(arguments.get("enable_liger_kernel")),
         uses_gpu=not arguments.get("use_cpu", False) and not arguments.get("no_cuda", False),
         save_only_model=bool(arguments.get("save_only_model")),
         optimizer=str(arguments.get("optim") or "adamw_torch"),
+        scheduler=str(arguments.get("lr_scheduler_type") or "linear"),
         packing=bool(arguments.get("packing")),
         known=run.train.kind == "llamafactory",
     )

@@ -12,17 +12,22 @@ from typing import NamedTuple
 from allranks.plan.lora import Trained
 from allranks.plan.model import Model, Module
 
+GROUPS = 16
+"""Into how many groups the tensors of a layer's single experts are put: replaying 44,544 of them one by one takes
+seconds and changes no total."""
+
 FORWARD, BACKWARD, DONE_FORWARD, DONE_BACKWARD = range(4)
 
 
 class Param(NamedTuple):
     """One tensor as ZeRO-3 sees it; `whole` says that every rank keeps it (below the persistence threshold),
-    `width` is the bytes of one element on the wire."""
+    `width` is the bytes of one element on the wire. `pieces` equal tensors may stand as one (single experts)."""
 
     elements: int
     whole: bool
     frozen: bool
     width: int = 2
+    pieces: int = 1
 
 
 @dataclass
@@ -71,14 +76,30 @@ def steps_of(
     names = {name for name, _ in trained.tensors} if trained and not adapters else set()
     matrices = _adapter_matrices(trained) if trained and adapters else {}
 
-    def add(elements: int, frozen: bool, width: int = widths[0]) -> int:
-        params.append(Param(elements, elements <= threshold, frozen, width))
+    def add(elements: int, frozen: bool, width: int = widths[0], pieces: int = 1) -> int:
+        params.append(Param(elements * pieces, elements <= threshold, frozen, width, pieces))
         return len(params) - 1
+
+    def several(modules: list[Module]) -> tuple[int, ...]:
+        """A block's parameters; equal tensors of many single experts are taken together, in a few groups."""
+        counts: dict[tuple[int, bool], int] = {}
+        for module in modules:
+            for name, shape in module.tensors:
+                key = (_product(shape), f"{module.name}.{name}" not in names)
+                counts[key] = counts.get(key, 0) + 1
+        found: list[int] = []
+        for (size, frozen), count in counts.items():
+            groups = min(count, GROUPS)
+            shares = [count // groups + (1 if place < count % groups else 0) for place in range(groups)]
+            found += [add(size, frozen, pieces=share) for share in shares]
+        return tuple(found)
 
     def own(module: Module) -> tuple[int, ...]:
         if module.shared:
             return ()
-        return tuple(add(_product(shape), f"{module.name}.{name}" not in names) for name, shape in module.tensors)
+        return tuple(
+            add(_product(shape), f"{module.name}.{name}" not in names) for name, shape in module.tensors
+        )
 
     def leaf(module: Module) -> Node:
         base = Node(own(module))
@@ -94,7 +115,7 @@ def steps_of(
         (outside if module.layer is None else layers[module.layer]).append(module)
     embedding, *last = outside
     decoder = Node((), [leaf(embedding), Node()])
-    decoder.inside += [_layer(modules, leaf, own, leaf_experts) for modules in layers]
+    decoder.inside += [_layer(modules, leaf, own, several if leaf_experts else None) for modules in layers]
     decoder.inside.append(leaf(last[0]))
     root = Node((), [decoder, *(leaf(module) for module in last[1:])])
     if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
@@ -112,7 +133,7 @@ def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:
     return found
 
 
-def _layer(modules: list[Module], leaf, own, leaf_experts: bool) -> Node:
+def _layer(modules: list[Module], leaf, own, several) -> Node:
     """One decoder layer, its modules in the order in which it uses them."""
     prefix = modules[0].name.split(".self_attn")[0] + "." if modules else ""
     blocks: dict[str, list[Module]] = {}
@@ -121,8 +142,8 @@ def _layer(modules: list[Module], leaf, own, leaf_experts: bool) -> Node:
     node = Node(layer=True)
     for name in sorted(blocks, key=lambda block: _ORDER.get(block, 6)):
         inside = blocks[name]
-        if leaf_experts and any(module.expert for module in inside):
-            node.inside.append(Node(tuple(index for module in inside for index in own(module))))
+        if several is not None and any(module.expert for module in inside):
+            node.inside.append(Node(several(inside)))
         elif len(inside) == 1 and inside[0].name == prefix + name:
             node.inside.append(leaf(inside[0]))
         else:
@@ -130,7 +151,9 @@ def _layer(modules: list[Module], leaf, own, leaf_experts: bool) -> Node:
             children = [leaf(module) for module in ordered if module.name != prefix + name]
             if name == "mlp":
                 children.insert(1, Node())  # the activation function
-            extra = tuple(index for module in ordered if module.name == prefix + name for index in own(module))
+            extra = tuple(
+                index for module in ordered if module.name == prefix + name for index in own(module)
+            )
             node.inside.append(Node(extra, children))
     return node
 

@@ -6,10 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.setting import Setting
-
-UNLIMITED = 2**63 - 1
-
 
 @dataclass(frozen=True)
 class Zero:
@@ -32,6 +28,17 @@ class Zero:
     contiguous_gradients: bool = True
     gather_on_save: bool = False
     mics: int = 0
+
+    @property
+    def gathering(self) -> tuple[int | bool, ...]:
+        """What decides when tensors are gathered and let go."""
+        return (
+            self.prefetch_bucket,
+            self.persistence_threshold,
+            self.max_live,
+            self.max_reuse,
+            self.sequential,
+        )
 
     @property
     def enabled(self) -> bool:
@@ -94,8 +101,3 @@ def _device(section: Any) -> str | None:
         return None
     device = section.get("device")
     return str(device) if device in ("cpu", "nvme") else None
-
-
-def weights_held_whole(zero: Zero, setting: Setting) -> bool:
-    """Whether every rank holds all weights (everything but ZeRO-3)."""
-    return zero.stage < 3 or setting.quantization_bits is not None

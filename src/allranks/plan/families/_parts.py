@@ -84,7 +84,9 @@ class Parts:
             self.config.head_dim(),
         )
         if self.attention_shape is None:
-            self.attention_shape = Attention(heads, kv, size, size, *self._window())
+            self.attention_shape = Attention(
+                heads, kv, size, size, *self._window(), bool(self.config.get("attn_logit_softcapping"))
+            )
         return heads, kv, size
 
     def latent_attention(self) -> None:

@@ -15,6 +15,7 @@ DEFAULTS = {
     "max_position_embeddings": 8192,
     "tie_word_embeddings": True,
     "sliding_window": 4096,
+    "attn_logit_softcapping": 50.0,
     "sliding_window_pattern": 2,
 }
 

@@ -1,0 +1,258 @@
+"""Memory, traffic and advice of a planned run, and the findings that come of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.plan.advice import Change, binding, faster, nearest_that_fits, refused
+from allranks.plan.case import Case
+from allranks.plan.gather import NON_REENTRANT
+from allranks.plan.hardware import hardware_of
+from allranks.plan.host import joins_experts
+from allranks.plan.lora import Trained
+from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory, memory_of
+from allranks.plan.model import Model
+from allranks.plan.setting import Setting
+from allranks.plan.traffic import traffic_json, traffic_of
+from allranks.plan.versions import HOLDS_RECOMPUTED, SEQUENTIAL_GATHERS, Versions
+from allranks.plan.zero import zero_of
+from allranks.spec import Run
+from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
+
+GIB = 2**30
+LOADING_WORTH_A_WORD = 2**40
+"""Host memory for loading above which a node may not have it (1 TiB); below it is only said where it is known."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`memory` and `traffic` as they stand in the plan's JSON; `advice` likewise; `trainer` are arguments to change."""
+
+    memory: Mapping[str, Any]
+    traffic: Mapping[str, Any]
+    advice: Mapping[str, Any]
+    trainer: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+
+
+def case_of(
+    run: Run,
+    setting: Setting,
+    model: Model,
+    trained: Trained,
+    config: Mapping[str, Any] | None,
+    versions: Versions,
+    facts: Mapping[str, Facts] | None,
+    samples: int | None,
+) -> Case:
+    return Case(
+        model=model,
+        trained=trained,
+        setting=setting,
+        zero=zero_of(config, model.hidden),
+        nodes=tuple(node.gpus for node in run.cluster.nodes),
+        hardware=hardware_of(run, setting.uses_gpu, facts),
+        versions=versions,
+        smoke_test=run.env.get("NCCL_P2P_DISABLE") == "1" and run.env.get("NCCL_SHM_DISABLE") == "1",
+        samples=samples,
+    )
+
+
+def budget_of(run: Run, case: Case) -> Budget:
+    """Everything that the case costs. Where DeepSpeed would keep every layer whole, checkpointing is switched to
+    the kind that does not, unless the user chose."""
+    trainer: dict[str, Any] = {}
+    findings: list[Finding] = []
+    if case.holds_every_layer and not case.setting.reentrant_asked:
+        trainer["use_reentrant_gc"] = False
+        findings.append(_switched(run, case))
+        case = dataclasses.replace(case, setting=dataclasses.replace(case.setting, reentrant=False))
+    memory = memory_of(case)
+    fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
+    findings += _memory_findings(run, case, memory, fitting)
+    findings += _version_findings(run, case) + _loading_findings(run, case, memory)
+    advice = {
+        "fits": [{"name": c.name, "setting": c.paste, "cost": c.cost} for c in fitting],
+        "faster": [result.as_json() for result in faster(case)] if _timed(case) else [],
+        "refused": refused(case) if case.sharded else [],
+        "binding": binding(case),
+    }
+    return Budget(memory.as_json(), traffic_json(case, traffic_of(case)), advice, trainer, tuple(findings))
+
+
+def _timed(case: Case) -> bool:
+    return case.setting.uses_gpu and case.hardware.gpu is not None
+
+
+def _memory_findings(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> list[Finding]:
+    if memory.on_gpu and memory.usable is None:
+        return [_unknown_gpu(run, case, memory)]
+    if memory.verdict in (FITS, None):
+        return []
+    found: list[Finding] = []
+    host_short = memory.host_usable is not None and memory.host_total > 0.92 * memory.host_usable
+    if memory.on_gpu and memory.usable is not None and memory.total > 0.92 * memory.usable:
+        found.append(_short(run, case, memory, fitting))
+    if host_short:
+        found.append(_host_short(run, case, memory, fitting))
+    return found
+
+
+def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
+    usable, total = memory.usable or 0, memory.total
+    never = total > 1.05 * usable
+    gpu = case.hardware.gpu_name or "a GPU"
+    parts = ", ".join(
+        f"{name.replace('_', ' ')} {size / GIB:.1f}"
+        for name, size in sorted(memory.parts.items(), key=lambda item: -item[1])
+        if size > 0.05 * GIB
+    )
+    state = "does not fit" if never else "is too close"
+    others = "".join(f"; or {change.name}: {change.paste}" for change in fitting[1:])
+    return Finding(
+        id="memory-does-not-fit" if never else "memory-too-close",
+        verdict=BLOCK if never else WARN,
+        where=Where(file=run.file, line=run.line("gpus")),
+        saw=f"{total / GIB:.1f} GiB a GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
+        expected=f"at most {0.92 * usable / GIB:.1f} GiB (92 %)",
+        why=f"GiB by part: {parts}." + ("" if never else " The estimate is off by up to 5 %."),
+        fix=(fitting[0].paste + others) if fitting else "a larger GPU: no setting makes it fit",
+        evidence=tuple(f"{change.name}: {change.cost}" for change in fitting if change.cost),
+    )
+
+
+def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
+    usable = memory.host_usable or 0
+    never = memory.host_total > 1.05 * usable
+    phase = max(memory.host, key=lambda name: memory.host[name])
+    return Finding(
+        id="host-memory-short",
+        verdict=BLOCK if never else WARN,
+        where=Where(file=run.file, line=run.line("nodes")),
+        saw=f"a node needs {memory.host_total / GIB:,.1f} GiB of host memory to {phase.replace('_', ' ')}, "
+        f"the smallest has {usable / GIB:,.1f} GiB.",
+        expected=f"at most {0.92 * usable / GIB:,.1f} GiB (92 %)",
+        why="the kernel kills a rank, and every other one waits for it.",
+        fix=_host_fix(case, phase, fitting),
+    )
+
+
+def _host_fix(case: Case, phase: str, fitting: list[Change]) -> str:
+    if phase == "load" and joins_experts(case):
+        return _older_transformers(case)
+    if phase == "save_stock":
+        return '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}'
+    if fitting:
+        return fitting[0].paste
+    return "fewer ranks a node, or more nodes"
+
+
+def _older_transformers(case: Case) -> str:
+    return 'container: {pip: ["transformers==4.52.4"]}, which reads shard by shard on rank 0 alone'
+
+
+def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
+    named = (
+        f"gpus.model {case.hardware.gpu_name!r} is not in the table"
+        if case.hardware.gpu_name
+        else "no gpus.model"
+    )
+    return Finding(
+        id="gpu-memory-unknown",
+        verdict=UNKNOWN,
+        where=Where(file=run.file, line=run.line("gpus")),
+        saw=f"{named}, and no node was asked.",
+        expected="the GPU's model",
+        why=f"the run needs {memory.total / GIB:.1f} GiB a GPU; whether that fits cannot be said.",
+        fix="gpus: {count: 8, model: A100-SXM4-80GB}",
+        blocks=False,
+    )
+
+
+def _switched(run: Run, case: Case) -> Finding:
+    held = case.model.total_parameters * case.setting.weight_bytes / GIB
+    return Finding(
+        id="checkpointing-holds-layers",
+        verdict=NOTE,
+        where=run.where("train.llamafactory.use_reentrant_gc"),
+        saw="LLaMA-Factory's default is reentrant gradient checkpointing; use_reentrant_gc: false is used instead.",
+        expected="use_reentrant_gc: false",
+        why=f"DeepSpeed {_dotted(HOLDS_RECOMPUTED)} and later keep every layer of a frozen base whole until the "
+        f"backward's end under it: {held:,.1f} GiB on every rank.",
+        fix="use_reentrant_gc: false",
+    )
+
+
+def _version_findings(run: Run, case: Case) -> list[Finding]:
+    found: list[Finding] = []
+    version = case.versions.deepspeed
+    if case.sharded and case.zero.sequential and (version is None or version < SEQUENTIAL_GATHERS):
+        found.append(_needs_deepspeed(run, version))
+    if case.holds_every_layer:
+        found.append(dataclasses.replace(_switched(run, case), verdict=WARN, saw=_CHOSEN))
+    if (
+        case.sharded
+        and case.has_frozen
+        and case.checkpointing == NON_REENTRANT
+        and version is not None
+        and version < HOLDS_RECOMPUTED
+    ):
+        found.append(
+            Finding(
+                id="checkpointing-fails-frozen",
+                verdict=BLOCK,
+                where=run.where("train.llamafactory.use_reentrant_gc"),
+                saw=f"use_reentrant_gc: false with DeepSpeed {_dotted(version)} and a frozen base.",
+                expected=f"DeepSpeed {_dotted(HOLDS_RECOMPUTED)} or later, or reentrant checkpointing",
+                why="the first backward raises CheckpointError: recomputed weights have shape [0] "
+                "(huggingface/transformers#47254).",
+                fix="use_reentrant_gc: true",
+            )
+        )
+    return found
+
+
+_CHOSEN = "use_reentrant_gc: true was asked for, with a frozen base under ZeRO-3."
+
+
+def _needs_deepspeed(run: Run, version: tuple[int, ...] | None) -> Finding:
+    known = version is not None
+    return Finding(
+        id="deepspeed-version",
+        verdict=BLOCK if known else UNKNOWN,
+        where=run.where("container" if run.container else "deepspeed"),
+        saw=f"stage3_allgather_sequential is set, and DeepSpeed is {_dotted(version)}."
+        if version
+        else "stage3_allgather_sequential is set, and the image's DeepSpeed is not known.",
+        expected=f"DeepSpeed {_dotted(SEQUENTIAL_GATHERS)} or later",
+        why="an older one refuses the key at its start.",
+        fix='container: {pip: ["deepspeed==0.18.9"]}' if run.container else "deepspeed>=0.18.5",
+        blocks=known,
+    )
+
+
+def _loading_findings(run: Run, case: Case, memory: Memory) -> list[Finding]:
+    """Said where nobody knows the nodes' memory and the need is beyond what a node usually has."""
+    needed = memory.host["load"]
+    if memory.host_usable is not None or needed < LOADING_WORTH_A_WORD or not joins_experts(case):
+        return []
+    ranks = max(case.nodes)
+    return [
+        Finding(
+            id="host-memory-loading",
+            verdict=WARN,
+            where=run.where("train.llamafactory.model_name_or_path"),
+            saw=f"loading needs {needed / GIB:,.0f} GiB of host memory on a node.",
+            expected=f"less than {LOADING_WORTH_A_WORD / GIB:,.0f} GiB",
+            why="transformers 5 has every rank join all experts in its own memory before it loads them: "
+            f"{ranks} ranks of {case.model.expert_parameters * case.setting.weight_bytes / GIB:,.0f} GiB.",
+            fix=_older_transformers(case),
+        )
+    ]
+
+
+def _dotted(version: tuple[int, ...] | None) -> str:
+    return ".".join(str(part) for part in version) if version else "unknown"

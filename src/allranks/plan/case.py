@@ -1,0 +1,123 @@
+"""One thing to plan: a model, how it trains, on what. What-ifs are this with one part replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from allranks.plan.activations import Activations, activations_of
+from allranks.plan.gather import NON_REENTRANT, NONE, REENTRANT, Gathered, replay
+from allranks.plan.hardware import Hardware
+from allranks.plan.lora import Trained
+from allranks.plan.model import EMBEDDING, LINEAR, Model
+from allranks.plan.setting import Setting
+from allranks.plan.steps import Steps, steps_of
+from allranks.plan.versions import Versions
+from allranks.plan.zero import Zero
+
+
+@dataclass(frozen=True)
+class Case:
+    """`nodes` are the ranks of each node; `smoke_test` says that NVLink and shared memory are switched off."""
+
+    model: Model
+    trained: Trained
+    setting: Setting
+    zero: Zero
+    nodes: tuple[int, ...]
+    hardware: Hardware
+    versions: Versions
+    smoke_test: bool = False
+    samples: int | None = None
+    done: dict = field(default_factory=dict, compare=False, repr=False)
+    """What was computed, by what it depends on; what-ifs made with `replace` share it."""
+
+    @property
+    def ranks(self) -> int:
+        return sum(self.nodes)
+
+    @property
+    def adapters(self) -> bool:
+        return self.setting.method == "lora"
+
+    @property
+    def sharded(self) -> bool:
+        """Whether the weights are split over the ranks (ZeRO-3 with more than one of them)."""
+        return self.zero.stage == 3 and self.setting.quantization_bits is None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of one micro-batch on one rank, at most."""
+        return self.setting.micro_batch * self.setting.cutoff
+
+    @property
+    def adapter_width(self) -> int:
+        """Bytes of a trained adapter's element: PEFT makes adapters of a 16-bit base float32."""
+        return 4 if self.adapters else int(self.setting.weight_bytes)
+
+    @property
+    def checkpointing(self) -> str:
+        if not self.setting.checkpointing:
+            return NONE
+        return REENTRANT if self.setting.reentrant else NON_REENTRANT
+
+    @property
+    def has_frozen(self) -> bool:
+        return self.adapters or self.trained.parameters < self.model.total_parameters
+
+    @property
+    def holds_every_layer(self) -> bool:
+        """DeepSpeed ≥ 0.19.3, reentrant checkpointing, a frozen base: every layer stays whole until the step's end."""
+        return (
+            self.sharded
+            and self.checkpointing == REENTRANT
+            and self.has_frozen
+            and self.versions.holds_recomputed
+        )
+
+    @property
+    def gathered(self) -> Gathered:
+        """What ZeRO-3 gathers. More or fewer ranks only change the padding, so a what-if about them reuses it."""
+        widths = (int(self.setting.weight_bytes), self.adapter_width)
+        holds = self.versions.holds_recomputed
+        key = (self.zero.gathering, self.checkpointing, holds, widths, self.adapters)
+        if key not in self.done:
+            self.done[key] = replay(self._steps(widths), self.zero, self.ranks, self.checkpointing, holds)
+        return self.done[key]
+
+    def _steps(self, widths: tuple[int, int]) -> Steps:
+        threshold = self.zero.persistence_threshold
+        key = ("steps", threshold, widths, self.adapters)
+        if key not in self.done:
+            self.done[key] = steps_of(self.model, self.trained, threshold, self.adapters, widths=widths)
+        return self.done[key]
+
+    @property
+    def activations(self) -> Activations:
+        key = (self.setting, self.zero.stage == 3)
+        if key not in self.done:
+            self.done[key] = activations_of(self.model, self.trained, self.setting, self.zero.stage == 3)
+        return self.done[key]
+
+    @cached_property
+    def base_bytes(self) -> float:
+        """The whole base in the form it rests in: 16 bits (or 32), or quantized.
+
+        4 bits are NF4 with double quantization, 4.127 bits a weight (QLoRA, arXiv 2305.14314, section 3), 8 bits
+        LLM.int8 (arXiv 2208.07339); embeddings, norms and the head stay as they are, and so do experts
+        that are bare tensors.
+        """
+        bits = self.setting.quantization_bits
+        if not bits:
+            return self.model.total_parameters * self.setting.weight_bytes
+        small = sum(m.parameters for m in self.model.modules if m.kind == LINEAR and m.name != "lm_head")
+        per_weight = 4.127 / 8 if bits == 4 else bits / 8 * 1.01
+        return small * per_weight + (self.model.total_parameters - small) * self.setting.weight_bytes
+
+    @property
+    def head_bytes(self) -> float:
+        return self.model.head_parameters * self.setting.weight_bytes
+
+    @property
+    def embedding_parameters(self) -> int:
+        return sum(m.parameters for m in self.model.modules if m.kind == EMBEDDING)

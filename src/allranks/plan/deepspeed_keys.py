@@ -1,0 +1,178 @@
+"""A DeepSpeed JSON of the user's own: keys that nobody reads, keys that contradict the training arguments.
+
+Sources: transformers 5.6 (`integrations/deepspeed.py`, `trainer_config_process`: it refuses a JSON that says
+something else than its arguments) and DeepSpeed 0.19.8 (`runtime/config.py`, `runtime/zero/config.py`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.plan.setting import Setting
+from allranks.spec import Run
+from allranks.words import BLOCK, WARN, Finding
+
+VOID: Mapping[str, str] = {
+    "activation_checkpointing": "it configures deepspeed.checkpointing, which transformers' models never call; "
+    "gradient_checkpointing of the trainer decides",
+    "moe": "no part of DeepSpeed reads it: its mixture of experts is a layer of its own (deepspeed.moe), not a setting",
+    "pipeline": "only a PipelineModule reads it; transformers' models are none",
+}
+"""Sections without any effect under transformers, with the reason."""
+
+ZERO_KEYS = frozenset(
+    (
+        "stage",
+        "contiguous_gradients",
+        "reduce_scatter",
+        "reduce_bucket_size",
+        "use_multi_rank_bucket_allreduce",
+        "allgather_partitions",
+        "allgather_bucket_size",
+        "overlap_comm",
+        "compute_grad_norm",
+        "load_from_fp32_weights",
+        "elastic_checkpoint",
+        "offload_param",
+        "offload_optimizer",
+        "zenflow",
+        "sub_group_size",
+        "cpu_offload_param",
+        "cpu_offload_use_pin_memory",
+        "cpu_offload",
+        "prefetch_bucket_size",
+        "param_persistence_threshold",
+        "model_persistence_threshold",
+        "max_live_parameters",
+        "max_reuse_distance",
+        "gather_16bit_weights_on_model_save",
+        "module_granularity_threshold",
+        "use_all_reduce_for_fetch_params",
+        "allgather_sequential",
+        "stage3_prefetch_bucket_size",
+        "stage3_param_persistence_threshold",
+        "stage3_model_persistence_threshold",
+        "stage3_max_live_parameters",
+        "stage3_max_reuse_distance",
+        "stage3_gather_16bit_weights_on_model_save",
+        "stage3_module_granularity_threshold",
+        "stage3_use_all_reduce_for_fetch_params",
+        "stage3_allgather_sequential",
+        "stage3_gather_fp16_weights_on_model_save",
+        "ignore_unused_parameters",
+        "legacy_stage1",
+        "round_robin_gradients",
+        "parameter_alignment",
+        "zero_hpz_partition_size",
+        "zero_quantized_weights",
+        "zero_quantized_nontrainable_weights",
+        "zero_quantized_gradients",
+        "memory_efficient_linear",
+        "pipeline_loading_checkpoint",
+        "override_module_apply",
+        "log_trace_cache_warnings",
+        "enable_sanity_checks",
+        "save_muon_momentum_buffer_in_memory",
+        "leaf_module",
+        "mics_shard_size",
+        "mics_hierarchical_params_gather",
+    )
+)
+"""What `zero_optimization` may hold in DeepSpeed 0.19.8; it refuses every other key."""
+
+
+def void_keys(config: Mapping[str, Any]) -> dict[str, str]:
+    """The sections of a JSON that have no effect, with the reason."""
+    return {key: reason for key, reason in VOID.items() if key in config}
+
+
+def key_findings(run: Run, setting: Setting, config: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with a JSON of the user's own."""
+    where = run.where("deepspeed")
+    findings = [
+        Finding(
+            id="deepspeed-key-void",
+            verdict=WARN,
+            where=where,
+            saw=f"{run.deepspeed}: `{key}` has no effect",
+            expected="keys that something reads",
+            why=f"{reason}.",
+            fix=f"take `{key}` out",
+        )
+        for key, reason in void_keys(config).items()
+    ]
+    differing = contradictions(run, setting, config)
+    if differing:
+        findings.append(
+            Finding(
+                id="deepspeed-contradicts",
+                verdict=BLOCK,
+                where=where,
+                saw=f"{run.deepspeed}: "
+                + "; ".join(f"{k} {a!r} against {name} {b!r}" for k, a, name, b in differing),
+                expected="`auto`, or the same value",
+                why="transformers raises ValueError where the JSON and the training arguments differ.",
+                fix=", ".join(f'"{key.rpartition(".")[2]}": "auto"' for key, *_ in differing),
+            )
+        )
+    findings += _unknown(run, config)
+    return findings
+
+
+def _unknown(run: Run, config: Mapping[str, Any]) -> list[Finding]:
+    section = config.get("zero_optimization")
+    strange = [key for key in section if key not in ZERO_KEYS] if isinstance(section, Mapping) else []
+    near = {key: difflib.get_close_matches(key, ZERO_KEYS, n=1) for key in strange}
+    return [
+        Finding(
+            id="deepspeed-key-unknown",
+            verdict=WARN,
+            where=run.where("deepspeed"),
+            saw=f"{run.deepspeed}: zero_optimization.{key} is no key of DeepSpeed 0.19.8",
+            expected="keys of DeepSpeed's ZeRO configuration",
+            why="DeepSpeed refuses a configuration with a key it does not know; a later version may know it.",
+            fix=f"{near[key][0]}" if near[key] else f"take `{key}` out",
+        )
+        for key in strange
+    ]
+
+
+def contradictions(run: Run, setting: Setting, config: Mapping[str, Any]) -> list[tuple[str, Any, str, Any]]:
+    """(key in the JSON, its value, the trainer's argument, its value) wherever both speak and differ."""
+    given = run.train.arguments
+    world = run.cluster.world_size
+    betas = [given.get("adam_beta1", 0.9), given.get("adam_beta2", 0.999)]
+    expected: dict[str, tuple[str, Any]] = {
+        "train_micro_batch_size_per_gpu": ("per_device_train_batch_size", setting.micro_batch),
+        "gradient_accumulation_steps": ("gradient_accumulation_steps", setting.accumulation),
+        "train_batch_size": ("train_batch_size", setting.micro_batch * setting.accumulation * world),
+        "gradient_clipping": ("max_grad_norm", given.get("max_grad_norm", 1.0)),
+        "optimizer.params.lr": ("learning_rate", given.get("learning_rate", 5e-5)),
+        "optimizer.params.eps": ("adam_epsilon", given.get("adam_epsilon", 1e-8)),
+        "optimizer.params.weight_decay": ("weight_decay", given.get("weight_decay", 0.0)),
+        "optimizer.params.betas": ("adam_beta1+adam_beta2", betas),
+        "scheduler.params.warmup_max_lr": ("learning_rate", given.get("learning_rate", 5e-5)),
+        "bf16.enabled": ("bf16", setting.precision == "bf16"),
+        "fp16.enabled": ("fp16", setting.precision == "fp16"),
+    }
+    if setting.max_steps:
+        expected["scheduler.params.total_num_steps"] = ("max_steps", setting.max_steps)
+    if given.get("warmup_steps"):
+        expected["scheduler.params.warmup_num_steps"] = ("warmup_steps", given["warmup_steps"])
+    found = []
+    for key, (name, wanted) in expected.items():
+        value = _at(config, key)
+        if value is not None and value != "auto" and value != wanted:
+            found.append((key, value, name, wanted))
+    return found
+
+
+def _at(config: Mapping[str, Any], key: str) -> Any:
+    value: Any = config
+    for part in key.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return value

@@ -1,0 +1,77 @@
+"""Host memory of the fullest node: while loading, while training, while saving.
+
+Loading, from transformers' source: 5.6 (`modeling_utils.py`, `integrations/deepspeed.py`) has every rank read all
+shards; files stay mapped and cost nothing that cannot be dropped, but experts that are stored one by one are
+joined into new tensors on every rank before any is copied. 4.52 reads shard by shard, on rank 0 alone.
+"""
+
+from __future__ import annotations
+
+from allranks.plan.case import Case
+
+GIB = 2**30
+
+PROCESS_GPU_BYTES = 3 * GIB
+"""One training process beside its tensors: Python, torch with CUDA libraries, pinned staging: 2.5 to 3.5 GiB."""
+
+PROCESS_CPU_BYTES = int(0.7 * GIB)
+"""The same on CPU: 0.5 GiB of libraries and 0.2 GiB of gloo and DeepSpeed (760 MiB a rank seen with a tiny model)."""
+
+SHARD_FILE_BYTES = 5 * 10**9
+"""The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""
+
+STORED_FUSED = ("gpt_oss",)
+"""Families whose checkpoints hold routed experts already joined."""
+
+
+def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
+    """Bytes on the node with most ranks. `device_bytes` is what a rank holds on its GPU, or here where there is
+    none. Keys: `load`, `train`, `save_stock` (transformers' own), `save` (gathering only what trains)."""
+    ranks = max(case.nodes)
+    process = PROCESS_GPU_BYTES if case.setting.uses_gpu else PROCESS_CPU_BYTES
+    resting = ranks * process + (0 if case.setting.uses_gpu else ranks * device_bytes)
+    resting += ranks * _offloaded(case)
+    whole = case.model.total_parameters * case.setting.weight_bytes
+    trained = case.trained.parameters * 4
+    stock = whole if case.sharded and case.zero.gather_on_save else trained
+    return {
+        "load": int(ranks * process + ranks * _offloaded(case) + _loading(case, ranks) + _own(case, ranks)),
+        "train": int(resting),
+        "save_stock": int(resting + stock),
+        "save": int(resting + trained),
+    }
+
+
+def _own(case: Case, ranks: int) -> float:
+    """On CPU the weights themselves rest in host memory while they are loaded."""
+    if case.setting.uses_gpu:
+        return 0.0
+    return ranks * case.base_bytes / (case.ranks if case.sharded else 1)
+
+
+def _offloaded(case: Case) -> float:
+    """What one rank keeps in host memory: its part of the weights (pinned, in 16 bits), and of the optimizer: a
+    float32 copy, two moments and the gradient, 16 bytes a trained parameter (ZeRO-Offload, arXiv 2101.06840)."""
+    held = 0.0
+    if case.zero.offload_parameters == "cpu":
+        held += case.base_bytes / case.ranks
+    if case.zero.offload_optimizer == "cpu":
+        held += 16 * case.trained.parameters / (case.ranks if case.zero.stage >= 1 else 1)
+    return held
+
+
+def joins_experts(case: Case) -> bool:
+    """Whether every rank builds all joined experts in its own memory before loading."""
+    return bool(
+        case.sharded
+        and case.model.experts
+        and case.model.fused_experts
+        and case.model.family not in STORED_FUSED
+    )
+
+
+def _loading(case: Case, ranks: int) -> float:
+    whole = case.model.total_parameters * case.setting.weight_bytes
+    if joins_experts(case):
+        return ranks * case.model.expert_parameters * case.setting.weight_bytes
+    return min(SHARD_FILE_BYTES, whole)

@@ -1,0 +1,184 @@
+"""Memory a GPU by part at its fullest moment, and whether it fits.
+
+Sources: ZeRO (arXiv 1910.02054, section 3) for what each stage splits: 2 bytes a weight, 2 a gradient and 12 of
+Adam (a float32 copy and two moments) a trained parameter; DeepSpeed 0.19.8 for buffers and gathers
+(`gather.py`); `activations.py` for the rest. One moment is the fullest, and its parts are what is reported,
+so they add up to the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.plan.case import Case
+
+FITS, TOO_CLOSE, DOES_NOT_FIT = "fits", "too-close", "does-not-fit"
+
+GIB = 2**30
+
+FITS_BELOW, HOPELESS_ABOVE = 0.92, 1.05
+"""Shares of the usable memory. Estimates of this kind are off by 3 to 5 % (LLMem, arXiv 2404.10933, reports at most
+3.0 %; our activations stay within -3 % of torch's count), and the allocator loses 2 to 3 % with expandable
+segments: only below 92 % is it said to fit; up to 105 % it may."""
+
+CONTEXT_BYTES = int(0.5 * GIB)
+"""A CUDA context with cuBLAS and its workspace: 0.4 to 0.5 GiB on A100 and H100 (nvidia-smi beside torch's count)."""
+
+NCCL_BYTES = int(0.8 * GIB)
+"""NCCL's channels and buffers: NCCL_BUFFSIZE (4 MiB) times the channels' protocols and peers, 0.3 to 1 GiB a
+process for 8 GPUs (NCCL user guide, NCCL_BUFFSIZE; nccl#964)."""
+
+FRAGMENTED = 0.02
+"""Share of the allocated memory that torch's allocator holds and cannot use, with expandable segments."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on the fullest rank at its fullest moment. `parts` add up to `total`; `moment` says when. `usable` is
+    what a process can have, None where the GPU is not known."""
+
+    parts: Mapping[str, int]
+    moment: str
+    usable: int | None
+    host: Mapping[str, int]
+    host_usable: int | None
+    on_gpu: bool
+
+    @property
+    def total(self) -> int:
+        return sum(self.parts.values())
+
+    @property
+    def host_total(self) -> int:
+        return max(self.host.values())
+
+    @property
+    def verdict(self) -> str | None:
+        """None where neither the GPU nor the host is known."""
+        found = [_verdict(self.host_total, self.host_usable)]
+        if self.on_gpu:
+            found.append(_verdict(self.total, self.usable))
+            if found[1] is None:
+                return DOES_NOT_FIT if found[0] == DOES_NOT_FIT else None
+        known = [verdict for verdict in found if verdict]
+        return max(known, key=(FITS, TOO_CLOSE, DOES_NOT_FIT).index) if known else None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "gpu_bytes": {**self.parts, "total": self.total},
+            "gpu_moment": self.moment,
+            "gpu_usable_bytes": self.usable,
+            "gpu_margin_bytes": None if self.usable is None else self.usable - self.total,
+            "host_bytes": self.host_total,
+            "host_parts": dict(self.host),
+            "host_usable_bytes": self.host_usable,
+            "verdict": self.verdict,
+        }
+
+
+def _verdict(needed: float, usable: int | None) -> str | None:
+    if usable is None:
+        return None
+    if needed <= FITS_BELOW * usable:
+        return FITS
+    return TOO_CLOSE if needed <= HOPELESS_ABOVE * usable else DOES_NOT_FIT
+
+
+def memory_of(case: Case) -> Memory:
+    from allranks.plan.host import host_memory  # host memory holds the GPU's parts where a run has no GPU
+
+    resting = _resting(case)
+    moments = _moments(case)
+    moment, added = max(moments.items(), key=lambda item: sum(item[1].values()))
+    parts: dict[str, float] = {
+        "parameters": resting["parameters"],
+        "working_set": 0,
+        "lora": resting["lora"],
+        "gradients": resting["gradients"],
+        "optimizer": resting["optimizer"],
+        "activations": 0,
+        "logits": 0,
+        "buffers": _buffers(case),
+        "runtime": 0,
+        "fragmentation": 0,
+    }
+    for name, size in added.items():
+        parts[name] += size
+    on_gpu = case.setting.uses_gpu
+    if on_gpu:
+        parts["fragmentation"] = FRAGMENTED * sum(parts.values())
+        parts["runtime"] = CONTEXT_BYTES + (NCCL_BYTES if case.ranks > 1 else 0)
+    whole = {name: int(size) for name, size in parts.items()}
+    gpu = case.hardware.gpu
+    return Memory(
+        parts=whole,
+        moment=moment,
+        usable=gpu.memory_bytes if gpu and on_gpu else None,
+        host=host_memory(case, sum(whole.values())),
+        host_usable=case.hardware.host_bytes,
+        on_gpu=on_gpu,
+    )
+
+
+def _resting(case: Case) -> dict[str, float]:
+    """What a rank holds between steps. `parameters` is the base, or a rank's part of it; `lora` the adapters and
+    what ZeRO-3 keeps whole (`stage3_param_persistence_threshold`: norms, and adapters below it). With T trained
+    parameters and N ranks: gradients 2T/N (ZeRO ≥ 2), optimizer 12T/N (ZeRO ≥ 1); below that, whole."""
+    zero, ranks, trained = case.zero, case.ranks, case.trained.parameters
+    width = case.setting.weight_bytes
+    adapters = trained * case.adapter_width if case.adapters else 0.0
+    if case.sharded:
+        held = 0.0 if zero.offload_parameters else case.base_bytes / ranks
+        adapters = 0.0 if zero.offload_parameters else adapters / ranks
+        if zero.hpz > 1:  # a second copy, split over the node alone (ZeRO++, arXiv 2306.10209)
+            held += case.base_bytes / min(zero.hpz, ranks)
+        adapters += case.gathered.persistent
+    else:
+        held = case.base_bytes
+    gradient = width if zero.enabled else case.adapter_width
+    gradients = trained * gradient / (ranks if zero.stage >= 2 else 1)
+    states = 12 if zero.enabled or (width < 4 and not case.adapters) else 8
+    optimizer = trained * states / (ranks if zero.stage >= 1 else 1)
+    if zero.offload_optimizer:
+        gradients, optimizer = gradients if not case.sharded else 0.0, 0.0
+    return {"parameters": held, "lora": adapters, "gradients": gradients, "optimizer": optimizer}
+
+
+def _buffers(case: Case) -> float:
+    """Flat buffers for reducing gradients: one bucket (two where reducing overlaps, ZeRO 1 and 2), never more than
+    what trains; without ZeRO, DDP's buckets are a second copy of the gradients."""
+    zero, trained = case.zero, case.trained.parameters
+    if not zero.enabled:
+        return trained * case.adapter_width if case.ranks > 1 else 0.0
+    bucket = min(zero.reduce_bucket, trained) if not zero.contiguous_gradients else zero.reduce_bucket
+    count = 2 if zero.stage < 3 and zero.overlap else 1
+    return bucket * case.setting.weight_bytes * count
+
+
+def _moments(case: Case) -> dict[str, dict[str, float]]:
+    """What comes on top at each moment that may be the fullest."""
+    kept, layer, loss = case.activations.kept, case.activations.layer, case.activations.loss
+    moments: dict[str, dict[str, float]] = {}
+    if case.sharded:
+        gathered = case.gathered
+        ahead = min(gathered.peak, case.zero.max_live * case.setting.weight_bytes)
+        moments["loss"] = {"working_set": max(case.head_bytes, ahead), "activations": kept, "logits": loss}
+        moments["backward of the largest layer"] = {"working_set": gathered.peak, "activations": kept + layer}
+        moments["gather of the largest layer"] = {
+            "working_set": gathered.peak_copied,
+            "activations": kept + case.activations.attention,
+        }
+    else:
+        moments["loss"] = {"activations": kept, "logits": loss}
+        moments["backward of the largest layer"] = {"activations": kept + layer}
+    moments["optimizer step"] = {"optimizer": _step(case)}
+    return moments
+
+
+def _step(case: Case) -> float:
+    """Float32 gradients of one sub-group, while Adam works on them (DeepSpeed, `sub_group_size`)."""
+    if not case.zero.enabled or case.zero.offload_optimizer:
+        return 0.0
+    return 4.0 * min(case.trained.parameters / case.ranks, case.zero.sub_group)
