@@ -141,6 +141,7 @@ class Evidence:
         self.preprocessing_last: Optional[Tuple[int, Line]] = None
         self.words: Set[str] = set()
         self.closed_pids: Set[Tuple[Optional[str], int]] = set()
+        self.operations: Dict[int, str] = {}
         self.addresses: Dict[str, str] = {}
         self.finished = False
         self.tasks_are_nodes = False

@@ -18,6 +18,14 @@ KEPT = 16384
 """Rows of exit codes kept: more than any run has ranks."""
 
 
+COLLECTIVES = frozenset((
+    "allreduce", "broadcast", "barrier", "allgather", "allgatherbase", "allgatherintotensor", "reducescatter",
+    "reducescattertensor", "alltoall", "alltoallsingle", "reduce", "gather", "scatter", "allgatherobject",
+    "broadcastobjectlist", "monitoredbarrier",
+))  # fmt: skip
+"""Operations that every rank of a group must enter; a pipeline's sends and receives are none."""
+
+
 class Exit(NamedTuple):
     """How a process ended, as a launcher says. `code` is negative for a signal. `order` counts lines."""
 
@@ -190,6 +198,15 @@ def _address(seen: "Evidence", line: Line, match: Any) -> None:
         seen.addresses.setdefault(match.group(1), line.node)
 
 
+def _operation(seen: "Evidence", line: Line, match: Any) -> None:
+    """The collective in a rank's traceback; torch's own frame says it better than the script's line."""
+    rank = seen.rank_of(line)
+    if rank is not None and len(seen.operations) < KEPT:
+        name = match.group(1).replace("_", "").lower()
+        if name in COLLECTIVES:
+            seen.operations[rank] = name
+
+
 def _forced(seen: "Evidence", line: Line, match: Any) -> None:
     if len(seen.forced_pids) < KEPT:
         seen.forced_pids.add(int(match.group(1)))
@@ -250,6 +267,8 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         ),
         _interface,
     ),
+    (Pattern("dist.", r".*\bdist(?:ributed)?\.(\w{4,30})\("), _operation),
+    (Pattern("distributed_c", r'distributed_c10d\.py", line \d{1,6}, in (\w{4,30})'), _operation),
     (Pattern("tokenizer on dataset"), _preprocessing),
     (Pattern("Running tokenizer"), _preprocessing),
     (Pattern("Map", r"\bMap(?: \(num_proc=\d{1,4}\))?:\s{1,4}\d{1,3}%"), _preprocessing),

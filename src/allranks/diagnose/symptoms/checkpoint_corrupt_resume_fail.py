@@ -19,7 +19,7 @@ disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch.
 
 from __future__ import annotations
 
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 
 ROLE = "P"
 EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "dataset-file-missing-on-node")
@@ -37,6 +37,8 @@ PATTERNS = (
     Pattern("InvalidHeaderDeserialization"),
     Pattern("checkpoint file is corrupted", weight=90),
     Pattern("unexpected EOF", r"unexpected EOF, expected \d{1,12} more bytes"),
+    Pattern("_legacy_load", weight=CRASH + 5),
+    Pattern("pickle_module.load", weight=CRASH + 5),
     Pattern("not a ZIP archive", weight=90),
     Pattern("load paths", r"Client provided checkpoint load paths: .{0,400} does not exist"),
     Pattern("find a valid checkpoint", r"Can't find a valid checkpoint at"),

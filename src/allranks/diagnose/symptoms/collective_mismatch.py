@@ -51,6 +51,7 @@ _PRINT = re.compile(
     r"Rank (\d{1,6}) is running collective: CollectiveFingerPrint\((?:SequenceNumber=(\d{1,12}), ?)?"
     r"(OpType=\w{1,40}(?:, TensorShape=\[[\d, ]{0,200}\])?)"
 )
+_COUNTS = re.compile(r"[Rr]ank (\d{1,6}) has (?:inconsistent )?(\d{1,9}) params")
 _LAGS = re.compile(r"\[(\d{1,6})\] finished collective #(\d{1,12}), but didn't join")
 
 
@@ -61,12 +62,18 @@ def judge(seen: Evidence) -> Optional[Case]:
     for hit in seen.hits.get("collective-mismatch", ()):
         for rank, _, what in _PRINT.findall(hit.line.text):
             prints.setdefault(int(rank), what)
+        for rank, count in _COUNTS.findall(hit.line.text):
+            prints.setdefault(int(rank), f"{count} parameters")
     odd, notes = _minority(prints)
     if case is not None:
         lags = [m.group(1) for h in case.hits for m in [_LAGS.search(h.line.text)] if m]
         if odd is None and lags:
             odd = int(lags[0])
+        if odd is None:
+            odd = _aborted(seen)
         return case._replace(rank=odd, notes=notes) if odd is not None else case
+    if case is None and seen.hits.get("collective-timeout-straggler") and not seen.collectives:
+        return _by_operation(seen)
     shapes = {r: f"OpType={c.operation}, NumelIn={c.numel}" for r, c in seen.collectives.items()}
     numbers = {c.sequence for c in seen.collectives.values()}
     odd, notes = _minority(shapes)
@@ -81,6 +88,22 @@ def judge(seen: Evidence) -> Optional[Case]:
         notes = tuple(f"rank {rank}: {shape}" for rank, shape in sorted(shapes.items())[:4])
         return Case("collective-mismatch", ECHO + 4, (hit,), "likely", notes=notes)
     return Case("collective-mismatch", ECHO + 8, (hit,), "likely", rank=odd, notes=notes)
+
+
+def _aborted(seen: Evidence) -> Optional[int]:
+    """The one rank that Gloo's own check aborted."""
+    ranks = {e.rank for e in seen.exits if e.code == -6 and e.rank is not None}
+    return next(iter(ranks)) if len(ranks) == 1 else None
+
+
+def _by_operation(seen: Evidence) -> Optional[Case]:
+    """Time-outs on every rank, whose tracebacks end in different collectives."""
+    blaming = seen.blamers()
+    odd, notes = _minority({r: what for r, what in seen.operations.items() if r in blaming})
+    if odd is None or seen.silent():
+        return None
+    hits = [h for h in seen.hits["collective-timeout-straggler"] if seen.rank_of(h.line) == odd]
+    return Case("collective-mismatch", ECHO + 8, tuple(hits[:2]), "likely", rank=odd, notes=notes)
 
 
 def _minority(prints: Dict[int, str]) -> Tuple[Optional[int], Tuple[str, ...]]:

@@ -69,8 +69,11 @@ def _weight(seen: Evidence, raised: Raised) -> int:
 def _by_signal(seen: Evidence) -> Optional[Case]:
     """SIGABRT is also how NCCL's watchdog ends a rank that only waited: there it proves nothing."""
     blaming = seen.blamers()
+    waited = bool(seen.hits.get("collective-timeout-straggler"))
     dead = [
-        e for e in seen.exits if e.code in SIGNALS and not (e.code == -6 and (e.rank in blaming or blaming))
+        e
+        for e in seen.exits
+        if e.code in SIGNALS and not (e.code == -6 and (waited or e.rank is None or e.rank in blaming))
     ]
     if not dead:
         return None
