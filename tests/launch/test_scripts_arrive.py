@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 
@@ -262,3 +263,13 @@ def test_the_real_deepspeed_launcher_starts_every_rank(stage, make, nasty, needs
         assert one.words == expected_words(stage, "deepspeed", run, node, words)
         assert {name: one.env.get(name) for name in wanted} == wanted
         assert (one.env["WORLD_SIZE"], one.env["MASTER_ADDR"]) == ("4", "10.0.0.1")
+
+
+def test_the_trainers_own_save_gathers(stage, make) -> None:
+    """allranks saves without it; the trainer's own save on transformers 4 writes an adapter of no tensor."""
+    arguments = {"dataset": "d", "finetuning_type": "lora", "use_cpu": True}
+    run = replace(make(), train=Train("llamafactory", arguments=arguments))
+    stage.write("torchrun", run)
+    zero = json.loads((stage.folder / "deepspeed.json").read_text())["zero_optimization"]
+    assert (zero["stage"], zero["stage3_gather_16bit_weights_on_model_save"]) == (3, True)
+    assert "collects the whole model" in (stage.folder / "README.md").read_text()

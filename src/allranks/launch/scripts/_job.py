@@ -12,6 +12,7 @@ from allranks.launch import jobs, render, trainer
 from allranks.launch.jobs import Places
 from allranks.launch.scripts._words import HERE, TASK, at_home, matches, plain, refuse, variable
 from allranks.plan import Plan
+from allranks.plan.deepspeed import is_profile
 from allranks.spec import Container, Run, validate
 from allranks.spec.trouble import Wrong
 from allranks.words import BadInput, Node
@@ -19,6 +20,7 @@ from allranks.words import BadInput, Node
 SCRIPT, TEXT = 0o755, 0o644
 OURS = ("output_dir", "deepspeed", "do_train")
 """Arguments that the scripts set themselves: a sweep over them would mix up its runs."""
+GATHER = "stage3_gather_16bit_weights_on_model_save"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,20 @@ class ScriptJob:
         """The text of deepspeed.json, where the run has one."""
         if self.plan.deepspeed is None or self.run.train.kind != "llamafactory":
             return None
-        return json.dumps(self.plan.deepspeed, indent=2) + "\n"
+        config = dict(self.plan.deepspeed)
+        if self.gathers_at_save:
+            config["zero_optimization"] = {**config["zero_optimization"], GATHER: True}
+        return json.dumps(config, indent=2) + "\n"
+
+    @property
+    def gathers_at_save(self) -> bool:
+        """Whether the trainer's own save must gather the weights, which allranks' does without.
+
+        Under ZeRO-3 without it transformers 4 writes an adapter of 40 bytes that holds no tensor. A JSON of the
+        user's own stays as it is.
+        """
+        zero = (self.plan.deepspeed or {}).get("zero_optimization") or {}
+        return is_profile(self.run.deepspeed) and zero.get("stage") == 3
 
     def script(self) -> list[str]:
         """What torchrun starts, with its arguments: the same words as in allranks' own job."""
