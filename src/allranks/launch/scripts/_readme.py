@@ -47,13 +47,13 @@ def besides(job: ScriptJob) -> str:
     ]
     if job.gathers_at_save:
         lines.append(
-            "deepspeed.json differs from that of `allranks run` in one key: `stage3_gather_16bit_weights_on_model_save` "
+            "deepspeed.json differs from that of `allranks run`: `stage3_gather_16bit_weights_on_model_save` "
             "is true, since the trainer's own save needs it. Each save collects the whole model on rank 0."
         )
     model = job.plan.model
     if model is not None and model.experts and not model.fused_experts and job.plan.deepspeed is not None:
         lines.append(
-            "This model's experts are single modules (transformers before 5). Ranks that route to different experts stop "
+            "This model's experts are single modules (transformers before 5). Ranks that route differently stop "
             "in mismatched collectives under ZeRO-3 until the MoE block is a leaf: `allranks run` makes it one, these "
             "scripts do not. Call `deepspeed.utils.set_z3_leaf_modules` in the training script, or use transformers 5."
         )
