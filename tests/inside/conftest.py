@@ -67,11 +67,13 @@ class Field:
             env.pop(name, None)
         return env
 
+    python = sys.executable
+
     def start(self, script: str, rank: int = 0, **more: str | None) -> subprocess.Popen:
         path = self.root / "work" / f"train{rank}.py"
         path.write_text(script)
         return subprocess.Popen(
-            [sys.executable, str(path)],
+            [self.python, str(path)],
             env=self.environment(rank, **more),
             cwd=self.root / "work",
             stdin=subprocess.DEVNULL,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +28,12 @@ def test_a_rank_says_who_it_is_that_it_lives_and_how_it_ended(node):
     assert not any("trouble" in beat for beat in beats)
 
 
-@pytest.mark.parametrize("missing", ["ALLRANKS_RUN_ID", "RANK", "LOCAL_RANK"])
-def test_what_is_no_rank_stays_untouched(node, missing):
-    told = node.run("print('hello')", **{missing: None})
-    assert (told.code, told.outside, told.log, told.events) == (0, "hello\n", "", [])
+def test_what_is_no_rank_stays_untouched(node):
+    names = ("ALLRANKS_RUN_ID", "RANK", "LOCAL_RANK")
+    running = [node.start("print('hello')", number, **{name: None}) for number, name in enumerate(names)]
+    for number, process in enumerate(running):
+        told = node.finish(process, number)
+        assert (told.code, told.outside, told.log, told.events) == (0, "hello\n", "", [])
 
 
 def test_an_exception_is_told_with_its_frames_and_still_printed(node):
@@ -45,22 +50,23 @@ def test_an_exception_is_told_with_its_frames_and_still_printed(node):
     assert told.log.startswith("Traceback (most recent call last)") and "allranks" not in told.log
 
 
-@pytest.mark.parametrize(
-    ("script", "code"),
-    [
-        ("import sys; sys.exit(3)", 3),
-        ("import sys; sys.exit()", 0),
-        ("import sys; sys.exit(256 + 7)", 7),
-        ("import sys; sys.exit('a text')", 1),
-        ("import os; os._exit(4)", 4),
-        ("import os; os._exit(status=5)", 5),
-        ("import sys\ntry:\n    1/0\nexcept ZeroDivisionError:\n    pass", 0),
-    ],
-)
-def test_the_code_a_script_ends_with(node, script, code):
-    told = node.run(script)
-    assert told.code == code and told.one("end") == {"code": code}
-    assert told.kinds == ["start", "end"]
+ENDS = [
+    ("import sys; sys.exit(3)", 3),
+    ("import sys; sys.exit()", 0),
+    ("import sys; sys.exit(256 + 7)", 7),
+    ("import sys; sys.exit('a text')", 1),
+    ("import os; os._exit(4)", 4),
+    ("import os; os._exit(status=5)", 5),
+    ("import sys\ntry:\n    1/0\nexcept ZeroDivisionError:\n    pass", 0),
+]
+
+
+def test_the_code_a_script_ends_with(node):
+    running = [node.start(script, number) for number, (script, _) in enumerate(ENDS)]
+    for number, process in enumerate(running):
+        told = node.finish(process, number)
+        assert told.code == ENDS[number][1] and told.one("end") == {"code": ENDS[number][1]}, ENDS[number]
+        assert told.kinds == ["start", "end"]
 
 
 def test_a_script_that_takes_the_excepthook_away_is_still_told(node):
@@ -190,6 +196,24 @@ def test_a_running_thread_of_the_script_does_not_keep_us_from_ending(node):
     )
     told = node.run(script)
     assert told.log == "late\n" and told.kinds == ["start", "end"]
+
+
+def another_python(version: str) -> str:
+    """The path of a Python of that version: on PATH, or one of pyenv's, whose shims need not start."""
+    places = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), shutil.which(f"python{version}")]
+    for place in places:
+        if place and subprocess.run([place, "-c", ""], capture_output=True, timeout=10).returncode == 0:
+            return str(place)
+    pytest.skip(f"there is no Python {version}")
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])
+def test_other_pythons_tell_the_same(node, version):
+    node.python = another_python(version)
+    told = node.run("import sys, time\nprint('hello')\ntime.sleep(0.15)\nraise ValueError('x')")
+    assert told.kinds == ["start", "exception", "end"] and told.log.startswith("hello\nTraceback")
+    assert told.one("start")["python"].startswith(version + ".") and told.one("end") == {"code": 1}
+    assert len(told.all("beat")) >= 2 and not any("trouble" in beat for beat in told.all("beat"))
 
 
 def test_it_is_cheap_to_begin(node):
