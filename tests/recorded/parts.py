@@ -39,6 +39,19 @@ VERSIONS: dict[str, str | None] = {
 }
 
 
+REQUIRES = {
+    "llamafactory": [
+        "accelerate<=1.11.0,>=1.3.0",
+        "datasets<=4.0.0,>=2.16.0",
+        "peft<=0.18.1,>=0.18.0",
+        "torch>=2.4.0",
+        "transformers!=4.52.0,!=4.57.0,<=5.6.0,>=4.55.0",
+        "trl<=0.24.0,>=0.18.0",
+    ],
+    "peft": ["torch>=1.13.0", "transformers", "accelerate>=0.21.0"],
+}
+
+
 def disk(path: str, kind: str = "ext4", free: int = 400 * GIB, total: int = 1000 * GIB, **more: Any) -> dict:
     return {
         "path": path,
@@ -144,6 +157,7 @@ def software(**versions: str | None) -> dict:
             "prefix": "/opt/env",
         },
         "versions": {**VERSIONS, **versions},
+        "requires": REQUIRES,
         "launcher": "/opt/env/lib/python3.11/site-packages/llamafactory/launcher.py",
         "torch_cuda": None,
         "ninja": "/opt/env/bin/ninja",

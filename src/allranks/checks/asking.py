@@ -70,14 +70,31 @@ def ports(run: Run) -> list[int]:
 
 def paths(run: Run) -> list[str]:
     """Folders that the run writes to. The run directory's own is always looked at by the node."""
-    wanted = [run.save.to, run.save.copy_to]
+    wanted = [
+        run.save.to,
+        run.save.copy_to,
+        run.resume if run.resume not in ("auto", "true", "false") else None,
+    ]
     return [here(run, path) for path in wanted if path and ":" not in path]
 
 
 def files(run: Run, plan: Any, node: Node) -> list[str]:
     """Small files that settings name and whose content is judged."""
-    named = environment(plan, node).get("NCCL_TOPO_FILE")
-    return [named] if named else []
+    named = [environment(plan, node).get("NCCL_TOPO_FILE"), *command_files(run)]
+    return [path for path in named if path]
+
+
+def command_files(run: Run) -> list[str]:
+    """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`)."""
+    if run.train.kind != "command":
+        return []
+    words = [
+        word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in run.train.command
+    ]
+    wanted = [
+        word for n, word in enumerate(words) if word.endswith(".json") or (n == 0 and word.endswith(".py"))
+    ]
+    return [here(run, word, bare=True) for word in wanted]
 
 
 def environment(plan: Any, node: Node) -> dict[str, str]:
@@ -118,8 +135,10 @@ def dataset(run: Run) -> dict[str, Any] | None:
     return {"dir": here(run, folder), "names": datasets(run)}
 
 
-def here(run: Run, path: str) -> str:
-    """A path that begins with `./` or `../` is meant from the run file's folder, where that is on the node."""
-    if run.file and run.launch.with_ == "local" and path.startswith(("./", "../")):
+def here(run: Run, path: str, bare: bool = False) -> str:
+    """A path that begins with `./` or `../`, with `bare` any relative one, is meant from the run file's folder,
+    where that is on the node."""
+    relative = not path.startswith(("/", "~")) if bare else path.startswith(("./", "../"))
+    if run.file and run.launch.with_ == "local" and relative:
         return str((Path(run.file).resolve().parent / path).resolve())
     return path

@@ -18,7 +18,10 @@ def several_machines(context: Context) -> bool:
 
 def wants_infiniband(context: Context) -> bool:
     """The run computes on GPUs of several machines and does not rule InfiniBand out."""
-    return context.uses_gpu and several_machines(context) and context.run.network.fabric not in TCP
+    off = context.environment(context.head).get("NCCL_IB_DISABLE", "0") not in ("0", "")
+    return (
+        context.uses_gpu and several_machines(context) and context.run.network.fabric not in TCP and not off
+    )
 
 
 def interface(context: Context, view: View) -> str | None:

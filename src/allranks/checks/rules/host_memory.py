@@ -1,19 +1,20 @@
-"""The host has less memory than the plan needs there.
+"""The host has less memory left than the ranks take while they train.
 
 ## What it looks at
-The memory that is available on every machine, and its control group's limit, against what the plan says
-that the ranks of the machine take in host memory.
+The memory that is available on every machine (not what is built in), and its control group's limit, against
+what the plan says that the ranks of the machine hold in host memory while they train. What loading takes for a
+moment is the planner's finding.
 
 ## Why it matters
-The kernel ends the rank that asks for the last page (exit code -9), mostly while the model loads or, with
-offload, at the first optimizer step; its node then shows no error of its own.
+The kernel ends the rank that asks for the last page (exit code -9), with offload at the first optimizer
+step; its node then shows no error of its own. Other people's processes take what is missing.
 
 ## What to do
 Free memory, raise the control group's limit, use fewer ranks on that machine, or leave offload out
 (`deepspeed: zero3`).
 
 ## Source
-`/proc/meminfo` MemAvailable; `memory.max`; the plan's `memory.host_bytes`.
+`/proc/meminfo` MemAvailable; `memory.max`; the plan's `memory.host_parts.train`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
                 view,
                 saw=f"{view.name} has {gib(available)} of memory for the run ({source})",
                 expected=f"{gib(wanted)} for {sum(one.node.gpus for one in group)} ranks",
-                why="the kernel would end a rank (exit code -9) while the model loads.",
+                why="the kernel would end a rank (exit code -9), hours into the run.",
                 fix=f"free memory on {view.name}, fewer ranks there, or deepspeed: zero3 where offload takes it",
             )
 
@@ -56,7 +57,8 @@ def room(view: View) -> tuple[float | None, str]:
 
 def needed(context: Context, ranks: int) -> float:
     """What the plan says for a node, scaled to the machine's ranks; the bare processes where it does not know."""
-    planned = number(mapping(getattr(context.plan, "memory", None)).get("host_bytes")) or 0
+    parts = mapping(mapping(getattr(context.plan, "memory", None)).get("host_parts"))
+    planned = number(parts.get("train")) or 0
     usual = max((node.gpus for node in context.run.cluster.nodes), default=1)
     return max(planned * ranks / usual, BASE_BYTES * ranks)
 

@@ -60,7 +60,23 @@ if torch is not None:
             extra["nccl_version"] = ".".join(str(n) for n in torch.cuda.nccl.version())
     except Exception as error:
         extra["error"] = "%s: %s" % (type(error).__name__, error)
-print(json.dumps({"modules": found, "torch": extra}))
+accepted = {}
+try:
+    if "llamafactory.train.tuner" in sys.modules:
+        import dataclasses
+        from llamafactory.hparams import parser
+        fields = [f.name for c in parser._TRAIN_ARGS for f in dataclasses.fields(c)]
+        accepted["arguments"] = sorted(set(fields))
+except Exception as error:
+    accepted["arguments_error"] = "%s: %s" % (type(error).__name__, error)
+try:
+    if "deepspeed" in sys.modules:
+        from deepspeed.runtime.zero.config import DeepSpeedZeroConfig
+        keys = DeepSpeedZeroConfig.model_fields
+        accepted["zero_keys"] = sorted(set(keys) | {f.alias for f in keys.values() if f.alias})
+except Exception as error:
+    accepted["zero_keys_error"] = "%s: %s" % (type(error).__name__, error)
+print(json.dumps({"modules": found, "torch": extra, "accepted": accepted}))
 """
 
 
@@ -74,6 +90,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
         return
     reading.fact("modules", parse_modules, answer, names)
     reading.put("cached", bool(answer.get("cached")))
+    reading.put("accepted", answer.get("accepted") if isinstance(answer.get("accepted"), dict) else {})
     reading.put("torch", answer.get("torch") if isinstance(answer.get("torch"), dict) else {})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.node.facts import _commands, _environment
 from allranks.node.facts._reading import Reading, Unreadable
@@ -44,13 +44,15 @@ _SCRIPT = r"""
 import json, os, platform, sys
 from importlib import metadata, util
 wanted = set(n.lower().replace("_", "-") for n in sys.argv[1:])
-versions, folders = {}, {}
+versions, folders, requires = {}, {}, {}
 for one in metadata.distributions():
     try:
         name = one.metadata["Name"]
         key = name.lower().replace("_", "-")
         if (key in wanted or key.startswith("nvidia-")) and key not in versions:
             versions[key] = one.version
+            if key in ("llamafactory", "transformers", "deepspeed", "peft", "accelerate", "trl", "datasets"):
+                requires[key] = [r for r in one.requires or [] if ";" not in r][:80]
     except Exception:
         continue
 for name in ("torch", "llamafactory", "nvidia"):
@@ -74,7 +76,7 @@ for folder in folders["torch"]:
 print(json.dumps({
     "version": platform.python_version(), "implementation": platform.python_implementation(),
     "executable": sys.executable, "prefix": sys.prefix, "path": sys.path, "versions": versions,
-    "folders": folders, "torch_build": cuda, "usable": sys.version_info >= (3, 8)}))
+    "folders": folders, "requires": requires, "torch_build": cuda, "usable": sys.version_info >= (3, 8)}))
 """
 
 
@@ -85,6 +87,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     else:
         reading.fact("python", parse_python, answer)
         reading.fact("versions", parse_versions, answer)
+        reading.fact("requires", parse_requires, answer)
         reading.put("launcher", launcher(answer))
         reading.put("torch_cuda", torch_cuda(answer))
     reading.fact("ninja", lambda: which(request, "ninja"))
@@ -136,6 +139,22 @@ def parse_versions(answer: Mapping[str, Any]) -> Dict[str, Optional[str]]:
     found: Dict[str, Optional[str]] = {name: seen.get(name.lower().replace("_", "-")) for name in PACKAGES}
     found.update({name: version for name, version in seen.items() if name.startswith("nvidia-")})
     return found
+
+
+def parse_requires(answer: Mapping[str, Any]) -> Dict[str, List[str]]:
+    """What each package of the trainer says of itself that it needs, of those that `versions` knows."""
+    seen = answer.get("requires")
+    known = {name.lower().replace("_", "-") for name in PACKAGES}
+    found = {}
+    for name, needs in seen.items() if isinstance(seen, Mapping) else ():
+        texts = [need for need in needs if isinstance(need, str)] if isinstance(needs, list) else []
+        found[str(name)] = [need for need in texts if required_name(need) in known]
+    return found
+
+
+def required_name(need: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", need)
+    return match.group().lower().replace("_", "-") if match else ""
 
 
 def launcher(answer: Mapping[str, Any]) -> Optional[str]:

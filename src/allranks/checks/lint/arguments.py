@@ -1,0 +1,178 @@
+"""Arguments of LLaMA-Factory and transformers, and flags of launchers: what becomes of each in a run file.
+
+Read from LLaMA-Factory 0.9.5 (`hparams/`) and transformers 5.6 (`training_args.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from allranks.checks.lint.line import COSTLY, DROPPED, SET, VOID, WRONG, Line
+
+KNOWN: dict[str, str] = {
+    "stage": "what is trained: pt, sft, rm, ppo, dpo, kto",
+    "do_train": "that it trains",
+    "model_name_or_path": "the base model",
+    "dataset": "names in dataset_info.json",
+    "dataset_dir": "the folder of dataset_info.json",
+    "template": "the chat template; the same when the adapter is used",
+    "cutoff_len": "the longest sample in tokens",
+    "finetuning_type": "lora, full, freeze or oft",
+    "lora_target": "the layers that get an adapter",
+    "lora_rank": "the adapter's rank",
+    "lora_alpha": "the adapter's scale: alpha / rank",
+    "lora_dropout": "dropout before the adapter",
+    "preprocessing_num_workers": "processes that tokenize, on rank 0 of each node",
+    "overwrite_cache": "tokenizes anew",
+    "per_device_train_batch_size": "samples a rank a micro-step",
+    "gradient_accumulation_steps": "micro-steps an optimizer step",
+    "learning_rate": "the highest learning rate",
+    "lr_scheduler_type": "how it falls",
+    "adam_beta1": "Adam's first decay rate",
+    "adam_beta2": "Adam's second decay rate",
+    "adam_epsilon": "Adam's smallest divisor",
+    "weight_decay": "weight decay",
+    "warmup_steps": "steps until the highest learning rate",
+    "warmup_ratio": "the same as a share of all steps",
+    "max_grad_norm": "the largest norm of a gradient",
+    "max_steps": "optimizer steps in all",
+    "num_train_epochs": "passes over the data",
+    "bf16": "computes in bfloat16",
+    "fp16": "computes in half precision with loss scaling",
+    "logging_steps": "steps between two lines",
+    "save_strategy": "when to save",
+    "save_only_model": "saves no optimizer states: smaller, and cannot be resumed",
+    "save_on_each_node": "every node writes its own copy",
+    "report_to": "loggers",
+    "run_name": "the name in loggers",
+    "ddp_timeout": "the process group's time-out in seconds (default 1800)",
+    "dataloader_num_workers": "processes a rank that load data",
+    "dataloader_pin_memory": "page-locked batches",
+    "gradient_checkpointing": "computes activations twice in place of keeping them",
+    "disable_gradient_checkpointing": "LLaMA-Factory's switch for it",
+    "use_cpu": "trains on processors",
+    "seed": "random numbers",
+    "optim": "the optimizer",
+    "flash_attn": "which attention kernel",
+    "packing": "several samples in one",
+    "plot_loss": "a picture of the loss at the end",
+    "trust_remote_code": "runs Python of the model's folder",
+}
+OURS = {
+    "output_dir": "save.to",
+    "overwrite_output_dir": "a folder of its own for each run",
+    "save_steps": "save.every",
+    "save_total_limit": "save.keep",
+    "resume_from_checkpoint": "resume",
+    "deepspeed": "deepspeed",
+}
+"""Arguments that allranks sets itself, and the key that decides."""
+
+VOIDS = {
+    "logging_dir": "transformers 5.6 reads TENSORBOARD_LOGGING_DIR in its place; event files land in OUTPUT/runs",
+    "local_rank": "torchrun sets LOCAL_RANK",
+}
+GONE = {
+    "save_safetensors": (
+        (5, 0),
+        "transformers 5 always writes safetensors and refuses the argument",
+        "take it out",
+    ),
+    "no_cuda": ((5, 0), "its name is use_cpu", "use_cpu: true"),
+    "evaluation_strategy": ((4, 46), "its name is eval_strategy", "eval_strategy"),
+    "fp16_backend": ((5, 0), "removed", "take it out"),
+    "half_precision_backend": ((5, 0), "removed", "take it out"),
+    "push_to_hub_token": ((5, 0), "its name is hub_token", "hub_token, through secrets"),
+    "include_inputs_for_metrics": ((5, 0), "its name is include_for_metrics", "include_for_metrics"),
+}
+"""Since which transformers an argument is refused."""
+
+ABSURD_SECONDS = 7 * 86400
+
+
+def line(
+    name: str,
+    value: Any,
+    accepted: Collection[str] | None = None,
+    transformers: tuple[int, ...] | None = None,
+) -> Line:
+    """What becomes of one trainer argument. `accepted` are the names that the installed trainer knows."""
+
+    def said(status: str, why: str, do: str = "") -> Line:
+        return Line("argument", name, value, status, why, do)
+
+    if name in OURS:
+        return said(DROPPED, f"allranks sets it: {OURS[name]}", "")
+    if accepted is not None and name not in accepted:
+        return said(
+            WRONG,
+            "the installed LLaMA-Factory refuses an argument that it does not know",
+            near(name, accepted),
+        )
+    if accepted is None and name in GONE and (transformers or (5,)) >= GONE[name][0]:
+        return said(WRONG, GONE[name][1], GONE[name][2])
+    if name in VOIDS and (name != "logging_dir" or (transformers or (5,)) >= (5,)):
+        return said(VOID, VOIDS[name], "take it out")
+    if name == "ddp_timeout" and isinstance(value, (int, float)) and value > ABSURD_SECONDS:
+        return said(
+            WRONG, f"{value / 86400 / 365:.1f} years: a rank that hangs holds all others for as long", "1800"
+        )
+    if name == "dataloader_num_workers" and value == 0:
+        return said(COSTLY, "each rank loads its data between two steps, while its GPU waits", "2 or more")
+    return said(SET, KNOWN.get(name, "handed on to the trainer"))
+
+
+def near(name: str, accepted: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    if name in GONE and GONE[name][2]:
+        return GONE[name][2]
+    close = get_close_matches(name, accepted, n=1, cutoff=0.75)
+    return f"{close[0]}, which it knows" if close else "take it out"
+
+
+FLAGS: dict[str, tuple[str, str]] = {
+    "--nnodes": (DROPPED, "the number of nodes"),
+    "--nproc_per_node": (DROPPED, "gpus"),
+    "--node_rank": (DROPPED, "the order of nodes; the first is the head"),
+    "--master_addr": (DROPPED, "the first node's address"),
+    "--master_port": (DROPPED, "network.port"),
+    "--max_restarts": (DROPPED, "launch.restarts"),
+    "--hostfile": (DROPPED, "nodes: the path of the hostfile"),
+    "--num_nodes": (DROPPED, "the number of nodes"),
+    "--num_gpus": (DROPPED, "gpus"),
+    "--launcher": (DROPPED, "launch.with: pdsh, mpi, slurm, …"),
+    "--launcher_args": (DROPPED, "launch.extra"),
+    "--deepspeed_config": (DROPPED, "deepspeed, or the script's own argument in train.command"),
+    "-np": (DROPPED, "the sum of gpus over all nodes"),
+    "-hostfile": (DROPPED, "nodes: the path of the hostfile"),
+    "-x": (DROPPED, "env"),
+    "-w": (DROPPED, "nodes"),
+    "--network": (SET, "container: the host's network is what allranks uses"),
+    "--gpus": (SET, "container: all GPUs of the node"),
+    "--ipc": (SET, "container.extra: with host, the host's /dev/shm is used"),
+    "--shm-size": (SET, "container.shm; void together with --ipc host"),
+    "-v": (SET, "container.mounts"),
+    "--workdir": (DROPPED, "each node's own working folder"),
+    "--name": (DROPPED, "a name and a label of allranks' own"),
+    "--job-name": (DROPPED, "name"),
+    "--nodes": (DROPPED, "nodes: N, with launch: {with: slurm}"),
+    "--ntasks-per-node": (
+        WRONG,
+        "eight tasks that each start a launcher are eight launchers: one a node is right",
+    ),
+    "--gres": (DROPPED, "gpus"),
+    "--cpus-per-task": (SET, "launch.extra"),
+    "--time": (DROPPED, "launch.time"),
+    "--partition": (DROPPED, "launch.partition"),
+    "--output": (DROPPED, "the run directory's logs"),
+    "--error": (DROPPED, "the run directory's logs"),
+    "--array": (DROPPED, "sweep"),
+}
+"""Flags of torchrun, deepspeed, mpirun, pdsh, docker run and sbatch, and the run file's key that stands for each."""
+
+
+def flag(name: str) -> Line:
+    status, why = FLAGS.get(name, (VOID, "no key of the run file stands for it"))
+    return Line("flag", name, None, status, why)

@@ -1,0 +1,69 @@
+"""The trainer refuses an argument.
+
+## What it looks at
+The keys of `train.llamafactory` against the names that the LLaMA-Factory installed on the nodes accepts
+(asked of its own parser); without an answer, against a table of arguments that transformers 5 dropped.
+
+## Why it matters
+Every rank ends at its start with "Some specified arguments are not used by the HfArgumentParser".
+`save_safetensors` of the guides is such a one since transformers 5.
+
+## What to do
+Take it out, or write the name that the finding gives.
+
+## Source
+LLaMA-Factory 0.9.5 `hparams/parser.py` (`_parse_args` raises ValueError); the dataclasses of the installed
+version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import WRONG
+from allranks.checks.lint.of_run import argument_lines
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return context.llamafactory and context.run.env.get("ALLOW_EXTRA_ARGS", "0").lower() not in (
+        "1",
+        "true",
+        "y",
+    )
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in argument_lines(context):
+        if line.status == WRONG and line.name != "ddp_timeout":
+            yield context.block(
+                where,
+                saw=f"train.llamafactory.{line.name}: {line.why}",
+                expected="arguments that the installed version knows",
+                why="every rank would end at its start: 'Some specified arguments are not used'.",
+                fix=line.do or "take it out",
+            )
+
+
+NAMES = ["dataset", "dataset_dir", "lora_rank", "lora_alpha", "lora_target", "stage", "max_steps", "bf16"]
+KNOWN = [
+    *("model_name_or_path", "template", "finetuning_type", "per_device_train_batch_size", "learning_rate"),
+    *("gradient_accumulation_steps", "report_to", "save_only_model", "cutoff_len", "use_cpu", *NAMES),
+]
+CASES = (
+    fires("a100", {"run/train/arguments/save_safetensors": True}, verdict="block", saw="save_safetensors"),
+    fires(
+        "a100",
+        {"run/train/arguments/lora_rnak": 16, "*/imports/accepted": {"arguments": KNOWN}},
+        verdict="block",
+        saw="lora_rnak",
+    ),
+    silent("a100", {"*/imports/accepted": {"arguments": KNOWN}}),
+    silent(
+        "a100", {"run/train/arguments/save_safetensors": True, "*/software/versions/transformers": "4.52.4"}
+    ),
+)

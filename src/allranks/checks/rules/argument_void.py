@@ -1,0 +1,45 @@
+"""An argument of the trainer has no effect.
+
+## What it looks at
+The keys of `train.llamafactory` that the installed versions accept and do not read.
+
+## Why it matters
+What was meant does not happen: with `logging_dir`, TensorBoard is looked for where no file is.
+
+## What to do
+What the finding gives in its place.
+
+## Source
+transformers 5.6 `training_args.py` (logging_dir is deprecated), `integrations/integration_utils.py`
+(TENSORBOARD_LOGGING_DIR).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import VOID
+from allranks.checks.lint.of_run import argument_lines
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in argument_lines(context):
+        if line.status == VOID:
+            yield context.note(
+                where,
+                saw=f"train.llamafactory.{line.name} has no effect: {line.why}",
+                expected="arguments that something reads",
+                why="what it was meant to do does not happen.",
+                fix=line.do,
+            )
+
+
+CASES = (
+    fires("a100", {"run/train/arguments/logging_dir": "/home/ubuntu/logs"}, verdict="note"),
+    silent("a100", {"run/train/arguments/logging_dir": "/x", "*/software/versions/transformers": "4.52.4"}),
+)

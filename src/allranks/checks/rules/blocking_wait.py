@@ -1,0 +1,52 @@
+"""Every collective is waited for on the processor.
+
+## What it looks at
+TORCH_NCCL_BLOCKING_WAIT (and its old name) in `env`.
+
+## Why it matters
+The program stops at each collective until it has ended, so that ZeRO-3 gathers nothing ahead: compute and
+network take turns. It is meant for programs that catch the time-out themselves; the watchdog
+(TORCH_NCCL_ASYNC_ERROR_HANDLING, on by default) ends a hanging rank without it.
+
+## What to do
+Take it out of `env`; a time-out is set with `ddp_timeout`.
+
+## Source
+torch 2.13 `ProcessGroupNCCL.hpp`: with blocking wait, asynchronous error handling is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint.of_run import variable_lines
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+NAMES = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
+
+
+def applies(context: Context) -> bool:
+    return context.uses_gpu
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in variable_lines(context):
+        if line.name in NAMES and str(line.value) not in ("0", ""):
+            yield context.warn(
+                where,
+                saw=f"{line.name}={line.value}",
+                expected="out: the watchdog ends a hanging rank without it",
+                why="nothing overlaps: ZeRO-3 gathers a layer only when the one before has been computed.",
+                fix="take it out of env",
+            )
+
+
+CASES = (
+    fires("a100", {"run/env/TORCH_NCCL_BLOCKING_WAIT": "1"}, verdict="warn"),
+    silent("a100", {"run/env/TORCH_NCCL_BLOCKING_WAIT": "0"}),
+    silent("cpu", {"run/env/TORCH_NCCL_BLOCKING_WAIT": "1"}),
+)

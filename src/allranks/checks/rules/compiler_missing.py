@@ -1,0 +1,80 @@
+"""DeepSpeed must compile an operator, and cannot.
+
+## What it looks at
+For what this run will compile at its first use (the processor's Adam with offload, DeepSpeed's own optimizers,
+shared-memory collectives on CPU): ninja, a C++ compiler, and for CUDA operators nvcc, on every node.
+
+## Why it matters
+The rank ends with "Ninja is required to load C++ extensions" or "CUDA_HOME environment variable is not set",
+on that node alone, after the model has been loaded.
+
+## What to do
+Install ninja and g++ in the training environment or image (and the CUDA toolkit for CUDA operators), or compile
+ahead with `DS_BUILD_OPS=1` where DeepSpeed is installed.
+
+## Source
+torch 2.13 `utils/cpp_extension.py`; DeepSpeed 0.19 `ops/op_builder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.asking import uses_deepspeed
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("software.ninja", "software.compiler", "software.nvcc")
+
+ON_PROCESSOR = ("cpu", "nvme")
+
+
+def applies(context: Context) -> bool:
+    return uses_deepspeed(context.run) and bool(compiled(context))
+
+
+def compiled(context: Context) -> dict[str, bool]:
+    """Operators that will be compiled, and whether with nvcc."""
+    zero = mapping(context.deepspeed.get("zero_optimization"))
+    offloads = mapping(zero.get("offload_optimizer")).get("device") in ON_PROCESSOR
+    found = {"cpu_adam": False} if offloads else {}
+    kind = str(mapping(context.deepspeed.get("optimizer")).get("type") or "").lower()
+    if kind in ("adam", "adamw") and not offloads:
+        found["fused_adam"] = context.uses_gpu
+    if not context.uses_gpu:
+        found["shm_comm"] = False
+    return found
+
+
+def check(context: Context) -> Iterator[Finding]:
+    operators = compiled(context)
+    for view in context.machines:
+        missing = missing_on(view, any(operators.values()))
+        if missing:
+            yield context.block(
+                view,
+                saw=f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not to be found on {view.name}",
+                expected=f"what compiles {listed(operators)} at its first use",
+                why="its ranks would end once the model has been loaded, and all others with them.",
+                fix=f"install {listed(missing)} in the training environment of {view.name}",
+            )
+
+
+def missing_on(view: View, with_cuda: bool) -> list[str]:
+    wanted = {"ninja": "software.ninja", "a C++ compiler": "software.compiler"}
+    if with_cuda:
+        wanted["nvcc"] = "software.nvcc"
+    return [name for name, path in wanted.items() if view.has(path) and view.get(path) is None]
+
+
+OFFLOAD = {"deepspeed": {"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}}
+FUSED = {"deepspeed": {"zero_optimization": {"stage": 3}, "optimizer": {"type": "AdamW"}}}
+CASES = (
+    fires("cpu", {"node-1/software/ninja": None}, node="node-1", verdict="block", saw="ninja is not"),
+    fires("a100", {**OFFLOAD, "node-2/software/compiler": None}, node="node-2"),
+    fires("a100", {**FUSED, "node-2/software/nvcc": None}, node="node-2", saw="nvcc is not"),
+    silent("a100", {"node-2/software/compiler": None}),
+    silent("a100", {**OFFLOAD, "node-2/software/nvcc": None}),
+)

@@ -1,0 +1,57 @@
+"""A debugging switch is on.
+
+## What it looks at
+NCCL_DEBUG, NCCL_DEBUG_SUBSYS, TORCH_DISTRIBUTED_DEBUG, CUDA_LAUNCH_BLOCKING,
+PYTORCH_NO_CUDA_MEMORY_CACHING and TORCH_NCCL_NAN_CHECK in `env`.
+
+## Why it matters
+Each is paid for at every step: DETAIL makes two collectives of one, CUDA_LAUNCH_BLOCKING waits for each
+kernel. INFO fills the logs of 24 ranks with thousands of lines in which a real error is lost.
+
+## What to do
+Take it out, and use `allranks run --debug` for the one run that needs it.
+
+## Source
+torch `torch.distributed` documentation, "Debugging"; NCCL user guide, NCCL_DEBUG; CUDA programming guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import COSTLY
+from allranks.checks.lint.of_run import variable_lines
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+NOTED = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS")
+WARNED = (
+    "TORCH_DISTRIBUTED_DEBUG",
+    "CUDA_LAUNCH_BLOCKING",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "TORCH_NCCL_NAN_CHECK",
+)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in variable_lines(context):
+        if line.status == COSTLY and line.name in (*NOTED, *WARNED):
+            say = context.note if line.name in NOTED else context.warn
+            yield say(
+                where,
+                saw=f"{line.name}={line.value} is on",
+                expected="off, but for the run that needs it",
+                why=f"{line.why}.",
+                fix=f"{line.do}; allranks run --debug sets it for one run",
+            )
+
+
+CASES = (
+    fires("a100", {"run/env/TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, verdict="warn"),
+    fires("a100", {"run/env/NCCL_DEBUG": "INFO"}, verdict="note"),
+    fires("a100", {"run/env/CUDA_LAUNCH_BLOCKING": "1"}, verdict="warn"),
+    silent("a100", {"run/env/NCCL_DEBUG": "WARN", "run/env/TORCH_DISTRIBUTED_DEBUG": "INFO"}),
+)

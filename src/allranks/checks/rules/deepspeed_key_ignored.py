@@ -1,0 +1,71 @@
+"""A key of the DeepSpeed JSON is read by nobody, or removed, or paid for.
+
+## What it looks at
+The top keys of the user's own DeepSpeed JSON: unknown ones, ones that current versions have removed, and
+`wall_clock_breakdown`. (Blocks without effect under transformers, contradictions to the trainer's arguments and
+unknown keys of `zero_optimization` are the planner's findings.)
+
+## Why it matters
+DeepSpeed says nothing about a top key that it does not know: what was meant does not happen. Removed ones end
+every rank. `wall_clock_breakdown` synchronizes the GPU many times a step.
+
+## What to do
+The nearest right key, which the finding gives, or take it out.
+
+## Source
+DeepSpeed 0.19.8 `runtime/config.py` (`_initialize_params`, `_reject_removed_config_keys`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import COSTLY, VOID, WRONG
+from allranks.checks.lint.deepspeed import IGNORED, TOP
+from allranks.checks.lint.of_run import deepspeed_lines
+from allranks.plan.deepspeed_keys import VOID as PLANNERS
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in deepspeed_lines(context):
+        top = line.name.partition(".")[0]
+        if top in PLANNERS or (line.name != top and (line.status != WRONG or "refuses it" not in line.why)):
+            continue
+        if line.status == WRONG:
+            yield context.block(
+                where,
+                saw=f"{line.name}: {line.why}",
+                expected="keys of the installed version",
+                why="every rank would end at deepspeed.initialize.",
+                fix=line.do,
+            )
+        elif line.status == VOID and (top in IGNORED or top not in TOP):
+            yield context.warn(
+                where,
+                saw=f"{line.name}: {line.why}",
+                expected="keys that DeepSpeed reads",
+                why="what it was meant to do does not happen.",
+                fix=line.do,
+            )
+        elif line.status == COSTLY:
+            yield context.note(
+                where,
+                saw=f"{line.name} is on",
+                expected="off, but for the run that is measured",
+                why=f"it {line.why}.",
+                fix=line.do,
+            )
+
+
+BASE = {"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}
+CASES = (
+    fires("h100", {"deepspeed": {**BASE, "gradient_cliping": 1.0}}, verdict="warn", saw="gradient_cliping"),
+    fires("h100", {"deepspeed": {**BASE, "curriculum_learning": {"enabled": True}}}, verdict="block"),
+    fires("h100", {"deepspeed": {**BASE, "wall_clock_breakdown": True}}, verdict="note"),
+    silent("h100", {"deepspeed": {**BASE, "moe": {"enabled": True}, "communication_data_type": "bf16"}}),
+)

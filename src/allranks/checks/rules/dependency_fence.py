@@ -1,0 +1,86 @@
+"""Installed packages do not fit together by their own word.
+
+## What it looks at
+What LLaMA-Factory, transformers, PEFT, accelerate, TRL and DeepSpeed say in their metadata that they need,
+against the versions installed beside them on each node.
+
+## Why it matters
+LLaMA-Factory compares versions at its start and ends every rank where one is outside its fence (0.9.5 wants
+transformers up to 5.6.0, 0.9.3 up to 4.52.4). Others fail later, in the middle of loading.
+
+## What to do
+Install a version inside the fence, which the finding gives. `DISABLE_VERSION_CHECK: "1"` in `env` silences
+LLaMA-Factory, at one's own risk.
+
+## Source
+The packages' own metadata (Requires-Dist); LLaMA-Factory `extras/misc.py`, `check_dependencies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+NEEDS = ("software.requires", "software.versions")
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    silenced = context.run.env.get("DISABLE_VERSION_CHECK", "0").lower() in ("1", "true")
+    for view in context.machines:
+        for package, broken in outside(view).items():
+            ends = package == "llamafactory" and not silenced
+            say = context.block if ends else context.warn
+            yield say(
+                view,
+                saw=f"{view.name}: {package} {view.get(f'software.versions.{package}')} needs "
+                + listed(f"{name}{fence}, {version} is installed" for name, fence, version in broken),
+                expected="versions inside the fence",
+                why="every rank would end at its start, where LLaMA-Factory compares versions."
+                if ends
+                else "what it calls may be missing or mean something else.",
+                fix="pip install " + " ".join(f'"{name}{fence}"' for name, fence, _ in broken),
+            )
+
+
+def outside(view: View) -> dict[str, list[tuple[str, str, str]]]:
+    """package → `(needed package, its fence, what is installed)` that do not fit."""
+    versions = {str(k).lower().replace("_", "-"): v for k, v in view.map("software.versions").items()}
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for package, needs in view.map("software.requires").items():
+        for need in needs if isinstance(needs, list) else []:
+            broken = unmet(str(need), versions)
+            if broken:
+                found.setdefault(str(package), []).append(broken)
+    return found
+
+
+def unmet(need: str, versions: dict) -> tuple[str, str, str] | None:
+    try:
+        requirement = Requirement(need)
+        installed = versions.get(requirement.name.lower().replace("_", "-"))
+        if not isinstance(installed, str) or requirement.marker is not None:
+            return None
+        fits = requirement.specifier.contains(installed, prereleases=True)
+    except (InvalidRequirement, InvalidVersion):
+        return None
+    return None if fits else (requirement.name, str(requirement.specifier), installed)
+
+
+CASES = (
+    fires("a100", {"*/software/versions/transformers": "5.23.0"}, verdict="block", saw="5.23.0 is installed"),
+    fires(
+        "a100",
+        {"*/software/versions/transformers": "5.23.0", "run/env/DISABLE_VERSION_CHECK": "1"},
+        verdict="warn",
+    ),
+    silent("a100"),
+    silent("a100", {"*/software/requires": {"llamafactory": ["???", "transformers<5; python_version<'3'"]}}),
+)

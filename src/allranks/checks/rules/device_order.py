@@ -1,0 +1,51 @@
+"""GPUs are not numbered by their PCI bus.
+
+## What it looks at
+CUDA_DEVICE_ORDER in the environment of the ranks. allranks sets PCI_BUS_ID; this is about an `env` that says
+otherwise.
+
+## Why it matters
+CUDA's own order, FASTEST_FIRST, differs from nvidia-smi's on machines with different GPUs: what is
+measured, reserved or replaced as GPU 3 is another board than the ranks' GPU 3.
+
+## What to do
+Take CUDA_DEVICE_ORDER out of `env`, or set it to PCI_BUS_ID.
+
+## Source
+CUDA programming guide, "Environment variables".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return context.uses_gpu
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.answered:
+        order = context.environment(view).get("CUDA_DEVICE_ORDER")
+        if order != "PCI_BUS_ID":
+            yield context.warn(
+                view,
+                key="env.CUDA_DEVICE_ORDER",
+                saw=f"CUDA_DEVICE_ORDER is {order or 'not set'} on {view.name}",
+                expected="PCI_BUS_ID",
+                why="the ranks' GPU 3 may be another board than nvidia-smi's.",
+                fix="take CUDA_DEVICE_ORDER out of env",
+            )
+
+
+CASES = (
+    fires("a100", {"run/env/CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, verdict="warn", node="node-1"),
+    silent("a100", {"run/env/CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
+    silent("cpu", {"run/env/CUDA_DEVICE_ORDER": "FASTEST_FIRST"}),
+)

@@ -1,0 +1,68 @@
+"""How whole weights are saved under ZeRO-3 does not suit this run.
+
+## What it looks at
+`stage3_gather_16bit_weights_on_model_save` of the DeepSpeed JSON together with what is trained and the
+installed transformers.
+
+## Why it matters
+Full training with the flag off writes no whole model, only shards that `zero_to_fp32.py` must put together.
+LoRA with transformers before 5 and the flag off writes an adapter of 40 bytes without a tensor; allranks
+saves adapters itself, and a script that is started without it does not.
+
+## What to do
+`true` for full training. For LoRA leave it off and let allranks save, which gathers what trains and nothing
+else: for a 671 B model `true` collects 1.3 TB on rank 0 at each save.
+
+## Source
+DeepSpeed 0.19 `runtime/engine.py` `save_16bit_model`; seen with transformers 4.52.4 and 5.23 (40 bytes, 30
+tensors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.checks.lint.of_run import version
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+KEY = "stage3_gather_16bit_weights_on_model_save"
+
+
+def applies(context: Context) -> bool:
+    return context.llamafactory and context.zero_stage == 3
+
+
+def check(context: Context) -> Iterator[Finding]:
+    section = mapping(context.deepspeed.get("zero_optimization"))
+    gathers = bool(section.get(KEY, section.get("stage3_gather_fp16_weights_on_model_save", False)))
+    method = context.arguments.get("finetuning_type", "lora")
+    major = (version(context, "transformers") or (5,))[0]
+    if method == "full" and not gathers:
+        yield context.warn(
+            "deepspeed",
+            saw=f"full training under ZeRO-3, and {KEY} is off",
+            expected="true",
+            why="no whole model is saved: only shards, which zero_to_fp32.py must put together.",
+            fix=f'"zero_optimization": {{"{KEY}": true}}',
+        )
+    elif method == "lora" and not gathers and major < 5 and context.users_deepspeed:
+        yield context.note(
+            "deepspeed",
+            saw=f"LoRA under ZeRO-3 with transformers {major}, and {KEY} is off",
+            expected="true for a start without allranks",
+            why="allranks saves the adapter itself; a script started without it would save 40 bytes and no tensor.",
+            fix=f'leave it, or "zero_optimization": {{"{KEY}": true}} for scripts of plan --render',
+        )
+
+
+OFF = {"deepspeed": {"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}}
+OLD = {"*/software/versions/transformers": "4.52.4", "*/software/requires": {}}
+CASES = (
+    fires("h100", {**OFF, "run/train/arguments/finetuning_type": "full"}, verdict="warn"),
+    fires("h100", {**OFF, **OLD}, verdict="note"),
+    silent("h100", OFF),
+    silent("h100"),
+)

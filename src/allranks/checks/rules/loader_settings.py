@@ -1,0 +1,54 @@
+"""The data loader is set so that ranks wait for data.
+
+## What it looks at
+`dataloader_num_workers: 0` and `dataloader_pin_memory: false` that a user wrote, for a run on GPUs.
+
+## Why it matters
+Without workers each rank loads and collates its batch between two steps, while its GPU waits; without pinned
+memory each copy to the GPU waits for the processor.
+
+## What to do
+`dataloader_num_workers: 2` to 4 a rank, and `dataloader_pin_memory: true`, as far as the machine has
+processors. The report says how much of each step waits for data.
+
+## Source
+PyTorch `torch.utils.data`, "Multi-process data loading", "Memory pinning".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return context.uses_gpu and context.llamafactory
+
+
+def check(context: Context) -> Iterator[Finding]:
+    slow = []
+    if context.arguments.get("dataloader_num_workers") == 0:
+        slow.append("dataloader_num_workers: 0")
+    if context.arguments.get("dataloader_pin_memory") is False:
+        slow.append("dataloader_pin_memory: false")
+    if slow:
+        yield context.note(
+            "train.llamafactory." + slow[0].partition(":")[0],
+            saw=listed(slow),
+            expected="2 to 4 workers a rank, and pinned memory",
+            why="the GPU waits while its rank loads the next batch.",
+            fix="dataloader_num_workers: 2, dataloader_pin_memory: true",
+        )
+
+
+CASES = (
+    fires("a100", {"run/train/arguments/dataloader_num_workers": 0}, verdict="note"),
+    silent("a100", {"run/train/arguments/dataloader_num_workers": 4}),
+    silent("a100"),
+)

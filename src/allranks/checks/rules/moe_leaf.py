@@ -1,0 +1,82 @@
+"""A mixture of experts would hang under ZeRO-3.
+
+## What it looks at
+ZeRO-3 with transformers before 5 and a model of routed experts that neither LLaMA-Factory nor DeepSpeed marks
+as a leaf.
+
+## Why it matters
+Before transformers 5 each expert is a module of its own. Ranks send their tokens to different experts and
+ZeRO-3 gathers whatever a rank meets: after a step or two they are in different collectives and wait for each
+other until the time-out. With fused experts (transformers 5) this does not appear.
+
+## What to do
+`deepspeed.utils.set_z3_leaf_modules(model, [TheMoEClass])` before training, or `leaf_module` in the JSON, or
+transformers 5. For DeepSeek-V3 LLaMA-Factory and allranks set it.
+
+## Source
+DeepSpeed 0.19.8 `runtime/zero/leaf_module_config.py` (Mixtral, Qwen2-MoE, Qwen3-MoE); LLaMA-Factory 0.9.3
+`model/model_utils/moe.py`; DeepSpeed#4966, #5008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.checks.lint.of_run import version
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+MARKED = (
+    *(
+        "mixtral",
+        "qwen2_moe",
+        "qwen3_moe",
+        "dbrx",
+        "deepseek_v2",
+        "deepseek_v3",
+        "kimi_vl",
+        "granitemoe",
+        "jamba",
+    ),
+    *("jetmoe", "llama4", "llama4_text", "olmoe", "phimoe"),
+)
+
+
+def applies(context: Context) -> bool:
+    return (
+        context.llamafactory and context.zero_stage == 3 and (version(context, "transformers") or (5,))[0] < 5
+    )
+
+
+def check(context: Context) -> Iterator[Finding]:
+    config = next((mapping(view.get("storage.model.config")) for view in context.answered), {})
+    experts = next(
+        (k for k in ("n_routed_experts", "num_experts", "num_local_experts") if config.get(k)), None
+    )
+    kind = config.get("model_type")
+    leaf = mapping(context.deepspeed.get("zero_optimization")).get("leaf_module")
+    if experts and kind not in MARKED and not leaf:
+        yield context.block(
+            "train.llamafactory.model_name_or_path",
+            saw=f"{kind} has {config[experts]} routed experts, and nothing marks them as a leaf of ZeRO-3",
+            expected="a leaf module, or transformers 5",
+            why="ranks that route to different experts stop in different collectives after a step or two.",
+            fix='"zero_optimization": {"leaf_module": {"classes": ["the class of its MoE block"]}}',
+        )
+
+
+OLD = {"*/software/versions/transformers": "4.52.4", "*/software/requires": {}}
+CASES = (
+    fires(
+        "a100",
+        {**OLD, "*/storage/model/config/model_type": "hunyuan_v1_moe"},
+        verdict="block",
+        saw="hunyuan_v1_moe has 256",
+    ),
+    silent("a100", OLD),
+    silent("a100", {"*/storage/model/config/model_type": "hunyuan_v1_moe"}),
+    silent("h100", OLD),
+)

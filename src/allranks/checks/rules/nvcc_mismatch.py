@@ -1,0 +1,53 @@
+"""nvcc compiles for another CUDA than torch's.
+
+## What it looks at
+For a run that compiles a CUDA operator of DeepSpeed: nvcc's major version against the CUDA that torch was built
+for.
+
+## Why it matters
+DeepSpeed refuses to compile ("Installed CUDA version … does not match the version torch was compiled with"),
+once the model has been loaded.
+
+## What to do
+Install the toolkit of torch's CUDA, or let transformers' optimizer do the work (leave `optimizer` out of the
+JSON). `DS_SKIP_CUDA_CHECK: "1"` compiles all the same.
+
+## Source
+DeepSpeed 0.19 `ops/op_builder/builder.py` `assert_no_cuda_mismatch`: another major version is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import versions
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.rules.compiler_missing import FUSED, compiled
+from allranks.words import Finding
+
+NEEDS = ("software.nvcc", "software.torch_cuda")
+
+
+def applies(context: Context) -> bool:
+    return any(compiled(context).values()) and context.run.env.get("DS_SKIP_CUDA_CHECK", "0") != "1"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        nvcc, cuda = view.text("software.nvcc.version"), view.text("software.torch_cuda")
+        if versions.branch(nvcc) and versions.branch(cuda) and versions.branch(nvcc) != versions.branch(cuda):
+            yield context.block(
+                view,
+                saw=f"nvcc {nvcc} on {view.name}, and a torch built for CUDA {cuda}",
+                expected=f"nvcc of CUDA {versions.branch(cuda)}.x",
+                why="DeepSpeed refuses to compile its operator once the model has been loaded.",
+                fix=f"install the CUDA {cuda} toolkit on {view.name}, or leave optimizer out of the JSON",
+            )
+
+
+CASES = (
+    fires("a100", {**FUSED, "node-2/software/nvcc/version": "11.8"}, node="node-2", verdict="block"),
+    silent("a100", {"node-2/software/nvcc/version": "11.8"}),
+    silent("a100", {**FUSED, "node-2/software/nvcc/version": "12.1"}),
+)

@@ -1,0 +1,60 @@
+"""The GPUs do not compute in the precision that the run asks for.
+
+## What it looks at
+`bf16: true` against the compute capability of the GPUs that the run uses.
+
+## Why it matters
+bfloat16 needs compute capability 8.0 (A100, RTX 30) or newer. On T4 and V100 transformers ends with "Your
+setup doesn't support bf16/gpu".
+
+## What to do
+`fp16: true` in place of `bf16: true`, or other GPUs.
+
+## Source
+torch `torch.cuda.is_bf16_supported`; NVIDIA's table of compute capabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks import gpus
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+NEEDS = ("gpus.list",)
+applies = gpus.applies
+
+LEAST = 8.0
+
+
+def check(context: Context) -> Iterator[Finding]:
+    if not context.arguments.get("bf16"):
+        return
+    for view, index, gpu in gpus.used(context):
+        capability = gpus.architecture(gpu)
+        if capability is not None and capability < LEAST:
+            yield context.block(
+                view,
+                gpu=index,
+                key="train.llamafactory.bf16",
+                saw=f"bf16: true, and {gpus.label(index, gpu)} of {view.name} is a {gpu.get('name')} "
+                f"(compute capability {capability})",
+                expected="compute capability 8.0 or newer",
+                why="transformers ends with: your setup doesn't support bf16/gpu.",
+                fix="fp16: true in place of bf16: true",
+            )
+            return
+
+
+CASES = (
+    fires(
+        "t4",
+        {"run/train/arguments/bf16": True, "run/train/arguments/fp16": False},
+        verdict="block",
+        saw="Tesla T4",
+    ),
+    silent("t4"),
+    silent("a100"),
+)

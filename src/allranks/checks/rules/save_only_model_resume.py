@@ -1,0 +1,53 @@
+"""A run that shall be resumable saves nothing to resume from.
+
+## What it looks at
+`save_only_model: true` together with `resume`, `launch.restarts` or `launch.spares`.
+
+## Why it matters
+`save_only_model` leaves out the optimizer's states: a restart begins the schedule and Adam's moments anew, or
+fails with "Can't find a valid checkpoint".
+
+## What to do
+`save_only_model: false` (for LoRA the states are 12 bytes a trainable parameter), or give up restarts.
+
+## Source
+transformers 5.6 `trainer.py` `_save_checkpoint`; DeepSpeed needs its optimizer states to resume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    wanted = [
+        text
+        for text, there in (
+            (f"resume: {context.run.resume}", context.run.resume == "auto"),
+            (f"launch.restarts: {context.run.launch.restarts}", context.run.launch.restarts > 0),
+            (f"launch.spares: {context.run.launch.spares}", context.run.launch.spares > 0),
+        )
+        if there
+    ]
+    if wanted and context.arguments.get("save_only_model") is True:
+        yield context.warn(
+            "train.llamafactory.save_only_model",
+            saw=f"save_only_model: true, and {', '.join(wanted)}",
+            expected="optimizer states in the checkpoints of a run that may be resumed",
+            why="a restart would begin Adam's moments and the schedule anew, or find nothing to begin from.",
+            fix="save_only_model: false",
+        )
+
+
+CASES = (
+    fires("a100", {"run/launch/restarts": 3}, verdict="warn", saw="launch.restarts: 3"),
+    fires("a100", {"run/resume": "auto"}),
+    silent("a100"),
+    silent("a100", {"run/launch/restarts": 3, "run/train/arguments/save_only_model": False}),
+)

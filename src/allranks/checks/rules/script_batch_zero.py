@@ -1,0 +1,73 @@
+"""The script's batch arithmetic gives 0 at this number of ranks.
+
+## What it looks at
+Products with `world_size // N` in the training script, with N larger than the run's number of ranks.
+
+## Why it matters
+`128 * (world_size // 8)`, which guides recommend to "scale with nodes", is 0 below 8 ranks: DeepSpeed then ends
+with "Train batch size: 0 has to be greater than 0". Where ranks are no multiple of N it quietly rounds down.
+
+## What to do
+`samples_a_rank * world_size`, or leave `train_batch_size` out: DeepSpeed computes it.
+
+## Source
+DeepSpeed 0.19 `runtime/config.py` `_batch_assertion`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from allranks.checks import scripts
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.rules.script_missing import COMMAND, FILE
+from allranks.words import Finding, Where
+
+UNKNOWN_BLOCKS = False
+applies = scripts.applies
+
+
+def check(context: Context) -> Iterator[Finding]:
+    found = scripts.seen(context)
+    if found is None:
+        return
+    _, tree = found
+    ranks = context.run.cluster.world_size
+    for node in ast.walk(tree):
+        divisor = divided(node)
+        if divisor is None or ranks % divisor == 0:
+            continue
+        say = context.block if ranks < divisor else context.warn
+        result = ranks // divisor
+        yield say(
+            Where(file=scripts.path_of(context), line=getattr(node, "lineno", None)),
+            saw=f"{ast.unparse(node)} is {result} at {ranks} ranks",
+            expected=f"a number of ranks that {divisor} divides, or other arithmetic",
+            why="DeepSpeed ends with: train batch size 0 has to be greater than 0."
+            if result == 0
+            else f"it rounds down: {ranks - result * divisor} ranks are not counted.",
+            fix="samples_a_rank * world_size, or leave train_batch_size out",
+        )
+
+
+def divided(node: ast.AST) -> int | None:
+    """N of `world_size // N`, as a constant."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+        return None
+    left, right = node.left, node.right
+    about_ranks = (
+        isinstance(left, ast.Name) and left.id in ("world_size", "num_gpus", "ngpus", "WORLD_SIZE")
+    ) or (scripts.called(left) == "get_world_size")
+    if about_ranks and isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0:
+        return right.value
+    return None
+
+
+GUIDES = 'ds_config = {"train_batch_size": 128 * (world_size // 8), "fp16": {"enabled": True}}\n'
+CASES = (
+    fires("cpu", {**COMMAND, FILE: {"exists": True, "text": GUIDES}}, verdict="block", saw="is 0 at 3 ranks"),
+    silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "batch = 4 * world_size\n"}}),
+    silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "batch = 4 * (world_size // 3)\n"}}),
+)

@@ -1,0 +1,88 @@
+"""The DeepSpeed JSON of a script of one's own holds what DeepSpeed refuses, ignores or cannot fill.
+
+## What it looks at
+JSON files that `train.command` names, read as a DeepSpeed configuration without transformers.
+
+## Why it matters
+`"auto"` is replaced by transformers alone: DeepSpeed itself fails over it. A key that it does not know in
+`zero_optimization` ends every rank; one at the top, such as `moe`, is ignored without a word.
+
+## What to do
+Numbers in place of `auto`; the nearest right key, which the finding gives.
+
+## Source
+DeepSpeed 0.19.8 `runtime/config.py`, `runtime/zero/config.py`; transformers `integrations/deepspeed.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from allranks.checks import scripts
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import VOID, WRONG
+from allranks.checks.lint.deepspeed import lines
+from allranks.checks.lint.of_run import accepted
+from allranks.checks.rules.script_missing import FILE
+from allranks.words import Finding, Where
+
+UNKNOWN_BLOCKS = False
+MARKS = (
+    "zero_optimization",
+    "train_micro_batch_size_per_gpu",
+    "train_batch_size",
+    "gradient_accumulation_steps",
+)
+
+
+def applies(context: Context) -> bool:
+    return context.run.train.kind == "command"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for path, config in scripts.json_files(context):
+        if not any(mark in config for mark in MARKS):
+            continue  # another program's
+        for line in lines(config, transformers=False, zero_keys=accepted(context, "zero_keys")):
+            if line.status in (WRONG, VOID):
+                say = context.block if line.status == WRONG else context.warn
+                yield say(
+                    Where(file=path),
+                    saw=f"{line.name}: {line.why}",
+                    expected="keys and values that DeepSpeed itself reads",
+                    why="every rank would end at deepspeed.initialize."
+                    if line.status == WRONG
+                    else "what it was meant to do does not happen.",
+                    fix=line.do,
+                )
+
+
+COMMAND = {
+    "run/train/kind": "command",
+    "run/train/command": ("/opt/train.py", "--deepspeed_config=/opt/ds.json"),
+    "run/train/arguments": {},
+    FILE: {"exists": True, "text": "print(1)\n"},
+}
+
+
+def _json(config: dict) -> dict:
+    return {
+        **COMMAND,
+        ("*", "storage", "files", "/opt/ds.json"): {"exists": True, "text": json.dumps(config)},
+    }
+
+
+CASES = (
+    fires("cpu", _json({"train_micro_batch_size_per_gpu": "auto"}), verdict="block", saw="only transformers"),
+    fires("cpu", _json({"train_batch_size": 3, "moe": {"enabled": True}}), verdict="warn", saw="moe"),
+    fires(
+        "cpu",
+        _json({"train_batch_size": 3, "zero_optimization": {"stagee": 3}}),
+        verdict="block",
+        saw="stagee",
+    ),
+    silent("cpu", _json({"train_batch_size": 3, "zero_optimization": {"stage": 3, "overlap_comm": True}})),
+    silent("cpu", _json({"anything": 1})),
+)

@@ -1,0 +1,113 @@
+"""NCCL_TOPO_FILE is missing, or no topology.
+
+## What it looks at
+The file that NCCL_TOPO_FILE names, on every node: whether it is there, is XML, and has the elements and
+attributes that NCCL's reader needs.
+
+## Why it matters
+A file that cannot be read ends NCCL's start. One that is read and wrong is worse: NCCL takes its distances for
+true. The guides' example is no such file: it has no `version` of the schema that NCCL checks on each device,
+its GPUs lack `dev` under a PCI device of their own, and there is no network.
+
+## What to do
+Leave NCCL_TOPO_FILE out: NCCL finds the topology by itself. In a virtual machine that hides it, take the
+provider's file; `NCCL_TOPO_DUMP_FILE` writes what NCCL has found.
+
+## Source
+NCCL 2.32 `src/graph/xml.cc`: `<system version="1">`, `<cpu numaid affinity arch vendor familyid modelid>`,
+`<pci busid class>`, `<gpu dev sm rank gdr>`, `<nic><net name dev speed …>`.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as xml
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.words import Finding
+
+NEEDS = ("storage.files",)
+
+
+def applies(context: Context) -> bool:
+    return context.uses_gpu and any(context.environment(view).get("NCCL_TOPO_FILE") for view in context.views)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        path = context.environment(view).get("NCCL_TOPO_FILE")
+        state = mapping(view.map("storage.files").get(path or ""))
+        if not path or not state:
+            continue
+        trouble = trouble_of(state)
+        if trouble:
+            yield context.block(
+                view,
+                key="env.NCCL_TOPO_FILE",
+                saw=f"NCCL_TOPO_FILE={path} on {view.name} {trouble}",
+                expected="a topology as NCCL writes one with NCCL_TOPO_DUMP_FILE",
+                why="NCCL fails at its start, or takes wrong distances for true.",
+                fix="take NCCL_TOPO_FILE out: NCCL finds the topology by itself",
+            )
+
+
+def trouble_of(state) -> str | None:
+    if not state.get("exists"):
+        return "is not there"
+    text = state.get("text")
+    if not isinstance(text, str):
+        return "is no file that can be read"
+    return trouble_in(text)
+
+
+def trouble_in(text: str) -> str | None:
+    """Why NCCL could not use this topology; None where nothing is seen."""
+    if "<!ENTITY" in text or "<!DOCTYPE" in text:
+        return "declares entities, which a topology does not"
+    try:
+        root = xml.fromstring(text)
+    except (xml.ParseError, ValueError) as error:
+        return f"is no XML: {error}"
+    if root.tag != "system":
+        return f"begins with <{root.tag}> in place of <system>"
+    if root.get("version") != "1":
+        return f"has version {root.get('version')} in place of 1"
+    for pci in root.iter("pci"):
+        devices = [child for child in pci if child.tag in ("gpu", "nic")]
+        if len(devices) > 1:
+            return f"puts {len(devices)} devices on one PCI function ({pci.get('busid')})"
+        if pci.get("class") is None and devices:
+            return f"has a <pci> without class ({pci.get('busid')})"
+    if not any(True for _ in root.iter("gpu")):
+        return "describes no GPU"
+    return None
+
+
+GUIDES = """<system version="1">
+  <cpu numaid="0" affinity="0000ffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
+    <pci busid="0000:00:00.0">
+      <gpu dev="0" sm="80" rank="0" gdr="1"/>
+      <gpu dev="1" sm="80" rank="1" gdr="1"/>
+    </pci>
+  </cpu>
+</system>
+"""
+GOOD = """<system version="1"><cpu numaid="0" affinity="ffff" arch="x86_64" vendor="AuthenticAMD" familyid="143"
+modelid="49"><pci busid="0000:07:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
+<gpu dev="0" sm="80" rank="0" gdr="1"/></pci></cpu></system>"""
+NAMED = {"run/env/NCCL_TOPO_FILE": "/etc/topo.xml"}
+
+
+def _file(text: str | None) -> dict:
+    state = {"exists": False} if text is None else {"exists": True, "bytes": len(text), "text": text}
+    return {**NAMED, ("*", "storage", "files", "/etc/topo.xml"): state}
+
+
+CASES = (
+    fires("a100", _file(None), node="node-1", verdict="block", saw="is not there"),
+    fires("a100", _file(GUIDES), saw="puts 2 devices on one PCI function"),
+    fires("a100", _file("<system"), saw="is no XML"),
+    silent("a100", _file(GOOD)),
+    silent("a100"),
+)

@@ -1,0 +1,52 @@
+"""NCCL may not use the way between GPUs.
+
+## What it looks at
+NCCL_P2P_DISABLE and NCCL_SHM_DISABLE in `env`, on machines with several GPUs. (NCCL_IB_DISABLE is
+`ib-unused`'s, where there is InfiniBand.)
+
+## Why it matters
+With both, what NVLink would carry goes over TCP: an all-reduce on 8 A100 falls from about 230 GB/s to the
+12 GB/s of one 100 Gb/s network at best. They stand in guides as settings for a first smoke test.
+
+## What to do
+Take them out once the smoke test has passed.
+
+## Source
+NCCL user guide, NCCL_P2P_DISABLE, NCCL_SHM_DISABLE; AzNHC's threshold for 8 A100, 228 GB/s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import COSTLY
+from allranks.checks.lint.of_run import variable_lines
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return context.uses_gpu and any(sum(v.node.gpus for v in group) > 1 for group in context.hosts)
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in variable_lines(context):
+        if line.status == COSTLY and line.name in ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"):
+            yield context.warn(
+                where,
+                saw=f"{line.name}={line.value}",
+                expected="out, once a smoke test has passed",
+                why=f"{line.why}.",
+                fix=line.do,
+            )
+
+
+CASES = (
+    fires("a100", {"run/env/NCCL_P2P_DISABLE": "1"}, verdict="warn", saw="NCCL_P2P_DISABLE=1"),
+    fires("a100", {"run/env/NCCL_SHM_DISABLE": "1"}),
+    silent("a100", {"run/env/NCCL_P2P_DISABLE": "0"}),
+    silent("t4", {"run/env/NCCL_P2P_DISABLE": "1"}),
+)

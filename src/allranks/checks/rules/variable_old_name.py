@@ -1,0 +1,49 @@
+"""A variable in `env` has an old name.
+
+## What it looks at
+Names in `env` that torch or Hugging Face have renamed.
+
+## Why it matters
+They still work where the installed version reads both, with a warning a rank, and stop working with the next
+one.
+
+## What to do
+Write the new name, which the finding gives.
+
+## Source
+torch 2.2 renamed `NCCL_ASYNC_ERROR_HANDLING` and others to `TORCH_NCCL_…`; huggingface_hub renamed its cache
+variables; transformers 5 reads no `TRANSFORMERS_CACHE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import VOID
+from allranks.checks.lint.of_run import variable_lines
+from allranks.checks.lint.variables import RENAMED
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in variable_lines(context):
+        if line.name in RENAMED and line.status != VOID:
+            yield context.note(
+                where,
+                saw=f"{line.name} is {line.why}",
+                expected=RENAMED[line.name],
+                why="it stops working with one of the next versions.",
+                fix=line.do,
+            )
+
+
+CASES = (
+    fires(
+        "a100", {"run/env/NCCL_ASYNC_ERROR_HANDLING": "1"}, verdict="note", saw="the old name of TORCH_NCCL"
+    ),
+    silent("a100", {"run/env/TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"}),
+)

@@ -1,0 +1,59 @@
+"""A variable in `env` is read by nobody.
+
+## What it looks at
+Every variable of `env` and of nodes: whether NCCL, torch or gloo of the nodes hold its name in their
+libraries, and a table of names that guides recommend and nobody reads.
+
+## Why it matters
+What was meant does not happen, and nothing says so. `TORCH_NCCL_TIMEOUT_MS=3600000` and
+`NCCL_TIMEOUT=1800` leave the time-out at 10 minutes; `NCCL_PORT_RANGE` leaves NCCL's ports to the kernel.
+
+## What to do
+What the finding names in its place, mostly `ddp_timeout` for the time-outs.
+
+## Source
+The strings in the nodes' own libtorch_cuda.so and libnccl.so.2; without them those of torch 2.15.0 and NCCL
+2.32.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.lint import VOID
+from allranks.checks.lint.of_run import variable_lines
+from allranks.words import Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for line, where in variable_lines(context):
+        if line.status == VOID:
+            yield context.warn(
+                where,
+                saw=f"{line.name}={line.value} is read by nobody: {line.why}",
+                expected="a name that the installed torch, NCCL or trainer reads",
+                why="what it was meant to do does not happen.",
+                fix=line.do,
+            )
+
+
+CASES = (
+    fires(
+        "a100",
+        {"run/env/TORCH_NCCL_TIMEOUT_MS": "3600000"},
+        verdict="warn",
+        saw="process group's own time-out",
+    ),
+    fires("cpu", {"run/env/NCCL_TIMEOUT": "1800"}, saw="NCCL_TIMEOUT=1800"),
+    fires("a100", {"run/env/NCCL_PORT_RANGE": "39500-39531"}),
+    fires("a100", {"run/env/NCCL_SOCKET_IFNAMES": "eth0"}),
+    fires("cpu", {"run/env/HF_ENABLE_PARALLEL_LOADING": "true"}),
+    silent("a100", {"run/env/NCCL_IB_TIMEOUT": "22", "run/env/MY_OWN": "1"}),
+    silent(
+        "a100", {"run/env/HF_ENABLE_PARALLEL_LOADING": "true", "*/software/versions/transformers": "4.52.4"}
+    ),
+)
