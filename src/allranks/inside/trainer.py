@@ -28,7 +28,9 @@ def save_small(rank: Rank, module: Any) -> None:
     from allranks.inside import adapters
 
     if adapters.patch_trainer(module):
-        rank.notes.append("An adapter under DeepSpeed is saved by gathering its own parameters and no others.")
+        rank.notes.append(
+            "An adapter under DeepSpeed is saved by gathering its own parameters and no others."
+        )
 
 
 def callback(rank: Rank, base: Any) -> Any:

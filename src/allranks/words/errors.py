@@ -22,11 +22,15 @@ class Problem:
 
     __slots__ = ("do", "file", "line", "saw", "why")
 
-    def __init__(self, saw: str, why: str = "", do: str = "", file: "str | None" = None, line: "int | None" = None):
+    def __init__(
+        self, saw: str, why: str = "", do: str = "", file: "str | None" = None, line: "int | None" = None
+    ):
         self.saw, self.why, self.do, self.file, self.line = saw, why, do, file, line
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}  " if self.file and self.line else f"{self.file}  " if self.file else ""
+        place = (
+            f"{self.file}:{self.line}  " if self.file and self.line else f"{self.file}  " if self.file else ""
+        )
         text = place + self.saw
         if self.why:
             text += f"\n  why  {self.why}"

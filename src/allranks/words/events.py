@@ -18,7 +18,13 @@ class Event:
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> Dict[str, Any]:
-        return {"at": self.at, "kind": self.kind, "node": self.node, "rank": self.rank, "data": dict(self.data)}
+        return {
+            "at": self.at,
+            "kind": self.kind,
+            "node": self.node,
+            "rank": self.rank,
+            "data": dict(self.data),
+        }
 
     def as_line(self) -> str:
         return json.dumps(self.as_json(), separators=(",", ":"), allow_nan=True)
