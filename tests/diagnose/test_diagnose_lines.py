@@ -110,6 +110,16 @@ def test_binary_is_a_log_like_any_other(data):
     assert diagnose(parse(read(io.BytesIO(data)), "x")).cause
 
 
+def test_an_open_file_is_cut_like_its_text(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_bytes("10%|█\r[rank1] a\r\n[rank2] b\n\nlast".encode())
+    expected = [(None, "10%|█"), (1, "a"), (None, ""), (2, "b"), (None, ""), (None, "last")]
+    with path.open("rb") as file:
+        assert [(line.rank, line.text) for line in parse(file)] == expected
+    with path.open(encoding="utf-8") as file:
+        assert [(line.rank, line.text) for line in parse(file)] == [*expected[:2], *expected[3:]]
+
+
 def test_a_line_without_end_is_read_in_bounded_memory():
     class Endless:
         """16 MB of one line, then its end."""

@@ -144,6 +144,7 @@ def test_watchdogs_in_different_collectives_are_a_mismatch():
     text = "".join(watchdog(r) for r in (0, 1, 2)) + watchdog(3, operation="BROADCAST")
     found = of(text)
     assert (found.cause, found.where.rank) == ("collective-mismatch", 3)
+    assert {w.rank for w in found.collateral} == {0, 1, 2}
 
 
 def test_watchdogs_that_agree_name_nobody():
@@ -235,3 +236,8 @@ def test_order_of_files_does_not_matter(order):
     ]
     lines = itertools.chain(*(parse(*files[n]) for n in order))
     assert diagnose(lines).where.rank == 3
+
+
+def test_nothing_wrong_names_nobody():
+    found = of("node1: [rank0] step 1 loss 3.0\n")
+    assert found.cause == "benign-noise" and found.where.rank is None and found.where.node is None

@@ -109,9 +109,13 @@ def read(file: IO[Any]) -> Iterator[str]:
     return split(iter(lambda: file.read(CHUNK_BYTES), file.read(0)))
 
 
-def parse(text: Union[str, bytes, Iterable[str]], source: "str | None" = None) -> Iterator[Line]:
-    """Lines with their prefixes read: of a whole text, or of an iterable of lines (see `read`)."""
-    lines: Iterable[str] = split((text,)) if isinstance(text, (str, bytes)) else text
+def parse(text: Union[str, bytes, Iterable[str], IO[Any]], source: "str | None" = None) -> Iterator[Line]:
+    """Lines with their prefixes read: of a whole text, of an open file (in bounded memory whatever it holds), or
+    of an iterable of lines."""
+    if isinstance(text, (str, bytes)):
+        lines: Iterable[str] = split((text,))
+    else:
+        lines = read(text) if hasattr(text, "read") else text  # type: ignore[arg-type]  # a file has read
     rank, node, local = place_of_source(source)
     for number, raw in enumerate(lines, 1):
         yield _parse_line(raw, rank, node, local, source, number)

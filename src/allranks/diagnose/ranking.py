@@ -86,6 +86,8 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
     """The culprit, and on how many ranks it stands where it stands on all of them (then none is named)."""
     line = case.hits[0].line if case.hits else Line("")
     place = Where(file=line.source, line=line.number or None)
+    if case.symptom == "benign-noise":
+        return place, 0
     if case.rank is not None or case.node is not None:
         node = case.node
         if node is None and case.rank in seen.ranks:
@@ -138,6 +140,8 @@ def _collateral(
         told = {e.rank for e in seen.exits if e.rank is not None and (e.code == -15 or e.rank not in crashed)}
         named = where.rank is not None or where.node is not None
         ranks = {r for r in seen.blamers() | (told if named else set()) if r is not None}
+    if case.rank is not None:
+        ranks |= set(_hit_ranks(seen, case))
     if where.rank is None and where.node is None and case.weight > ECHO:
         ranks -= set(_hit_ranks(seen, case))
     nodes = {rank: state.node for rank, state in seen.ranks.items()}

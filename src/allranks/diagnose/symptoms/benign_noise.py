@@ -7,10 +7,10 @@ first), `The hostname of the client socket cannot be retrieved. err=-3`, `Settin
 then training steps.
 
 ## Why it matters
-These lines look like errors and are none.
+No line names an error that ended anything; the warnings among them are printed by healthy runs too.
 
 ## What to do
-Nothing. Exit code 0.
+Nothing.
 
 ## Confused with
 A run that stands still without a word: logs alone cannot tell it from a healthy one that is cut off.

@@ -32,6 +32,7 @@ PATTERNS = (
     Pattern("invalid device ordinal", weight=90),
     Pattern("Invalid rank", r"[Ii]nvalid rank \d{1,12}, rank should be in the interval"),
     Pattern("has already checked in"),
+    Pattern("KeyError", r"KeyError: '(?:RANK|LOCAL_RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'", raised=True),
     Pattern("is larger than the number of GPUs"),
     Pattern("nproc_per_node", r"(?i)nproc.{0,40}(?:exceed|greater than|larger than)"),
     Pattern(
