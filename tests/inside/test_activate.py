@@ -56,6 +56,7 @@ ENDS = [
     ("import sys; sys.exit(256 + 7)", 7),
     ("import sys; sys.exit('a text')", 1),
     ("import os; os._exit(4)", 4),
+    ("import sys, threading; t = threading.Thread(target=sys.exit, args=(6,)); t.start(); t.join()", 0),
     ("import os; os._exit(status=5)", 5),
     ("import sys\ntry:\n    1/0\nexcept ZeroDivisionError:\n    pass", 0),
 ]

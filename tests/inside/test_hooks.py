@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from allranks.inside import data, engine, guard, loading, moe, place, trainer
+from allranks.inside import data, engine, gpu, guard, loading, moe, place, settings, trainer
 from allranks.inside.losses import Losses
 from allranks.inside.rank import Rank
 
@@ -113,6 +113,102 @@ def test_a_steps_loss_is_the_sum_in_a_plain_loop_and_the_mean_under_deepspeed():
         rank.end_step(1)
         losses.settle(mean)
         assert rank.held is not None and rank.held[1] == expected
+
+
+class Number:
+    """A tensor of one number on a pretended GPU, whose value arrives when its stream has come so far."""
+
+    def __init__(self, value):
+        self.value, self.device = value, types.SimpleNamespace(type="cuda")
+
+    def numel(self):
+        return 1
+
+    def detach(self):
+        return self
+
+    float = detach
+
+    def reshape(self, shape):
+        return self
+
+    def item(self):
+        raise AssertionError("asking a GPU for a number waits for everything before it")
+
+    def copy_(self, other, non_blocking):
+        assert non_blocking
+        self.value = other.value
+
+    def __float__(self):
+        return self.value
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """torch with a GPU that is as far as the test says."""
+    arrived = []
+    event = types.SimpleNamespace(query=lambda: bool(arrived), record=lambda: None)
+    properties = types.SimpleNamespace(
+        name="NVIDIA A100-SXM4-80GB", uuid="5f2c", pci_domain_id=0, pci_bus_id=0x53, pci_device_id=0
+    )
+    module = types.SimpleNamespace(
+        arrived=arrived,
+        is_initialized=lambda: True,
+        is_current_stream_capturing=lambda: False,
+        memory_allocated=lambda: 5,
+        max_memory_allocated=lambda: 7,
+        Event=lambda: event,
+        current_device=lambda: 0,
+        get_device_properties=lambda index: properties,
+    )
+    stacked = lambda values: types.SimpleNamespace(  # noqa: E731 (a stand-in for torch.stack)
+        sum=lambda: Number(sum(v.value for v in values)), mean=lambda: None
+    )
+    torch = types.SimpleNamespace(cuda=module, stack=stacked, empty=lambda *a, **k: Number(0.0), float32=None)
+    monkeypatch.setattr(guard, "loaded", {"torch": torch}.get)
+    return module
+
+
+def test_a_gpus_loss_is_not_waited_for_and_comes_with_its_own_step(cuda):
+    rank = a_rank()
+    losses = Losses(rank)
+    for step, value in ((1, 4.0), (2, 3.0)):
+        losses.note(Number(value))
+        rank.end_step(step)
+        losses.settle(False)
+        rank.release()
+    # The first is on its way, the second was not sampled: it is not yet time for another.
+    assert [record[:2] for record in rank.records] == [[2, None]]
+    assert rank.gpu_memory == {"gpu_bytes": 5, "gpu_peak_bytes": 7}
+    cuda.arrived.append(True)
+    losses.note(Number(2.0))
+    rank.end_step(3)
+    losses.settle(False)
+    rank.release()
+    assert [record[:2] for record in rank.records] == [[2, None], [1, 4.0], [3, None]]
+
+
+def test_nothing_is_asked_of_a_gpu_that_records_a_graph(cuda):
+    cuda.is_current_stream_capturing = lambda: True
+    cuda.memory_allocated = None
+    rank = a_rank()
+    losses = Losses(rank)
+    losses.note(Number(4.0))
+    rank.end_step(1)
+    losses.settle(False)
+    rank.release()
+    assert [record[:2] for record in rank.records] == [[1, None]]
+
+
+def test_a_gpu_is_named_as_nvidia_smi_names_it(cuda):
+    expected = {"name": "NVIDIA A100-SXM4-80GB", "uuid": "GPU-5f2c", "bus_id": "00000000:53:00.0"}
+    assert gpu.identity() == expected
+    rank = a_rank()
+    settings.tell(rank, {"world_size": 8})
+    (_, first, start), (_, second, told) = rank.events
+    assert (first, start["gpu"], second, told["world_size"]) == ("start", expected, "settings", 8)
+    cuda.is_initialized = lambda: False
+    assert gpu.identity() is None
 
 
 def test_a_scaled_loss_is_told_as_it_was_before_scaling():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import threading
 
 from allranks.inside import guard
 from allranks.inside.rank import Rank
@@ -50,6 +51,8 @@ class Ends:
         """Python tells nobody the code it ends with; what sys.exit and os._exit were given is as good."""
 
         def exiting(args: Any, kwargs: Any) -> None:
+            if threading.current_thread() is not threading.main_thread():
+                return  # it ends that thread alone
             self.rank.exit_code = code_of(args[0] if args else kwargs.get("status"))
 
         def leaving(args: Any, kwargs: Any) -> None:

@@ -27,7 +27,8 @@ def identity() -> Optional[Dict[str, Any]]:
     bus = [getattr(seen, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
     return {
         "name": getattr(seen, "name", None),
-        "uuid": None if uuid is None else f"GPU-{uuid}",
+        # nvidia-smi's form; torch leaves the beginning out.
+        "uuid": None if uuid is None else "GPU-" + str(uuid).replace("GPU-", ""),
         # nvidia-smi's form, whose function is always 0.
         "bus_id": None if None in bus else "{:08X}:{:02X}:{:02X}.0".format(*bus),
     }
