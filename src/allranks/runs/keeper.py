@@ -86,7 +86,7 @@ class Keeper(threading.Thread):
 
     def _life(self) -> None:
         self.record.phase("launch")
-        finish = keeper_finish.Finish(self.directory, self.job, self.record)
+        finish = keeper_finish.Finish(self.directory, self.job, self.record, self._pulse)
         if not self._gather() or not finish.open_output():
             return self._give_up(finish)
         self.started = True
@@ -140,6 +140,11 @@ class Keeper(threading.Thread):
                 return
             if self.trouble_at is not None and self._settled():
                 return
+
+    def _pulse(self) -> bool:
+        """One turn while something else goes on: a long proof must not cost the supervisors their leases."""
+        self._turn()
+        return self.stop_why is None
 
     def _settled(self) -> bool:
         return self.trouble_at is not None and time.monotonic() - self.trouble_at > SETTLE_SECONDS

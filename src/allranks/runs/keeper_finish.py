@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from typing import Any, Callable, Dict, List, Optional
 
 from allranks import checkpoints
@@ -14,6 +15,8 @@ from allranks.words import BLOCK, NOTE, UNKNOWN, Finding, Where
 
 PROOF_SECONDS = 600.0
 """Loading a base model that fits in a quarter of the memory takes minutes at worst; then we could not tell."""
+
+PULSE_SECONDS = 0.2
 
 PROOF_MEMORY_SHARE = 0.25
 """The proof loads the base model once more. A quarter of what is free leaves the node usable and is ten
@@ -31,8 +34,12 @@ runpy.run_module("allranks.inside.proof", run_name="__main__", alter_sys=True)
 class Finish:
     """What the keeper does after the last rank has gone."""
 
-    def __init__(self, directory: RunDirectory, job: Dict[str, Any], record: Record):
+    def __init__(
+        self, directory: RunDirectory, job: Dict[str, Any], record: Record, pulse: Callable[[], bool]
+    ):
+        """`pulse` keeps the supervisors alive; False says that the run was asked to stop."""
         self.directory, self.job, self.task, self.record = directory, job, job["keep"], record
+        self.pulse = pulse
         self.output_dir = str(self.task["output_dir"])
 
     def open_output(self) -> bool:
@@ -131,21 +138,35 @@ class Finish:
         env = dict(os.environ, **self.job["env"])
         env.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
         try:
-            done = subprocess.run(
-                argv,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PROOF_SECONDS,
-                check=False,
+            child = subprocess.Popen(
+                argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
             return None, str(error)
+        out, err, trouble = self._wait_for(child)
+        if trouble:
+            return None, trouble
         try:
-            return json.loads(done.stdout.decode("utf-8", "replace").strip().splitlines()[-1]), ""
+            return json.loads(out.decode("utf-8", "replace").strip().splitlines()[-1]), ""
         except (ValueError, IndexError):
-            tail = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            return None, tail[-1] if tail else f"exit code {done.returncode}"
+            tail = err.decode("utf-8", "replace").strip().splitlines()
+            return None, tail[-1] if tail else f"exit code {child.returncode}"
+
+    def _wait_for(self, child: "subprocess.Popen[bytes]") -> "tuple[bytes, bytes, str]":
+        """What it printed, and why it was ended where it was. The run's leases are renewed meanwhile."""
+        deadline, trouble = time.monotonic() + PROOF_SECONDS, ""
+        while True:
+            try:
+                out, err = child.communicate(timeout=PULSE_SECONDS)
+                return out, err, trouble
+            except subprocess.TimeoutExpired:
+                pass
+            if not self.pulse():
+                trouble = "the run was asked to stop"
+            elif time.monotonic() > deadline:
+                trouble = f"it did not end within {PROOF_SECONDS:.0f} s"
+            if trouble:
+                child.kill()
 
     def _too_big(self, base: str) -> Optional[Finding]:
         size, free = folder_bytes(base), free_memory_bytes()
