@@ -68,7 +68,8 @@ def budget_of(run: Run, case: Case) -> Budget:
     findings: list[Finding] = []
     if case.holds_every_layer and not case.setting.reentrant_asked:
         trainer["use_reentrant_gc"] = False
-        findings.append(_switched(run, case))
+        if case.base_bytes >= GIB:
+            findings.append(_switched(run, case))
         case = dataclasses.replace(case, setting=dataclasses.replace(case.setting, reentrant=False))
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []

@@ -21,6 +21,7 @@ from allranks.plan.steps import (
     Node,
     Param,
     Steps,
+    below,
     forward,
     last_inside,
 )
@@ -88,6 +89,29 @@ def _recomputed_inside(layer: Node, holds: bool) -> Iterator[_Event]:
         yield _Event(DONE_BACKWARD, node)
 
 
+class _Ahead:
+    """How many elements lie between a step and the next use of a tensor. DeepSpeed looks at a module's own tensors, so
+    it does not see a leaf's; when it lets go of a leaf it looks at everything inside each module instead."""
+
+    def __init__(self, params: list[Param], order: list[Node], for_leaf: bool):
+        self.uses: dict[int, list[int]] = {}
+        self.before = [0]
+        seen: dict[int, tuple[list[int], int]] = {}
+        for step, node in enumerate(order):
+            if id(node) not in seen:
+                found = list(below(node)) if for_leaf else [] if node.leaf else list(node.params)
+                seen[id(node)] = found, sum(params[index].elements for index in found)
+            found, elements = seen[id(node)]
+            self.before.append(self.before[-1] + elements)
+            for index in found:
+                self.uses.setdefault(index, []).append(step)
+
+    def distance(self, index: int, at: int) -> float:
+        uses = self.uses.get(index, ())
+        following = bisect_left(uses, at)
+        return self.before[uses[following]] - self.before[at] if following < len(uses) else float("inf")
+
+
 class _Coordinator:
     """DeepSpeed's bookkeeping: which tensors are whole, which are on their way, what may be let go."""
 
@@ -102,12 +126,7 @@ class _Coordinator:
         self.available = self.calls = self.received = self.bytes = self.peak = self.peak_copied = 0
         order = [event.node for event in events if event.kind in (FORWARD, BACKWARD)]
         self.queue = deque((index, step) for step, node in enumerate(order) for index in node.params)
-        self.uses: dict[int, list[int]] = {}
-        self.before = [0]
-        for step, node in enumerate(order):
-            self.before.append(self.before[-1] + sum(params[index].elements for index in node.params))
-            for index in node.params:
-                self.uses.setdefault(index, []).append(step)
+        self.ahead, self.leaf_ahead = _Ahead(params, order, False), _Ahead(params, order, True)
 
     def _missing(self, index: int) -> bool:
         return not self.params[index].whole and index not in self.live
@@ -169,21 +188,17 @@ class _Coordinator:
     def release(self, node: Node, backward: bool, recomputed: list[int]) -> None:
         for index in node.params:
             self.held[index].discard(id(node))
-            if self._may_go(index):
+            if self._may_go(index, self.leaf_ahead if node.leaf else self.ahead):
                 self._let_go(index)
         for index in recomputed if backward else ():
             self.held[index].discard(id(node))
             self._let_go(index)
 
-    def _may_go(self, index: int) -> bool:
+    def _may_go(self, index: int, ahead: _Ahead) -> bool:
         """Not while a prefetch has counted on it, nor where it is used again within `max_reuse` elements."""
         if self.params[index].whole or self.recent.get(index, -1) > self.at:
             return False
-        uses = self.uses[index]
-        following = bisect_left(uses, self.at)
-        if following == len(uses):
-            return True
-        return self.before[uses[following]] - self.before[self.at] >= self.zero.max_reuse
+        return ahead.distance(index, self.at) >= self.zero.max_reuse
 
     def _let_go(self, index: int) -> None:
         if index in self.live and not self.held.get(index):

@@ -32,11 +32,13 @@ class Param(NamedTuple):
 
 @dataclass
 class Node:
-    """A module in execution order: indices of its own parameters, and the modules inside it."""
+    """A module in execution order: indices of its own parameters, and the modules inside it. A `leaf` is gathered
+    whole and stands for everything inside it."""
 
     params: tuple[int, ...] = ()
     inside: list[Node] = field(default_factory=list)
     layer: bool = False
+    leaf: bool = False
 
 
 @dataclass
@@ -143,7 +145,7 @@ def _layer(modules: list[Module], leaf, own, several) -> Node:
     for name in sorted(blocks, key=lambda block: _ORDER.get(block, 6)):
         inside = blocks[name]
         if several is not None and any(module.expert for module in inside):
-            node.inside.append(Node(several(inside)))
+            node.inside.append(Node(several(inside), leaf=True))
         elif len(inside) == 1 and inside[0].name == prefix + name:
             node.inside.append(leaf(inside[0]))
         else:
@@ -163,6 +165,13 @@ def forward(node: Node) -> Iterator[tuple[int, Node]]:
     for inner in node.inside:
         yield from forward(inner)
     yield DONE_FORWARD, node
+
+
+def below(node: Node) -> Iterator[int]:
+    """Indices of all parameters of a module and of what is inside it."""
+    yield from node.params
+    for inner in node.inside:
+        yield from below(inner)
 
 
 def last_inside(node: Node) -> list[Node]:
