@@ -13,6 +13,7 @@ from typing import Any
 from allranks import checks, spec
 from allranks.checks.case import Case, Remove, Unreadable
 from allranks.plan import make_plan
+from allranks.plan.environment import environment as plan_environment
 from allranks.words import Finding, facts_from_json
 
 FOLDER = Path(__file__).resolve().parent.parent / "recorded"
@@ -27,15 +28,15 @@ class Cluster:
 
 
 @functools.cache
-def _loaded(name: str) -> Cluster:
+def _loaded(name: str) -> tuple[spec.Run, dict[str, str]]:
     folder = FOLDER / name
     run = spec.load(folder / "run.yaml")
-    nodes = {n.name: json.loads((folder / f"{n.name}.json").read_text()) for n in run.cluster.nodes}
-    return Cluster(run, nodes)
+    return run, {n.name: (folder / f"{n.name}.json").read_text() for n in run.cluster.nodes}
 
 
 def cluster(name: str) -> Cluster:
-    return copy.deepcopy(_loaded(name))
+    run, texts = _loaded(name)
+    return Cluster(run, {node: json.loads(text) for node, text in texts.items()})
 
 
 def judged(found: Cluster) -> list[Finding]:
@@ -44,7 +45,7 @@ def judged(found: Cluster) -> list[Finding]:
 
 
 @functools.lru_cache(maxsize=64)
-def _plan(key: str, run: Any, config: str, deepspeed: str) -> Any:
+def _plan(run: _Keyed, config: str, deepspeed: str) -> Any:
     return make_plan(run.value, json.loads(config), None, deepspeed=json.loads(deepspeed))
 
 
@@ -62,9 +63,13 @@ class _Keyed:
 
 
 def planned(found: Cluster, facts: Sequence[Any]) -> Any:
+    """The plan. Variables change nothing in it but its environment, and planning 671 B parameters takes a while."""
     configs = (one.get("storage.model.config") for one in facts)
     config = next((c for c in configs if c), None)
-    return _plan(found.run.name, _Keyed(found.run), json.dumps(config), json.dumps(found.deepspeed))
+    bare = _Keyed(dataclasses.replace(found.run, env={}))
+    plan = _plan(bare, json.dumps(config), json.dumps(found.deepspeed))
+    environment = plan_environment(found.run, plan.setting.uses_gpu)
+    return dataclasses.replace(plan, run=found.run, environment=environment)
 
 
 def changed(case: Case) -> Cluster:
