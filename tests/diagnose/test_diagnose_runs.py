@@ -241,3 +241,16 @@ def test_order_of_files_does_not_matter(order):
 def test_nothing_wrong_names_nobody():
     found = of("node1: [rank0] step 1 loss 3.0\n")
     assert found.cause == "benign-noise" and found.where.rank is None and found.where.node is None
+
+
+def test_the_absent_node_is_named():
+    late = "DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined."
+    text = "node-2: [W1 socket.cpp] [c10d] starting\n" + crash("node-1: ", "torch.distributed." + late)
+    found = of(text)
+    assert (found.cause, found.where.node) == ("rendezvous-timeout", "node-2")
+
+
+def test_the_unreachable_head_is_named():
+    error = "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of "
+    found = of(crash("node-2: ", error + "(node-1, 29500). (errno: 113 - No route to host)."))
+    assert (found.cause, found.where.node) == ("master-unreachable-firewall", "node-1")

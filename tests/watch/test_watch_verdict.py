@@ -219,3 +219,15 @@ def test_a_finding_that_stopped_the_run_is_its_verdict():
     watch.add(Event(3.0, "settings", "a", 0, {"trainable_parameters": 22_986_752}))
     verdict = watch.verdict(9.0)
     assert (verdict.cause, verdict.where.rank) == ("trainable-differs", 0)
+
+
+def test_a_restart_begins_anew():
+    """The first attempt's deaths are neither a reason to be quiet nor a verdict of the second."""
+    watch = follow([*started(), gone(20.0, 2, -9), table(21.0, "a", (0, -15)), table(21.0, "b", (2, -9))])
+    for node in "ab":
+        watch.add(Event(30.0, "torchrun", node, None, {}))
+    for event in started():
+        watch.add(Event(event.at + 31.0, event.kind, event.node, event.rank, event.data))
+    assert watch.verdict(40.0) is None and not watch.run.quiet
+    watch.add(raised(50.0, 1, "KeyError", "'labels'", False))
+    assert watch.verdict(60.0).where.rank == 1

@@ -239,6 +239,21 @@ def _on_torchrun_ended(run: "RunState", event: Event) -> None:
             rank.gone_at = event.at
 
 
+def _on_torchrun(run: "RunState", event: Event) -> None:
+    """A torchrun starts; after one that ended it is a restart, and what the last attempt left is no sign any more."""
+    if event.node is None:
+        return
+    node = run.node(event.node)
+    if node.ended_at is None:
+        return
+    node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
+    node.failures = []
+    run.trouble_at = run.stopping_at = run.step_at = None
+    run.step, run.beat_gap = -1, 0.0
+    for rank in [r.rank for r in run.ranks.values() if r.node == event.node]:
+        del run.ranks[rank]
+
+
 def _on_node(attribute: str) -> Any:
     def handler(run: "RunState", event: Event) -> None:
         if event.node is None:
@@ -301,6 +316,7 @@ HANDLERS: Dict[str, Callable[[Any, Event], None]] = {
     "exception": _on_exception,
     "end": _on_end,
     "rank-gone": _on_rank_gone,
+    "torchrun": _on_torchrun,
     "torchrun-ended": _on_torchrun_ended,
     "joined": _on_node("joined_at"),
     "supervisor": _on_node("joined_at"),

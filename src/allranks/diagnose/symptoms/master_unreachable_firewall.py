@@ -20,6 +20,7 @@ Two hosts with the same name show the same message.
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from allranks.diagnose.evidence import Evidence
@@ -33,20 +34,23 @@ PATTERNS = (
     Pattern("failed to connect to any network address", weight=WEAK, without=("refused",)),
     Pattern("No route to host", r"c10d|TCPStore|rendezvous|MASTER_ADDR", weight=90, without=("remote=[",)),
 )
+_HEAD = re.compile(r"any network address of \(([A-Za-z\d][\w.-]{0,80}), \d{1,5}\)")
 
 
 def judge(seen: Evidence) -> Optional[Case]:
     """Also: a worker's connection timed out on one node while the head, up on another, waited for clients."""
     case = seen.case("master-unreachable-firewall")
     if case is not None and case.weight > WEAK:
-        return case
+        heads = [m.group(1) for h in case.hits for m in [_HEAD.search(h.line.text)] if m]
+        return case._replace(node=heads[0]) if heads else case
     hits = seen.hits.get("rendezvous-timeout", ())
     waiting = {h.line.node for h in hits if "clients joined" in h.line.text or "waitForInput" in h.line.text}
     dialling = [h for h in hits if "client socket has timed out" in h.line.text or "connect()" in h.line.text]
     outside = [h for h in dialling if h.line.node not in waiting]
     if waiting - {None} and outside and not seen.hits.get("hostname-resolution"):
         why = "The head was up and waited, the other node's connection to it timed out."
-        return Case("master-unreachable-firewall", STRONG, tuple(outside), "likely", why=why)
+        head = next(iter(waiting - {None})) if len(waiting - {None}) == 1 else None
+        return Case("master-unreachable-firewall", STRONG, tuple(outside), "likely", node=head, why=why)
     return case
 
 

@@ -21,7 +21,11 @@ one of many ever starts.
 
 from __future__ import annotations
 
-from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Pattern
+import re
+from typing import Optional
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 
 ROLE = "P"
 EXPLAINS = ("collective-timeout-straggler",)
@@ -38,6 +42,23 @@ PATTERNS = (
     Pattern("RendezvousClosedError", weight=ENDED, without=_TEARDOWN),
     Pattern("client socket has failed to connect", r"errno: 111 - Connection refused", weight=ECHO),
 )
+_DIALLED = re.compile(r"connect to \(?([A-Za-z\d][\w.-]{0,80})[,:]")
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The culprit is whoever did not come: the one node that waits for nobody, or the head that did not answer."""
+    case = seen.case("rendezvous-timeout")
+    if case is None:
+        return None
+    waiting = {h.line.node for h in case.hits if _DIALLED.search(h.line.text) is None}
+    absent = seen.nodes - waiting
+    if waiting - {None} and len(absent) == 1:
+        return case._replace(node=next(iter(absent)))
+    heads = [m.group(1) for h in case.hits for m in [_DIALLED.search(h.line.text)] if m]
+    if heads and heads[0] in seen.nodes:
+        return case._replace(node=heads[0])
+    return case
+
 
 FIRES = (
     "node0: Traceback (most recent call last):\n"
