@@ -12,7 +12,7 @@ help:
 setup: ## .venv with everything, DeepSpeed's CPU ops compiled ahead; quick when nothing changed
 	@scripts/setup.sh
 
-$(TINY)/model/config.json: examples/make_tiny.py | setup
+$(TINY)/model/config.json: examples/make_tiny.py $(wildcard examples/tiny/*) | setup
 	@$(PY) examples/make_tiny.py $(TINY)
 
 demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local nodes, end with a verified adapter

@@ -16,20 +16,23 @@ STOP_SECONDS = 30.0
 
 
 async def stop(run_id: str) -> dict[str, Any]:
-    """Asks the keeper; when it does not end the run in time, every node stops its own part by itself."""
+    """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
+
+    `left` counts the processes that live, `unreadable` names the nodes that could not be asked, each with why.
+    """
     nodes = index.nodes_of(run_id)
     head = next(iter(nodes.programs.values()))
     try:
         await head.call("stop", run_id)
         state = await wait_for_end(head, run_id)
-        left = await remaining(nodes, run_id)
+        left, unreadable = await remaining(nodes, run_id)
         if state not in FINAL or left:
             await nodes.each(
                 lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60)
             )
             state = await wait_for_end(head, run_id, seconds=5.0)
-            left = await remaining(nodes, run_id)
-        return {"id": run_id, "state": state, "left": left}
+            left, unreadable = await remaining(nodes, run_id)
+        return {"id": run_id, "state": state, "left": left, "unreadable": unreadable}
     finally:
         await nodes.close()
 
@@ -44,10 +47,11 @@ async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SEC
         await asyncio.sleep(0.3)
 
 
-async def remaining(nodes: Nodes, run_id: str) -> int:
-    """How many processes of the run are alive on all nodes together."""
+async def remaining(nodes: Nodes, run_id: str) -> tuple[int, dict[str, str]]:
+    """How many processes of the run live on the nodes that answered; the nodes that did not, and why."""
     outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
-    return sum(len(o.answer.get("processes", ())) for o in outcomes if o.answer)
+    living = sum(len(o.answer.get("processes", ())) for o in outcomes if o.answer)
+    return living, {o.node.name: str(o.error) for o in outcomes if o.error is not None}
 
 
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
@@ -81,6 +85,8 @@ class Leftovers:
         lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
         for run_id, nodes in self.runs.items():
             for node in nodes:
+                if "error" in node:
+                    lines.append(f"{run_id}  {node['node']}  could not be looked at: {node['error']}")
                 lines += [describe(run_id, node["node"], p) for p in node.get("processes", ())]
                 lines += [f"{run_id}  {node['node']}  {path}" for path in node.get("files", ())]
                 lines += [f"{run_id}  {node['node']}  left alone: {f}" for f in node.get("foreign", ())]
@@ -107,7 +113,7 @@ async def leftovers(name: str | None, files: bool) -> Leftovers:
     found: dict[str, list[dict[str, Any]]] = {}
     for run in ended:
         nodes = await sweep(str(run["id"]), dry_run=True)
-        if files or any(node.get("processes") or node.get("files") for node in nodes):
+        if files or any(node.get("processes") or node.get("files") or node.get("error") for node in nodes):
             found[str(run["id"])] = nodes
     directories = {str(r["id"]): str(r.get("directory")) for r in ended} if files else {}
     return Leftovers(found, directories, running)

@@ -119,20 +119,34 @@ class Finish:
             trouble = trouble or str((answer or {}).get("error", "it printed no result"))
             self.record.finding(self._unproved(trouble))
             return {"changed": None}
-        if answer["changed"] is False:
-            self.record.finding(
-                Finding(
-                    id="adapter-without-effect",
-                    verdict=BLOCK,
-                    where=Where(node=self.job["node"], file=self.output_dir),
-                    saw="the base model answers the same with the adapter and without it.",
-                    why="whoever loads it gets the untrained model.",
-                    fix="check lora_target and the learning rate; allranks checkpoints verify "
-                    + self.output_dir,
-                    evidence=(json.dumps(answer, sort_keys=True)[:500],),
-                )
+        self._judge_proof(answer)
+        fits = not any(answer.get("loaded", {}).get(kind) for kind in ("missing", "unexpected"))
+        return {"changed": answer["changed"] and fits, "max_difference": answer.get("max_difference")}
+
+    def _judge_proof(self, answer: Dict[str, Any]) -> None:
+        """Says what speaks against the adapter: nothing changes, or its names are not the base model's."""
+        loaded = answer.get("loaded") or {}
+        stray = [f"{kind}: {name}" for kind in ("missing", "unexpected") for name in loaded.get(kind) or ()]
+        if stray:
+            self._against(
+                "adapter-does-not-fit", f"{len(stray)} of its tensors do not fit the base model.", stray
             )
-        return {"changed": answer["changed"], "max_difference": answer.get("max_difference")}
+        if answer["changed"] is False:
+            saw = "the base model answers the same with the adapter and without it."
+            self._against("adapter-without-effect", saw, [json.dumps(answer, sort_keys=True)[:500]])
+
+    def _against(self, name: str, saw: str, evidence: List[str]) -> None:
+        self.record.finding(
+            Finding(
+                id=name,
+                verdict=BLOCK,
+                where=Where(node=self.job["node"], file=self.output_dir),
+                saw=saw,
+                why="whoever loads it gets the untrained model, in whole or in part.",
+                fix=f"check lora_target and the learning rate; allranks checkpoints verify {self.output_dir}",
+                evidence=tuple(evidence[:20]),
+            )
+        )
 
     def _run(self, argv: List[str]) -> "tuple[Optional[Dict[str, Any]], str]":
         env = dict(os.environ, **self.job["env"])

@@ -68,6 +68,17 @@ Why it matters
 What to do
   Look at the loss in the report; compare lora_target with the model's layers (allranks plan).
 """,
+    "adapter-does-not-fit": """The adapter's tensors are not all found in its base model.
+
+What it looks at
+  What peft says is missing or unexpected when the adapter is loaded onto the base model.
+
+Why it matters
+  The parts that do not fit are dropped in silence: the model is trained in part, or not at all.
+
+What to do
+  Compare adapter_config.json's target_modules and base model with what the run trained.
+""",
     "adapter-not-loaded": """The adapter was not loaded onto its base model.
 
 What it looks at
