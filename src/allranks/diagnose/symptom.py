@@ -13,13 +13,10 @@ Its id is the file's name with `-` for `_`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 from typing import Pattern as Regex
 
 from allranks.diagnose.lines import Line
-
-if TYPE_CHECKING:
-    from allranks.diagnose.evidence import Evidence  # noqa: F401  # for readers of the protocol above
 
 HEADINGS = ("## What is seen", "## Why it matters", "## What to do", "## Confused with")
 
