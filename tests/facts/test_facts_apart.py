@@ -73,13 +73,13 @@ def test_a_stopped_task_is_given_up_too():
         (lambda _send: 1 / 0, "ZeroDivisionError"),
         (lambda send: send({"value": object()}), "TypeError"),
         (lambda send: [send({"fact": "x", "value": "y" * (1 << 20)}) for _ in range(20)], "more than 16 MiB"),
-        (lambda _send: sys.setrecursionlimit(10**6) or _deep(10**6), "ended by signal|RecursionError"),
+        (lambda _send: _deep(10**6), "RecursionError"),
     ],
     ids=["killed", "exits", "raises", "no-json", "floods", "overflows"],
 )
 def test_a_failing_task_is_a_reason(task, reason):
     outcome = _apart.run({"bad": task}, 20.0)["bad"]
-    assert any(part in str(outcome.reason) for part in reason.split("|")), outcome.reason
+    assert reason in str(outcome.reason)
 
 
 def _deep(n):

@@ -78,7 +78,7 @@ def parse_iptables(output: str) -> Dict[str, Any]:
 
 
 def _iptables_rule(row: str, found: Dict[str, Any]) -> None:
-    target = re.search(r"-j (\w+)", row)
+    target = re.search(r"-j (\S+)", row)
     ports = re.search(r"--dports? (\S+)", row)
     source = re.search(r"-s (\S+)", row)
     interface = re.search(r"-i (\S+)", row)

@@ -92,7 +92,7 @@ def names_in(path: str) -> List[str]:
             text = rest + block
             found.update(names_of(text))
             rest = text[-LONGEST_NAME:]
-    return sorted(found)
+    return sorted(found | names_of(rest + b"\0"))
 
 
 def names_of(text: bytes) -> Set[str]:
@@ -103,7 +103,9 @@ def names_of(text: bytes) -> Set[str]:
         while place >= 0:
             name = NAME.match(text, place)
             before = text[place - 1 : place]
-            if name is not None and not (before.isalnum() or before == b"_"):
+            # A name that reaches the end may go on in the next block, which begins with this one's end.
+            whole = name is not None and name.end() < len(text) and not name.group().endswith(b"_")
+            if name is not None and whole and not (before.isalnum() or before == b"_"):
                 found.add(name.group().decode("ascii"))
             place = text.find(prefix, place + 1)
     return found

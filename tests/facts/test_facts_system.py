@@ -1,0 +1,305 @@
+"""System, storage, network, software and firewall: recorded files in, facts out; and this machine itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allranks.node import facts
+from allranks.node.facts import firewall, libraries, network, software, storage, system
+from allranks.node.facts._reading import Unreadable
+
+MEMINFO = (
+    "MemTotal:       24684084 kB\nMemFree: 1 kB\nMemAvailable:   20000000 kB\nHugePages_Total:       3\n"
+)
+
+
+def test_meminfo():
+    found = system.parse_meminfo(MEMINFO)
+    assert found["total_bytes"] == 24684084 * 1024 and found["available_bytes"] == 20000000 * 1024
+    assert found["hugepages"] == 3
+    with pytest.raises(Unreadable):
+        system.parse_meminfo("nothing\n")
+
+
+def test_os_release():
+    text = 'NAME="Ubuntu"\nID=ubuntu\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.5 LTS"\n'
+    assert system.parse_os_release(text) == {"id": "ubuntu", "version": "22.04", "name": "Ubuntu 22.04.5 LTS"}
+    with pytest.raises(Unreadable):
+        system.parse_os_release("\n")
+
+
+def test_the_tightest_memory_limit_counts():
+    assert system.parse_memory_limits(["max", "8589934592", "9223372036854771712", "4294967296"]) == 4 << 30
+    assert system.parse_memory_limits(["max", "9223372036854771712"]) is None
+
+
+def test_mounts_with_spaces_and_optional_fields():
+    text = (
+        "21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+        "40 21 0:35 / /mnt/my\\040disk rw,noatime - nfs4 nas:/a\\040b rw,vers=4.2\n"
+        "garbage\n"
+    )
+    mounts = storage.parse_mounts(text)
+    assert (
+        mounts[1]["mount"] == "/mnt/my disk"
+        and mounts[1]["source"] == "nas:/a b"
+        and mounts[1]["type"] == "nfs4"
+    )
+    assert storage.mount_of("/mnt/my disk/x", mounts)["type"] == "nfs4"
+    assert storage.mount_of("/mnt/my disk2", mounts)["type"] == "ext4"
+    assert storage.mount_of("/x", []) == {}
+
+
+def test_the_last_of_two_mounts_on_one_point_counts():
+    mounts = storage.parse_mounts("1 0 0:1 / /a rw - ext4 x rw\n2 0 0:2 / /a rw - tmpfs y rw\n")
+    assert storage.mount_of("/a/b", mounts)["type"] == "tmpfs"
+
+
+def test_a_folder_that_is_not_there_is_judged_by_its_parent(tmp_path):
+    found = storage.read_path(str(tmp_path / "a" / "b"))
+    assert found["exists"] is False and found["looked_at"] == str(tmp_path) and found["writable"] is True
+    assert found["free_bytes"] > 0 and os.listdir(tmp_path) == [], "the trial left a file behind"
+
+
+def test_a_file_in_place_of_a_folder_is_not_writable(tmp_path):
+    (tmp_path / "file").write_text("x")
+    found = storage.read_path(str(tmp_path / "file" / "runs"))
+    assert found["writable"] is False and "Not a directory" in found["reason"]
+
+
+def test_the_safetensors_index():
+    index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}, "metadata": {"total_size": 10}}
+    found = storage.parse_index(index, {"one.safetensors": 3})
+    assert found == {"shards": 2, "tensors": 2, "missing": ["two.safetensors"], "tensor_bytes": 10}
+    assert "index_trouble" in storage.parse_index({}, {})
+    assert "index_trouble" in storage.parse_index([], {})
+
+
+def safetensors(path, tensor_bytes: int, cut: int = 0):
+    header = json.dumps(
+        {"a": {"dtype": "U8", "shape": [tensor_bytes], "data_offsets": [0, tensor_bytes]}}
+    ).encode()
+    path.write_bytes((struct.pack("<Q", len(header)) + header + bytes(tensor_bytes))[: -cut or None])
+
+
+def test_a_model_folder(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "x"}')
+    safetensors(tmp_path / "model.safetensors", 100)
+    found = storage.read_model(str(tmp_path))
+    assert found["exists"] and found["config"] == {"model_type": "x"} and found["cut_short"] == []
+    safetensors(tmp_path / "model.safetensors", 100, cut=1)
+    assert storage.read_model(str(tmp_path))["cut_short"] == ["model.safetensors"]
+    (tmp_path / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    assert storage.read_model(str(tmp_path))["cut_short"] == ["model.safetensors"], (
+        "a pointer of Git LFS is no model"
+    )
+    (tmp_path / "config.json").write_text("[1]")
+    assert storage.read_model(str(tmp_path))["config_trouble"] == "it is no JSON object"
+    (tmp_path / "config.json").write_bytes(b"{" * (2 << 20))
+    assert "larger than" in str(storage.read_model(str(tmp_path))["config_trouble"])
+    assert storage.read_model(str(tmp_path / "none")) == {"path": str(tmp_path / "none"), "exists": False}
+
+
+@given(st.binary(max_size=200))
+def test_no_safetensors_header_breaks_the_reader(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("st") / "x.safetensors"
+    path.write_bytes(data)
+    storage.safetensors_bytes(str(path))
+
+
+def test_the_dataset(tmp_path):
+    info = {
+        "here": {"file_name": "here.json"},
+        "gone": {"file_name": "gone.json"},
+        "hub": {"hf_hub_url": "a/b"},
+    }
+    (tmp_path / "dataset_info.json").write_text(json.dumps(info))
+    (tmp_path / "here.json").write_text("[]")
+    found = storage.read_dataset(str(tmp_path), ["here", "gone", "hub", "nosuch"])
+    assert found["entries"]["here"]["exists"] and not found["entries"]["gone"]["exists"]
+    assert found["entries"]["hub"] == {"file": None} and found["unknown"] == ["nosuch"]
+    (tmp_path / "dataset_info.json").write_text("{")
+    assert "trouble" in storage.read_dataset(str(tmp_path), ["here"])
+
+
+def test_listening_sockets_and_ipv6_addresses():
+    text = (
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+        "   0: 00000000:9A4C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0\n"
+        "   1: 0100007F:9A4C 0100007F:0001 01 00000000:00000000 00:00000000 00000000     0        0 12 1 0 100 0\n"
+        "   2: broken\n"
+    )
+    assert network.parse_listening(text) == [{"port": 39500, "uid": 1000, "inode": 4711}]
+    row = "fe8000000000000000fc00fffe000001 02 40 20 80     eth0\nbroken line\n"
+    assert network.parse_if_inet6(row) == [("eth0", "fe80::fc:ff:fe00:1/64")]
+
+
+def test_the_kernels_list_of_interfaces_is_read():
+    entry = struct.pack("16sH2s4s16s", b"eth0:1", socket.AF_INET, b"", socket.inet_aton("10.0.0.7"), b"")
+    assert network.parse_ifconf(entry) == [("eth0:1", "10.0.0.7")]
+    assert network.parse_ifconf(entry[:30]) == []
+
+
+def test_a_held_port_names_its_holder(home):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        found = network.read_ports([port])[str(port)]
+        assert found["free"] is False and found["held_by"][0]["pid"] == os.getpid()
+        assert found["held_by"][0]["run"] is None
+    assert network.read_ports([port])[str(port)]["free"] is True
+
+
+def test_the_holder_is_ours_where_a_run_directory_says_so(home):
+    from allranks.node import paths, processes
+
+    run = paths.RunDirectory("0902-a", str(home))
+    run.create("node-0")
+    me = processes.record_of(processes.identify("node-0", "0902-a"))
+    paths.write_json(run.node("node-0").supervisor, me)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        assert network.read_ports([port])[str(port)]["held_by"][0]["run"] == "0902-a"
+    found = facts.collect({"families": ["leftovers"]}).values["leftovers"]["runs"]
+    assert [(one["run"], one["supervisor"]) for one in found] == [("0902-a", os.getpid())]
+    paths.write_json(run.node("node-0").supervisor, {**me, "start_time": me["start_time"] - 1})
+    assert facts.collect({"families": ["leftovers"]}).values["leftovers"]["runs"] == [], (
+        "a recycled pid is nobody"
+    )
+
+
+def test_routes_and_names():
+    interfaces = network.read_interfaces()
+    assert interfaces["lo"]["loopback"] and "127.0.0.1/8" in interfaces["lo"]["addresses"]
+    assert network.route("127.0.0.1", interfaces)["interface"] == "lo"
+    found = network.resolve(["localhost", "no-such-name.invalid", "127.0.0.1", "\0"])
+    assert found["localhost"]["addresses"] and found["no-such-name.invalid"]["reason"]
+    assert "127.0.0.1" not in found, "an address needs no resolver"
+
+
+def test_versions_by_metadata_without_importing_torch(home):
+    found = facts.collect({"families": ["software"], "python": sys.executable})
+    assert found.get("software.python.executable")
+    assert found.get("software.versions.torch") is None or "2." in found.get("software.versions.torch")
+    assert found.values["collection"]["families"]["software"] < 10
+    missing = facts.collect({"families": ["software"], "python": "/nowhere/python"})
+    assert missing.why_unreadable("software.python") == "/nowhere/python is not installed"
+    assert not missing.get("software.versions")
+
+
+def test_requirements_and_cuda_of_the_answer():
+    answer = {
+        "requires": {"llamafactory": ["transformers<=5.6.0", "gradio", 7]},
+        "torch_build": {"cuda": "12.8"},
+    }
+    assert software.parse_requires(answer) == {"llamafactory": ["transformers<=5.6.0"]}
+    assert (
+        software.torch_cuda(answer) == "12.8"
+        and software.torch_cuda({"torch_build": {"cuda": "None"}}) is None
+    )
+    assert (
+        software.parse_versions({"versions": {"torch": "2.13.0", "nvidia-nccl-cu12": "2.30.7"}})["torch"]
+        == "2.13.0"
+    )
+    assert software.parse_nvcc("Cuda compilation tools, release 12.8, V12.8.93") == "12.8"
+
+
+def test_iptables_rules():
+    text = (
+        "-P INPUT DROP\n-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n-A INPUT -i lo -j ACCEPT\n"
+        "-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n"
+        "-A INPUT -p tcp -m multiport --dports 39500,29500:29600 -j ACCEPT\n"
+        "-A INPUT -s 10.0.0.0/24 -j ACCEPT\n-A INPUT -j ufw-before-input\n"
+    )
+    found = firewall.parse_iptables(text)
+    assert found["policy"] == "drop" and found["everything_from"] == ["10.0.0.0/24"]
+    assert found["ports"] == ["22", "39500", "29500:29600", "chain ufw-before-input"]
+    assert firewall.parse_iptables("-P INPUT ACCEPT\n-A INPUT -j REJECT\n")["rejects"] is True
+
+
+def test_nft_rules():
+    chain = {"family": "inet", "table": "filter", "name": "input", "hook": "input", "policy": "drop"}
+    dport = {"payload": {"protocol": "tcp", "field": "dport"}}
+    saddr = {"payload": {"protocol": "ip", "field": "saddr"}}
+
+    def rule(*expressions):
+        return {"rule": {"family": "inet", "table": "filter", "chain": "input", "expr": list(expressions)}}
+
+    ports = {"set": [22, {"range": [29500, 29600]}]}
+    entries = [
+        {"metainfo": {}},
+        {"chain": chain},
+        rule({"match": {"left": dport, "right": ports}}, {"accept": None}),
+        rule({"match": {"left": saddr, "right": "10.0.0.5"}}, {"accept": None}),
+        rule({"drop": None}),
+    ]
+    found = firewall.parse_nft(json.dumps({"nftables": entries}))
+    assert found == {
+        "policy": "drop",
+        "chains": 1,
+        "rejects": True,
+        "ports": ["22", "29500:29600"],
+        "everything_from": ["10.0.0.5"],
+    }
+    with pytest.raises(Unreadable):
+        firewall.parse_nft("table inet filter {")
+
+
+def test_nfs_exports():
+    text = "# comment\n/shared *(rw,no_root_squash) 10.0.0.0/24(ro)\n/x\n"
+    found = firewall.parse_exports(text)
+    assert found[0] == {"path": "/shared", "client": "*", "options": "rw,no_root_squash"} and len(found) == 2
+
+
+def test_names_in_binaries(tmp_path):
+    path = tmp_path / "libnccl.so.2"
+    block = b"\0NCCL_IB_TIMEOUT\0xNCCL_NOT_THIS\0NCCL_\0" + b"\0" * libraries.BLOCK_BYTES
+    path.write_bytes(block[: libraries.BLOCK_BYTES - 8] + b"\0NCCL_ACROSS_BLOCKS\0")
+    assert libraries.names_in(str(path)) == ["NCCL_ACROSS_BLOCKS", "NCCL_IB_TIMEOUT"]
+
+
+@given(st.text(max_size=300))
+def test_no_text_breaks_a_parser(text):
+    for parse in (
+        system.parse_cpu_model,
+        storage.parse_mounts,
+        network.parse_listening,
+        network.parse_if_inet6,
+        firewall.parse_iptables,
+        firewall.parse_exports,
+    ):
+        json.dumps(parse(text))
+    for parse in (system.parse_meminfo, system.parse_os_release, firewall.parse_nft, software.parse_nvcc):
+        try:
+            parse(text)
+        except Unreadable as error:
+            assert str(error)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values)
+def test_no_answer_of_the_training_python_breaks_a_parser(answer):
+    answer = (
+        answer if isinstance(answer, dict) else {"versions": answer, "requires": answer, "folders": answer}
+    )
+    for parse in (software.parse_versions, software.parse_requires, software.launcher, software.torch_cuda):
+        parse(answer)
+    storage.parse_index(answer, {})
+    storage.parse_dataset_info(answer, ["a"])
