@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from allranks import __version__
-from allranks.words.errors import AllranksError, BadInput, Problem
+from allranks.words.errors import AllranksError, BadInput, Blocked, Problem
 
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
 """How the help lists the verbs: in the order of a run's life; any other verb comes after them."""
@@ -33,9 +33,13 @@ def verb_module(name: str):
 
 
 class Parser(argparse.ArgumentParser):
-    """An error of usage is bad input like any other: exit code 2, with the nearest right word."""
+    """An error of usage is bad input like any other: exit code 2, and one document where --json was given."""
+
+    as_json = False
 
     def error(self, message: str):
+        if self.as_json:
+            self.exit(say_error(BadInput(Problem(message, do=f"{self.prog} --help")), True))
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: {message}\n")
 
@@ -68,8 +72,24 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line's entry. Every error of ours ends here as its text and its exit code."""
-    parser = build_parser()
-    options = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    # Set on the class: the error may be a verb's parser's, and it comes before there are options to look at.
+    Parser.as_json = "--json" in words
+    try:
+        parser = build_parser()
+        options = parser.parse_args(words)
+        code = called(parser, options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nothing is left to say, and Python must not say it at exit.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """The verb's exit code; every error but a closed pipe as its text and its code."""
     if options.print_completion:
         import shtab
 
@@ -78,18 +98,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.verb is None:
         parser.print_help()
         return 2
+    as_json = getattr(options, "json", False)
     try:
         return options.call(options)
     except AllranksError as error:
-        return say_error(error, getattr(options, "json", False))
+        return say_error(error, as_json)
     except KeyboardInterrupt:
+        if as_json:
+            return say_error(Blocked("aborted"), True)
         print("\naborted.", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader (head, less) has gone: nothing is left to say, and Python must not say it at exit.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        raise
+    except Exception as error:
+        return say_fault(error, as_json)
+
+
+def say_fault(error: Exception, as_json: bool) -> int:
+    """What nobody foresaw is a fault of ours: where it happened, for the one who mends it."""
+    import traceback
+
+    traceback.print_exception(error)
+    return say_error(AllranksError(f"a fault of allranks: {type(error).__name__}: {error}"), as_json)
 
 
 def say_error(error: AllranksError, as_json: bool) -> int:

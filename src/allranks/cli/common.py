@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import math
 import sys
-from typing import Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from allranks.words.errors import BadInput, Problem
+
+if TYPE_CHECKING:
+    from allranks.spec import Run
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +34,51 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept", action="append", default=[], metavar="ID", help="let this known finding pass"
     )
+
+
+def load_run(options: argparse.Namespace) -> Run:
+    """The run file with --set and --accept; an id that no finding has is an error, with the nearest one."""
+    from allranks import spec
+
+    run = spec.load(options.file, sets=options.sets, accept=options.accept)
+    require_ids("accept", run.accept)
+    return run
+
+
+def require_ids(what: str, ids: Iterable[str]) -> None:
+    """Raises BadInput for ids that no finding has: a misspelt one would pass over everything in silence."""
+    wanted = list(ids)
+    if not wanted:
+        return
+    from allranks.faces.pages import known
+
+    pages = known()
+    problems = [unknown_id(f"{what}: ", name, pages) for name in wanted if name not in pages]
+    if problems:
+        raise BadInput(problems)
+
+
+def unknown_id(before: str, name: str, pages: Iterable[str]) -> Problem:
+    near = difflib.get_close_matches(name, pages, n=3)
+    do = "nearest: " + ", ".join(near) if near else "allranks explain lists all ids"
+    return Problem(f"{before}{name} is no id of a finding", do=do)
+
+
+def require_writable(path: str | Path, write: Callable[[Path], Any]) -> None:
+    """Calls `write` with the path; a file that the user named and that cannot be written is bad input."""
+    try:
+        write(Path(path))
+    except OSError as error:
+        problem = Problem(f"{path} cannot be written: {error.strerror}", do="another path")
+        raise BadInput(problem) from None
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number from 1")
+    return number
 
 
 def print_json(data: Any) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from allranks.cli.common import print_json
@@ -22,6 +23,8 @@ def diagnose_command(options: argparse.Namespace) -> int:
     diagnosis = diagnose.diagnose(lines(options.paths))
     if options.json:
         print_json(diagnosis.as_json())
+    elif diagnosis.cause == "benign-noise":
+        print("nothing is wrong in these logs.")
     else:
         print_diagnosis(diagnosis)
     if diagnosis.cause == "benign-noise":
@@ -32,7 +35,10 @@ def diagnose_command(options: argparse.Namespace) -> int:
 def print_diagnosis(diagnosis: Diagnosis) -> None:
     from allranks.faces.terminal import print_findings
 
-    print_findings([diagnosis.as_finding()])
+    finding = diagnosis.as_finding()
+    # As a finding of a run every cause blocks; what proves nothing, or is nothing, must not be counted as one.
+    verdict = {"benign-noise": "note", "unproven": "unknown"}.get(diagnosis.cause, finding.verdict)
+    print_findings([replace(finding, verdict=verdict)])
     if diagnosis.collateral:
         print("  only suffered: " + ", ".join(str(where) for where in diagnosis.collateral))
 

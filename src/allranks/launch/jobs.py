@@ -136,6 +136,7 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
             "total_steps": arguments.get("max_steps") if llamafactory else None,
             "ranks": list(plan.ranks),
             "same_host": run.same_host,
+            "lease_seconds": LEASE_SECONDS,
         },
         "adapter": adapter(run, plan)
         if llamafactory and arguments.get("finetuning_type") == "lora"

@@ -50,8 +50,14 @@ async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SEC
 async def remaining(nodes: Nodes, run_id: str) -> tuple[int, dict[str, str]]:
     """How many processes of the run live on the nodes that answered; the nodes that did not, and why."""
     outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
-    living = sum(len(o.answer.get("processes", ())) for o in outcomes if o.answer)
-    return living, {o.node.name: str(o.error) for o in outcomes if o.error is not None}
+    answers = [answer for answer in once_a_host(outcomes) if "error" not in answer]
+    living = sum(len(answer.get("processes", ())) for answer in answers)
+    unreadable = {o.node.name: str(o.error) for o in outcomes if o.error is not None}
+    # Nodes that share a home are seen by themselves alone; one that nobody saw may still be at work.
+    unseen = [set(answer.get("unseen", ())) for answer in answers]
+    for name in sorted(set.intersection(*unseen)) if unseen else ():
+        unreadable.setdefault(name, "its processes cannot be seen: another host, or a container")
+    return living, unreadable
 
 
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
@@ -64,7 +70,23 @@ async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
         )
     finally:
         await nodes.close()
-    return [answer_of(outcome) for outcome in outcomes]
+    return once_a_host(outcomes)
+
+
+def once_a_host(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """The nodes' answers; nodes that are one host (`same_host`) see the same processes, told by the first."""
+    told: set[tuple[str, int, int]] = set()
+    answers = []
+    for outcome in outcomes:
+        answer = answer_of(outcome)
+        fresh = []
+        for process in answer.get("processes", ()):
+            key = (outcome.node.address, int(process["pid"]), int(process.get("start_time") or 0))
+            if key not in told:
+                told.add(key)
+                fresh.append(process)
+        answers.append({**answer, "processes": fresh})
+    return answers
 
 
 def answer_of(outcome: Outcome) -> dict[str, Any]:

@@ -247,15 +247,14 @@ class Keeper(threading.Thread):
         finish.report(self.report)
 
     def _name_the_cause(self) -> None:
-        if self.blocking:
-            return
         for node, logs in self.tails.items():
             for name, text in logs.items():
                 self.watch.add_log(node, name, text)
         verdict = self.watch.verdict(time.time())
         if verdict is not None:
             self.record.diagnosis(verdict)
-            self.record.finding(verdict.as_finding())
+            if not self.blocking:
+                self.record.finding(verdict.as_finding())
 
     def _tell_all(self, message: Dict[str, Any]) -> None:
         for node in list(self.joined):

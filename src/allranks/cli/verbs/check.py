@@ -9,7 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
-from allranks.cli.common import add_file, add_json, print_json
+from allranks.cli.common import add_file, add_json, load_run, print_json, require_ids, require_writable
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +31,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks import spec
     from allranks.faces.terminal import print_findings
     from allranks.runs.inspect import judge, verdict_code
 
-    run = spec.load(options.file, sets=options.sets, accept=options.accept)
+    require_ids("--only", options.only)
+    require_ids("--skip", options.skip)
+    run = load_run(options)
     if options.facts:
         inspection = judge(run, recorded(run, options.facts))
     else:
@@ -82,7 +83,8 @@ def recorded(run, folder: str):
 
 
 def save(inspection, folder: str) -> None:
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    require_writable(folder, lambda path: path.mkdir(parents=True, exist_ok=True))
     for facts in inspection.facts:
         path = Path(folder) / f"{facts.node}.json"
-        path.write_text(json.dumps(facts.as_json(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        text = json.dumps(facts.as_json(), indent=2, sort_keys=True) + "\n"
+        require_writable(path, lambda path, text=text: path.write_text(text, encoding="utf-8"))

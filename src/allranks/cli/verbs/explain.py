@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 
-from allranks.words import BadInput, Problem
+from allranks.cli.common import add_json, print_json, unknown_id
+from allranks.words.errors import BadInput
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", help="the id in a finding; all ids where it is left out")
+    add_json(parser)
 
 
 def call(options: argparse.Namespace) -> int:
@@ -17,11 +18,16 @@ def call(options: argparse.Namespace) -> int:
 
     pages = known()
     if options.id is None:
-        print("\n".join(sorted(pages)))
+        if options.json:
+            print_json({"ids": sorted(pages)})
+        else:
+            print("\n".join(sorted(pages)))
         return 0
     if options.id not in pages:
-        near = difflib.get_close_matches(options.id, pages, n=3)
-        do = "nearest: " + ", ".join(near) if near else "allranks explain lists all ids"
-        raise BadInput(Problem(f"{options.id} is no id of a finding", do=do))
-    print(pages[options.id](options.id).strip())
+        raise BadInput(unknown_id("", options.id, pages))
+    text = pages[options.id](options.id).strip()
+    if options.json:
+        print_json({"id": options.id, "text": text})
+    else:
+        print(text)
     return 0

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from allranks.cli.common import add_json, print_json
+from allranks.cli.common import add_json, positive, print_json, require_writable
 from allranks.words import BadInput, Problem
 
 
@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where to write it (default run.yaml, - prints it)",
     )
-    parser.add_argument("--gpus", type=int, default=None, help="GPUs a node")
+    parser.add_argument("--gpus", type=positive, default=None, help="GPUs a node")
     parser.add_argument("--train", metavar="FILE", help="a LLaMA-Factory YAML or a training script")
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
     add_json(parser)
@@ -40,12 +40,15 @@ def call(options: argparse.Namespace) -> int:
         slurm_nodelist=os.environ.get("SLURM_JOB_NODELIST"),
     )
     if options.output == "-":
-        print(text, end="")
+        if options.json:
+            print_json({"file": None, "text": text})
+        else:
+            print(text, end="")
         return 0
     path = Path(options.output)
     if path.exists() and not options.force:
         raise BadInput(Problem(f"{path} exists", do="another name with -o, or --force to overwrite it"))
-    path.write_text(text, encoding="utf-8")
+    require_writable(path, lambda path: path.write_text(text, encoding="utf-8"))
     if options.json:
         print_json({"file": str(path)})
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json
+from allranks.cli.common import add_json, positive
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,12 +15,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", action="append", default=[], help="only this node")
     parser.add_argument("-f", "--follow", action="store_true", help="go on as lines come, until the run ends")
     parser.add_argument(
-        "--tail", type=int, metavar="BYTES", help="begin this many bytes before the end of each log"
+        "--tail", type=positive, metavar="BYTES", help="begin this many bytes before the end of each log"
     )
     add_json(parser)
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli.live import logs_command
+    from allranks.cli.showing_logs import logs_command
 
     return logs_command(options)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import allranks
-from allranks.cli.common import add_file, add_json, print_json
+from allranks.cli.common import add_file, add_json, load_run, print_json
 
 if TYPE_CHECKING:
     from allranks.plan import Plan
@@ -34,11 +34,10 @@ def targets() -> list[str]:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks import spec
     from allranks.faces.plan import print_plan
     from allranks.runs.inspect import planned, verdict_code
 
-    run = spec.load(options.file, sets=options.sets, accept=options.accept)
+    run = load_run(options)
     plan = planned(run)
     findings = [*run.notes, *plan.findings]
     code = verdict_code([f for f in findings if f.verdict == "block" and f.id not in run.accept])

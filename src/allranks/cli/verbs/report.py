@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from allranks.cli.common import add_json, print_json
+from allranks.cli.common import add_json, print_json, require_writable
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +28,8 @@ def call(options: argparse.Namespace) -> int:
     directory = RunDirectory(asyncio.run(find(options.run)))
     data = report.collect(directory.root)
     path = Path(options.output or directory.keeper.report)
-    try:
-        path.write_text(report.render(data), encoding="utf-8")
-    except OSError as error:
-        print(f"{path}: {error.strerror}", file=sys.stderr)
-        return 2
+    page = report.render(data)
+    require_writable(path, lambda path: path.write_text(page, encoding="utf-8"))
     if options.json:
         print_json({"id": directory.run_id, "report": str(path)})
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_file, add_json
+from allranks.cli.common import add_file, add_json, load_run
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks import spec
     from allranks.cli.live import run_command
 
-    run = spec.load(options.file, sets=options.sets, accept=options.accept)
-    return run_command(run, options)
+    return run_command(load_run(options), options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from allranks.cli.common import add_json, agreed, print_json
+from allranks.words.errors import CouldNotTell
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,21 +32,38 @@ def call(options: argparse.Namespace) -> int:
         else:
             for line in describe(found):
                 print(clean(line))
-        return 0
-    if not agreed(f"stop {run_id}?", options.yes or options.json):
+        return CouldNotTell.exit_code if any("error" in node for node in found) else 0
+    if not agreed(f"stop {run_id}?", options.yes or options.json or asyncio.run(is_quiet(run_id))):
         return 1
     result = asyncio.run(stop(run_id))
     if options.json:
         print_json(result)
     else:
         print(f"{run_id} {result['state']}: {result['left']} of its processes are left")
-    return 0 if result["left"] == 0 else 1
+        for node, why in result["unreadable"].items():
+            print(clean(f"  {node} could not be looked at: {why}"))
+    if result["left"]:
+        return 1
+    return CouldNotTell.exit_code if result["unreadable"] else 0
+
+
+async def is_quiet(run_id: str) -> bool:
+    """Whether the run has ended and nothing of it lives: there is nothing to ask about then."""
+    from allranks.runs.ending import FINAL, sweep
+    from allranks.runs.index import all_runs
+
+    ended = [run for run in await all_runs() if run.get("id") == run_id and run.get("state") in FINAL]
+    return bool(ended) and not any(
+        node.get("processes") or "error" in node for node in await sweep(run_id, dry_run=True)
+    )
 
 
 def describe(found) -> list[str]:
     """One line a process that would be stopped."""
     lines = []
     for node in found:
+        if "error" in node:
+            lines.append(f"{node['node']}  could not be looked at: {node['error']}")
         for process in node.get("processes", ()):
             lines.append(
                 f"{node['node']}  pid {process['pid']}  {process.get('name', '')}  {process.get('why', '')}"
