@@ -1,0 +1,96 @@
+"""What the command line says when something is wrong: the exit code, and one document with --json."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allranks import cli
+from allranks.cli.verbs import ps
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+def run(*words: str) -> int:
+    try:
+        return cli.main(list(words))
+    except SystemExit as exit_:
+        return int(exit_.code or 0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ps", "extra"],
+        ["logs", "--tail", "-5"],
+        ["init", "--gpus", "0"],
+        ["init", "-o", "no/such/folder/run.yaml"],
+        ["explain", "no-such-id"],
+        ["plan", "no.yaml"],
+        ["stop"],
+    ],
+)
+def test_bad_input_is_one_document_with_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*words, "--json") == 2
+    assert json.loads(capsys.readouterr().out)["problems"][0]["saw"]
+
+
+@pytest.mark.parametrize("words", [["explain"], ["explain", "port-held"], ["init", "-o", "-"]])
+def test_every_answer_is_one_document_with_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*words, "--json") == 0
+    assert isinstance(json.loads(capsys.readouterr().out), dict)
+
+
+def test_a_fault_of_ours_is_exit_code_4(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_options: object) -> int:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(ps, "call", broken)
+    assert run("ps", "--json") == 4
+    printed = capsys.readouterr()
+    assert "planted" in json.loads(printed.out)["error"]
+    assert "Traceback" in printed.err
+
+
+def test_an_aborted_verb_is_one_document_with_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ps, "call", interrupted)
+    assert run("ps", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "aborted"
+
+
+@pytest.mark.parametrize("option", ["--accept", "--only", "--skip"])
+def test_a_misspelt_id_is_not_passed_over(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.yaml").write_text("nodes: localhost\ngpus: 1\ntrain: {command: [t.py]}\n")
+    (tmp_path / "t.py").write_text("")
+    (tmp_path / "facts").mkdir()
+    assert run("check", "run.yaml", "--facts", "facts", option, "port-hled") == 2
+    assert "port-held" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_said_by_nobody() -> None:
+    code = "import sys; from allranks import cli; sys.exit(cli.main(['explain']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
