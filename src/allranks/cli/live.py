@@ -99,7 +99,13 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
             await task
         except asyncio.CancelledError:
             raise Detached(run_id) from None
-    return await status(head, run_id)
+    state = await status(head, run_id)
+    if state.get("state") not in FINAL:
+        raise CouldNotTell(
+            f"{run_id}: the connection to its head ended while it was {state.get('state')}; it goes on.\n"
+            f"  do   allranks watch {run_id}"
+        )
+    return state
 
 
 async def status(head: NodeProgram, run_id: str) -> dict[str, Any]:

@@ -12,6 +12,10 @@ LINE_LIMIT_BYTES = 16 * 1024 * 1024
 """The longest line that is taken from a node; a longer one is a fault there, not something to store."""
 
 
+END_SECONDS = 5.0
+"""For a program that has closed its output to end by itself."""
+
+
 class LocalTransport:
     """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs."""
 
@@ -41,6 +45,9 @@ class LocalTransport:
             process.stdin.close()
             while line := await process.stdout.readline():
                 yield line
+            # It has closed its output and is about to end: a signal now would reap it behind asyncio's back.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), END_SECONDS)
         finally:
             await self._end(process)
 
