@@ -94,3 +94,12 @@ def test_a_closed_pipe_is_said_by_nobody() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+def test_a_home_that_cannot_be_written_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ALLRANKS_HOME", "/dev/null/home")
+    assert run("ps") == 3
+    said = capsys.readouterr().err
+    assert "/dev/null/home" in said and "ALLRANKS_HOME" in said and "{" not in said

@@ -62,7 +62,11 @@ class NodeProgram:
                 [self.python, *bundle.receive_command()], stdin=bundle.build(), timeout_seconds=120.0
             )
         if done.code != 0:
-            raise ProgramFailed(self.node, "put bundle", first_line(done))
+            raise Unreachable(
+                self.node,
+                "no-home",
+                f"allranks cannot be stored there: {said(done)}; ALLRANKS_HOME names a folder that can be written",
+            )
 
     def _answer(self, verb: str, done: Completed) -> dict[str, Any]:
         try:
@@ -76,6 +80,15 @@ class NodeProgram:
         if done.code != 0:
             raise ProgramFailed(self.node, verb, str(answer.get("error", f"exit code {done.code}")), answer)
         return answer
+
+
+def said(done: Completed) -> str:
+    """The `error` of the JSON object that a program printed, else the line that `first_line` finds."""
+    try:
+        answer = json.loads(done.out)
+    except ValueError:
+        return first_line(done)
+    return str(answer.get("error") or first_line(done)) if isinstance(answer, dict) else first_line(done)
 
 
 def first_line(done: Completed) -> str:
