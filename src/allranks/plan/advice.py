@@ -82,6 +82,10 @@ def _with(case: Case, **changes: Any) -> Case:
     )
 
 
+def _on_nodes(case: Case, nodes: tuple[int, ...]) -> Case:
+    return dataclasses.replace(case, nodes=nodes, padded_to=case.padded_to or case.ranks)
+
+
 def nearest_that_fits(case: Case) -> list[Change]:
     """Changes that make the run fit: the settings alone first, least loss first, together where none is enough; then
     more nodes; then offload. Empty where nothing helps."""
@@ -197,7 +201,7 @@ def _more_nodes(case: Case) -> Change | None:
         return None
     a_node = max(case.nodes)
     for count in range(len(case.nodes) + 1, MOST_NODES + 1):
-        larger = dataclasses.replace(case, nodes=(a_node,) * count)
+        larger = _on_nodes(case, (a_node,) * count)
         if memory_of(larger).verdict == FITS:
             paste = f"nodes: {count} nodes, gpus: {a_node}"
             return Change(
@@ -251,7 +255,7 @@ def _faster(case: Case) -> Iterator[Change]:
     if len(case.nodes) > 1:
         a_node = max(case.nodes)
         count = len(case.nodes) + 1
-        more = dataclasses.replace(case, nodes=(*case.nodes, a_node))
+        more = _on_nodes(case, (*case.nodes, a_node))
         yield Change("one more node", f"nodes: {count} nodes", more, "one more node")
     if case.sharded and case.setting.uses_gpu:
         yield from _sharing(case)

@@ -29,6 +29,9 @@ class Case:
     versions: Versions
     smoke_test: bool = False
     samples: int | None = None
+    padded_to: int = 0
+    """The ranks whose parts pad what is gathered; a what-if about more ranks keeps it: that changes nothing to speak of
+    and saves replaying the step. 0 means the case's own."""
     done: dict = field(default_factory=dict, compare=False, repr=False)
     """What was computed, by what it depends on; what-ifs made with `replace` share it."""
 
@@ -52,8 +55,11 @@ class Case:
 
     @property
     def adapter_width(self) -> int:
-        """Bytes of a trained adapter's element: PEFT makes adapters of a 16-bit base float32."""
-        return 4 if self.adapters else int(self.setting.weight_bytes)
+        """Bytes of a trained adapter's element: PEFT makes adapters of a 16-bit base float32, and LLaMA-Factory
+        whatever trains outside ZeRO-3; DeepSpeed before 0.19.2 takes adapters under ZeRO-3 back to 16 bits."""
+        if self.adapters and (not self.sharded or self.versions.float32_adapters):
+            return 4
+        return int(self.setting.weight_bytes)
 
     @property
     def checkpointing(self) -> str:
@@ -77,12 +83,13 @@ class Case:
 
     @property
     def gathered(self) -> Gathered:
-        """What ZeRO-3 gathers. More or fewer ranks only change the padding, so a what-if about them reuses it."""
+        """What ZeRO-3 gathers in a micro-step."""
+        ranks = self.padded_to or self.ranks
         widths = (int(self.setting.weight_bytes), self.adapter_width)
         holds = self.versions.holds_recomputed
-        key = (self.zero.gathering, self.checkpointing, holds, widths, self.adapters)
+        key = (self.zero.gathering, self.checkpointing, holds, widths, self.adapters, ranks)
         if key not in self.done:
-            self.done[key] = replay(self._steps(widths), self.zero, self.ranks, self.checkpointing, holds)
+            self.done[key] = replay(self._steps(widths), self.zero, ranks, self.checkpointing, holds)
         return self.done[key]
 
     def _steps(self, widths: tuple[int, int]) -> Steps:

@@ -200,13 +200,17 @@ def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[tuple[int, ...
     keep_lora = largest < 2_000_000 and count < model.total_parameters // 20
     persistence = max(10 * hidden, largest + 1 if keep_lora else 0)
     live = max(1_000_000_000, prefetch)
+    reuse, kept = live, "a layer's tensors need not be gathered again right after recomputation"
+    if model.largest_unit[1] * 2 >= LARGE_UNIT_BYTES:
+        reuse, kept = 10 * hidden, "the largest unit fills the memory; nothing else is kept beside it"
     why = {
+        "stage3_max_reuse_distance": f"{reuse:,}, {kept}",
         "reduce_bucket_size": f"{reduce:,}, for {count:,} that train",
         "stage3_prefetch_bucket_size": f"{prefetch:,}, a layer without its routed experts has {dense:,}",
         "stage3_param_persistence_threshold": f"{persistence:,}, norms and biases"
         + (f" and every adapter tensor (at most {largest:,})" if keep_lora else ""),
     }
-    return (reduce, prefetch, persistence, live, live), why
+    return (reduce, prefetch, persistence, live, reuse), why
 
 
 def is_profile(deepspeed: str) -> bool:

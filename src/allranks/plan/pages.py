@@ -1,228 +1,227 @@
-"""The pages of the findings that planning makes."""
+"""The pages of the findings that planning makes, for `allranks explain ID`."""
 
 from __future__ import annotations
 
 PAGES = {
-    "model-config-unreadable": """The model's config.json is not at hand, or of a family that is not described here.
+    "lora-targets-missing": """A LoRA target exists in no layer of the model.
 
 What it looks at
-  The config.json beside the run file, in the model's folder on this machine, or as a node sent it.
+  lora_target (and additional_target) against the module names of the model's config.json, matched as PEFT
+  matches them: a name is a module's last name or a suffix of its path, an expression must match the whole path.
 
 Why it matters
-  Parameters, memory, traffic and the adapter's tensors cannot be planned; the run is judged by what it reports.
+  PEFT leaves out names that match nothing and says nothing while one of them matches. The run then trains less
+  than was meant: on DeepSeek-V3, q_proj,k_proj,v_proj,o_proj trains o_proj alone.
 
 What to do
-  Put the model's config.json beside the run file, or allranks check, which reads it on the nodes.
+  Take the printed list: the model's own names for the same projections.
 """,
-    "lora-targets-missing": """Names in lora_target that exist in no layer of the model.
+    "lora-target-unsupported": """A LoRA target is no Linear layer.
 
 What it looks at
-  lora_target against the names of the model's linear layers, from config.json alone.
-
-Why it matters
-  PEFT trains what matches and says nothing of the rest: on DeepSeek-V3 `q_proj,v_proj,k_proj,o_proj` trains o_proj
-  alone, 22,986,752 parameters instead of 97,006,592.
-
-What to do
-  Use the list that the finding prints: the model's own names for the same layers.
-""",
-    "lora-target-unsupported": """A LoRA target that is no linear layer.
-
-What it looks at
-  lora_target against the kinds of the layers it matches.
+  Modules that lora_target matches: containers (mlp), norms, routers and fused experts among them.
 
 Why it matters
   PEFT raises ValueError, after the model was loaded.
 
 What to do
-  Leave it out, or name the linear layers that the finding lists.
+  Name the Linear layers inside it. Fused experts are tensors, not modules: target_parameters reaches them.
 """,
-    "lora-target-pattern": """A regular expression in lora_target under LLaMA-Factory.
+    "lora-target-pattern": """lora_target is a regular expression.
 
 What it looks at
-  lora_target for characters of an expression.
+  Characters in lora_target that no module's name has.
 
 Why it matters
-  LLaMA-Factory hands PEFT a list of names, in which an expression matches nothing.
+  LLaMA-Factory splits lora_target at commas and hands PEFT a list, in which an expression is only a name that
+  matches nothing. allranks hands over the names that the expression matches instead.
 
 What to do
-  Name the layers; the finding prints them. The run is given that list.
+  Nothing, or write the printed names.
 """,
-    "finetuning-type-unknown": """A finetuning_type that the planner does not know.
+    "finetuning-type-unknown": """The kind of fine-tuning is not planned here.
 
 What it looks at
-  train.llamafactory.finetuning_type.
+  finetuning_type against lora, full and freeze.
 
 Why it matters
-  Trainable parameters and memory cannot be told.
+  What trains, and the memory for it, cannot be told before the run.
 
 What to do
-  lora, freeze and full are planned.
+  Let the run start with --smoke first; the run itself is not hindered.
 """,
-    "freeze-modules-missing": """freeze_trainable_modules names what no layer has.
+    "freeze-modules-missing": """A module to be left trainable does not exist.
 
 What it looks at
-  freeze_trainable_modules against the model's modules.
+  freeze_trainable_modules against the names inside a layer, freeze_extra_modules against those outside.
 
 Why it matters
   LLaMA-Factory raises ValueError, after the model was loaded.
 
 What to do
-  Use the names that the finding prints.
+  Take names from the printed list.
 """,
-    "gpu-twice": """Two ranks on one GPU.
+    "model-config-unreadable": """The model's numbers are not known.
 
 What it looks at
-  The rank map: the GPUs of nodes that share a host, and CUDA_VISIBLE_DEVICES.
+  The config.json beside the run file, in the model's folder here, or as a node sent it; its model_type against
+  the families that are described.
 
 Why it matters
-  NCCL stops with 'Duplicate GPU detected' (by host and PCI bus), and each rank has half of the memory.
+  Parameters, memory and traffic cannot be planned; everything else is. It does not stop a run.
 
 What to do
-  Give each node of that host GPUs of its own: env: {CUDA_VISIBLE_DEVICES: …} under the node.
+  Put the model's config.json beside the run file, as NAME.config.json.
 """,
-    "gpu-count": """CUDA_VISIBLE_DEVICES names fewer GPUs than the node has ranks.
+    "node-twice": """One host is in the run twice.
 
 What it looks at
-  CUDA_VISIBLE_DEVICES of the run and of the node against the node's ranks.
+  Equal names, and equal addresses (with equal ports) of nodes.
 
 Why it matters
-  The local ranks beyond end with 'invalid device ordinal'.
+  Two torchruns on one host take the same GPUs; NCCL stops with "Duplicate GPU detected".
 
 What to do
-  As many GPUs as ranks, in either place.
+  Keep one entry. Where several nodes on one host are meant: same_host: true.
 """,
-    "node-twice": """A node that is listed twice, or two nodes of one address.
+    "gpu-twice": """Two ranks run on one GPU.
 
 What it looks at
-  Names and addresses of the run file's nodes.
+  Address and device of every rank, through CUDA_VISIBLE_DEVICES. Equal indices on different hosts are normal.
 
 Why it matters
-  Two torchruns on one host take the same GPUs; NCCL stops with 'Duplicate GPU detected'.
+  NCCL stops with "Duplicate GPU detected", and each rank has half of the memory.
 
 What to do
-  Keep one entry, or write same_host: true where that is meant.
+  Give each node of the host GPUs of its own: env: {CUDA_VISIBLE_DEVICES: "0,1"} under that node.
 """,
-    "gpu-memory-unknown": """How much memory a GPU has is not known.
-
-What it looks at
-  gpus.model, and the GPUs of nodes that have been asked.
+    "gpu-count": """CUDA_VISIBLE_DEVICES names fewer GPUs than there are ranks.
 
 Why it matters
-  Whether the run fits cannot be said.
+  The ranks without a GPU end with "invalid device ordinal".
 
 What to do
-  gpus: {count: 8, model: A100-SXM4-80GB}, or allranks check, which asks the nodes.
+  Make both numbers equal.
 """,
-    "memory-does-not-fit": """The run needs more memory a GPU than there is.
+    "memory-does-not-fit": """The run does not fit the GPUs.
 
 What it looks at
-  The planned bytes by part (docs/plan.md has each formula and its source) against the GPU's memory.
+  Memory of the fullest rank at its fullest moment, by part, against what a process can have of the GPU: the
+  weights (or a rank's part of them), what ZeRO-3 gathers at once, adapters, gradients, optimizer, activations,
+  logits, buffers, the CUDA context and NCCL, and what the allocator cannot use.
 
 Why it matters
-  It ends with 'CUDA out of memory', for the largest models only after an hour of loading.
+  More than 105 % of the GPU: out of memory at the printed moment, after the whole model was loaded.
 
 What to do
-  The finding prints the nearest setting that fits, ready to paste.
+  The printed setting is the nearest that fits, planned again with it.
 """,
-    "memory-too-close": """The run fits by less than the estimate is off by.
+    "memory-too-close": """The run may not fit the GPUs.
 
 What it looks at
-  The planned bytes by part against the GPU's memory and the margin.
+  The same as memory-does-not-fit: between 92 and 105 % of what a process can have.
 
 Why it matters
-  Fragmentation or a long sample can end it in the middle.
+  The estimate is off by up to 5 %; a longer sample or fragmentation decides, perhaps hours later.
 
 What to do
-  The finding prints the nearest setting with room.
+  The printed setting is the nearest that fits. To try as it is: allranks run FILE --smoke.
 """,
-    "host-memory-short": """A node needs more host memory than it has.
+    "gpu-memory-unknown": """Nobody said which GPUs there are.
+
+Why it matters
+  What the run needs is planned; whether it fits cannot be said.
+
+What to do
+  gpus: {count: 8, model: A100-SXM4-80GB}, or let the nodes be asked: allranks check FILE.
+""",
+    "host-memory-short": """A node has too little host memory.
 
 What it looks at
-  Host memory at loading, in a step and at a save, against the node's.
+  Host memory while loading, training (offload) and saving, against the smallest node's memory or limit.
 
 Why it matters
   The kernel kills a rank, and every other one waits for it.
 
 What to do
-  Fewer ranks a node, offload less, or what the finding prints.
+  The printed setting. A save that gathers the whole model is avoided by allranks' own adapter save.
 """,
-    "host-memory-loading": """Loading needs much host memory on every node.
+    "host-memory-loading": """Loading needs more host memory than a node usually has.
 
 What it looks at
-  The model's experts and the version of transformers.
+  transformers 5 with routed experts under ZeRO-3: every rank reads all files and joins the experts, which are
+  stored one by one, into new tensors before any of them is split.
 
 Why it matters
-  transformers 5 has every rank join all experts in its own memory before it loads them.
+  Eight ranks hold eight copies of all experts: 9.5 TiB on a node for DeepSeek-V3.
 
 What to do
-  See the finding's own line.
+  transformers 4.52 reads file by file on rank 0 alone.
 """,
-    "checkpointing-holds-layers": """Reentrant gradient checkpointing would hold every layer whole.
+    "checkpointing-holds-layers": """Reentrant gradient checkpointing would keep every layer whole.
 
 What it looks at
-  LLaMA-Factory's use_reentrant_gc and DeepSpeed's version, with a frozen base.
+  DeepSpeed 0.19.3 or later, ZeRO-3, frozen weights, and reentrant checkpointing (LLaMA-Factory's default).
 
 Why it matters
-  Memory grows by the whole model in the backward pass.
+  Frozen weights that a recomputation gathers are kept until the module in whose backward it happens is done.
+  Under reentrant checkpointing that is the whole model: at the end of backward every rank holds all of it.
 
 What to do
-  Nothing: use_reentrant_gc: false is used instead. Write it into the run file to silence the note.
+  use_reentrant_gc: false, which allranks sets where the run file says nothing.
 """,
-    "checkpointing-fails-frozen": """Non-reentrant gradient checkpointing fails with this DeepSpeed.
+    "checkpointing-fails-frozen": """Non-reentrant checkpointing fails with this DeepSpeed.
 
 What it looks at
-  use_reentrant_gc and DeepSpeed's version, with a frozen base under ZeRO-3.
+  DeepSpeed before 0.19.3, ZeRO-3, frozen weights, use_reentrant_gc: false.
 
 Why it matters
-  The first backward raises CheckpointError: recomputed weights have another shape.
+  The first backward raises CheckpointError: the recomputed weights have shape [0].
 
 What to do
-  use_reentrant_gc: true
+  use_reentrant_gc: true, or a later DeepSpeed.
 """,
-    "deepspeed-version": """A DeepSpeed key that the installed version may not know.
+    "deepspeed-version": """The DeepSpeed JSON needs a later DeepSpeed.
 
 What it looks at
-  The planned JSON against DeepSpeed's version on the nodes.
+  stage3_allgather_sequential, which `deepspeed: auto` sets for models whose largest gathered unit is above
+  1 GiB: gathered together, its tensors would need their memory twice.
 
 Why it matters
-  An older one refuses the key at its start.
+  DeepSpeed before 0.18.5 refuses the key at its start.
 
 What to do
-  The version that the finding names, on every node.
+  Pin DeepSpeed in the container's pip list.
 """,
-    "deepspeed-key-void": """A key of the DeepSpeed JSON that has no effect.
+    "deepspeed-key-void": """A section of the DeepSpeed JSON has no effect.
 
 What it looks at
-  The JSON that the run file names, against what DeepSpeed and transformers read.
+  Sections that nothing reads when transformers trains: moe, activation_checkpointing, pipeline.
 
 Why it matters
-  It promises something that does not happen (the seeds' `moe` block, `activation_checkpointing` under transformers).
+  What it promises does not happen.
 
 What to do
   Take it out.
 """,
-    "deepspeed-key-unknown": """A key below zero_optimization that DeepSpeed does not know.
-
-What it looks at
-  The JSON's keys against those of DeepSpeed 0.19.8.
+    "deepspeed-key-unknown": """zero_optimization has a key that DeepSpeed does not know.
 
 Why it matters
-  DeepSpeed refuses the whole configuration at its start.
+  DeepSpeed refuses a configuration with an unknown ZeRO key.
 
 What to do
-  The nearest right key, which the finding names, or take it out.
+  The nearest known name is printed.
 """,
     "deepspeed-contradicts": """The DeepSpeed JSON and the training arguments differ.
 
 What it looks at
-  Batch size, accumulation, precision and schedule in both.
+  Batch sizes, accumulation, clipping, optimizer, scheduler and precision in the JSON against the arguments.
 
 Why it matters
-  transformers raises ValueError, after the model was loaded (the seeds: accumulation 16 against 1).
+  transformers raises ValueError at the start.
 
 What to do
-  "auto" in the JSON: transformers then fills in the training arguments.
+  "auto" in the JSON: transformers then fills in its own value.
 """,
 }
 
@@ -233,4 +232,4 @@ def ids() -> list[str]:
 
 def page(name: str) -> str:
     """One finding's page. Raises KeyError for an unknown id."""
-    return PAGES[name]
+    return f"{name}\n\n{PAGES[name]}"

@@ -22,6 +22,11 @@ HOLDS_RECOMPUTED: Version = (0, 19, 3)
 is done (its pull request 8148). Non-reentrant checkpointing of a frozen base fails before it."""
 
 
+FLOAT32_ADAPTERS: Version = (0, 19, 2)
+"""DeepSpeed from here on leaves float32 adapters of a 16-bit base float32; before, it made them 16 bits too
+(huggingface/trl#6091; 0.18.9 and 0.19.8 were seen to do so)."""
+
+
 @dataclass(frozen=True)
 class Versions:
     """None where nobody knows (a container whose image pins nothing)."""
@@ -33,6 +38,10 @@ class Versions:
     def fused_experts(self) -> bool:
         """transformers ≥ 5 holds a layer's routed experts as two tensors; before, each was three Linears."""
         return self.transformers is None or self.transformers >= (5,)
+
+    @property
+    def float32_adapters(self) -> bool:
+        return self.deepspeed is None or self.deepspeed >= FLOAT32_ADAPTERS
 
     @property
     def holds_recomputed(self) -> bool:
