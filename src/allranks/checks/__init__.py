@@ -22,11 +22,13 @@ from typing import Any
 from allranks.checks.asking import request
 from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context
+from allranks.checks.lint import Line
+from allranks.checks.lint.of_run import lines
 from allranks.checks.words import shown
 from allranks.spec import Run
-from allranks.words import UNKNOWN, Facts, Finding
+from allranks.words import UNKNOWN, Facts, Finding, Where
 
-__all__ = ["ids", "judge", "page", "request"]
+__all__ = ["ids", "judge", "page", "request", "settings"]
 
 
 def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
@@ -73,6 +75,12 @@ def _named(rule: Rule, context: Context) -> Iterator[Finding]:
             fix=shown(finding.fix),
             evidence=tuple(shown(line) for line in finding.evidence),
         )
+
+
+def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Where]]:
+    """Every variable, trainer argument and DeepSpeed key that the user wrote: set, dropped, void, wrong or
+    costly, and why. What is void or wrong is a finding of `judge`, too."""
+    return lines(Context.make(facts, plan, run))
 
 
 def ids() -> list[str]:

@@ -51,8 +51,7 @@ class View:
         return mapping(self.get(path))
 
     def list(self, path: str) -> list[Any]:
-        value = self.get(path)
-        return list(value) if isinstance(value, (list, tuple)) else []
+        return listing(self.get(path))
 
     def maps(self, path: str) -> list[Mapping[str, Any]]:
         """The mappings of a list; what is none is left out."""
@@ -67,6 +66,10 @@ def number(value: Any) -> float | None:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from allranks.checks.context import Context, View, mapping, number
@@ -17,12 +17,18 @@ def applies(context: Context) -> bool:
 def used(context: Context) -> Iterator[tuple[View, int, Mapping[str, Any]]]:
     """`(a node of the machine, index, GPU)` of every GPU that ranks of this run will compute on."""
     for group in context.hosts:
-        gpus = group[0].maps("gpus.list")
+        gpus = [named(gpu) for gpu in group[0].maps("gpus.list")]
         for index in sorted(indices(context, group, gpus)):
             yield group[0], index, gpus[index]
 
 
-def indices(context: Context, group: tuple[View, ...], gpus: list[Mapping[str, Any]]) -> set[int]:
+def named(gpu: Mapping[str, Any]) -> dict[str, Any]:
+    """The GPU with its name and UUID as text or None: they are compared and counted."""
+    words = {key: gpu[key] if isinstance(gpu.get(key), str) else None for key in ("name", "uuid")}
+    return {**gpu, **words}
+
+
+def indices(context: Context, group: tuple[View, ...], gpus: Sequence[Mapping[str, Any]]) -> set[int]:
     """The plan's GPUs of these nodes, by index or UUID, as far as they are there."""
     by_uuid = {gpu.get("uuid"): index for index, gpu in enumerate(gpus)}
     names = {view.name for view in group}

@@ -88,6 +88,9 @@ GONE = {
 }
 """Since which transformers an argument is refused."""
 
+NEWEST = (5, 6)
+"""Taken where no node has said which transformers it has: what `make setup` installs."""
+
 ABSURD_SECONDS = 7 * 86400
 
 
@@ -110,9 +113,10 @@ def line(
             "the installed LLaMA-Factory refuses an argument that it does not know",
             near(name, accepted),
         )
-    if accepted is None and name in GONE and (transformers or (5,)) >= GONE[name][0]:
+    release = ((*(transformers or NEWEST), 0))[:2]
+    if accepted is None and name in GONE and release >= GONE[name][0]:
         return said(WRONG, GONE[name][1], GONE[name][2])
-    if name in VOIDS and (name != "logging_dir" or (transformers or (5,)) >= (5,)):
+    if name in VOIDS and (name != "logging_dir" or release >= (5, 0)):
         return said(VOID, VOIDS[name], "take it out")
     if name == "ddp_timeout" and isinstance(value, (int, float)) and value > ABSURD_SECONDS:
         return said(

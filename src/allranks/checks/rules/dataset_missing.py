@@ -24,7 +24,7 @@ from typing import Any
 
 from allranks.checks.asking import dataset
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context, listing, mapping
 from allranks.checks.words import listed
 from allranks.words import Finding
 
@@ -61,8 +61,8 @@ def troubles(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if found.get("trouble"):
         yield f"{folder}/dataset_info.json cannot be read: {found['trouble']}", "correct that file"
         return
-    known = [str(name) for name in found.get("known") or []]
-    for name in found.get("unknown") or []:
+    known = [str(name) for name in listing(found.get("known"))]
+    for name in listing(found.get("unknown")):
         near = get_close_matches(str(name), known, n=1)
         yield (
             f"dataset {name} is not in {folder}/dataset_info.json, which has {listed(known) or 'nothing'}",

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from allranks.checks import fabric
 from allranks.checks.case import Unreadable, fires, silent
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, View, listing
 from allranks.checks.words import listed
 from allranks.words import Finding
 
@@ -40,13 +40,15 @@ def check(context: Context) -> Iterator[Finding]:
         if not shut:
             continue
         closed = [
-            other for other in others(context, view) if not let_in(rules.get("everything_from") or [], other)
+            other
+            for other in others(context, view)
+            if not let_in(listing(rules.get("everything_from")), other)
         ]
         if not closed:
             continue
-        followed = not any("chain" in str(port) for port in rules.get("ports") or [])
+        followed = not any("chain" in str(port) for port in listing(rules.get("ports")))
         port = context.run.network.port if view.is_head else None
-        refused = port is not None and not port_open(rules.get("ports") or [], port)
+        refused = port is not None and not port_open(listing(rules.get("ports")), port)
         say = context.warn if followed else context.note
         yield say(
             view,

@@ -22,7 +22,7 @@ from typing import Any
 
 from allranks.checks import gpus
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, mapping, number
+from allranks.checks.context import Context, listing, mapping, number
 from allranks.checks.words import gib, listed
 from allranks.words import Finding
 
@@ -35,7 +35,7 @@ UNSEEN_BYTES = 1 << 30
 
 def check(context: Context) -> Iterator[Finding]:
     for view, index, gpu in gpus.used(context):
-        seen = [mapping(process) for process in gpu.get("processes") or []]
+        seen = [mapping(process) for process in listing(gpu.get("processes"))]
         computing = [process for process in seen if "C" in str(process.get("type") or "C")]
         drawing = [process for process in seen if process not in computing]
         bytes_used = gpus.amount(gpu, "memory.used_bytes") or 0

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from allranks.checks import gpus
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context
+from allranks.checks.context import Context, listing
 from allranks.checks.words import listed
 from allranks.words import Finding
 
@@ -40,7 +40,7 @@ HARD = {
 
 def check(context: Context) -> Iterator[Finding]:
     for view, index, gpu in gpus.used(context):
-        reasons = [HARD[name] for name in gpus.field(gpu, "clocks.slowed") or [] if name in HARD]
+        reasons = [HARD[name] for name in listing(gpus.field(gpu, "clocks.slowed")) if name in HARD]
         heat, most = gpus.amount(gpu, "temperature"), gpus.amount(gpu, "slowdown_temperature")
         if heat and most and heat >= most and not reasons:
             reasons = [f"{heat:.0f} °C, where slowdown begins at {most:.0f} °C"]

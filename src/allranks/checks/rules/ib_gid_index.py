@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context, listing, mapping
 from allranks.words import Finding
 
 NEEDS = ("infiniband.devices",)
@@ -47,7 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
                 fix="take NCCL_IB_GID_INDEX out of env",
             )
         for device, number, port in roce:
-            gids = {gid.get("index"): gid for gid in (mapping(one) for one in port.get("gids") or [])}
+            gids = {gid.get("index"): gid for gid in (mapping(one) for one in listing(port.get("gids")))}
             gid = gids.get(int(value))
             kind = str(gid.get("type")) if gid else "not set"
             if "v2" not in kind:

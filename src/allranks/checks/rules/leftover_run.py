@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context
+from allranks.checks.context import Context, listing
 from allranks.checks.words import counted, listed
 from allranks.words import Finding
 
@@ -32,7 +32,7 @@ UNKNOWN_BLOCKS = False
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         for left in view.maps("leftovers.runs"):
-            run, pids = left.get("run"), left.get("processes") or []
+            run, pids = left.get("run"), listing(left.get("processes"))
             supervised = left.get("supervisor") or left.get("keeper")
             if supervised:
                 yield context.warn(

@@ -24,7 +24,7 @@ from typing import Any
 
 from allranks.checks.asking import here
 from allranks.checks.case import Remove, fires, silent
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, View, listing, mapping
 from allranks.checks.words import counted, listed
 from allranks.words import Finding
 
@@ -71,7 +71,7 @@ def troubles(model: Mapping[str, Any]) -> Iterator[str]:
         yield f"has no usable config.json: {model.get('config_trouble')}"
     if model.get("index_trouble"):
         yield f"has an index that cannot be read: {model['index_trouble']}"
-    missing, short = model.get("missing") or [], model.get("cut_short") or []
+    missing, short = listing(model.get("missing")), listing(model.get("cut_short"))
     if missing:
         yield f"lacks {len(missing)} of {model.get('shards')} shards: {listed(missing, 4)}"
     if short:
@@ -79,7 +79,7 @@ def troubles(model: Mapping[str, Any]) -> Iterator[str]:
             f"holds {counted(len(short), 'file')} that {'is' if len(short) == 1 else 'are'} cut short: "
             + listed(short, 4)
         )
-    if not model.get("index") and not any(is_weights(name) for name in model.get("files") or {}):
+    if not model.get("index") and not any(is_weights(name) for name in mapping(model.get("files"))):
         yield "holds no weights"
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View, listing, mapping
 from allranks.words import Finding, Node
 
 NEEDS = ("network.resolved",)
@@ -54,7 +54,7 @@ def addresses(view: View, node: Node) -> list[str]:
     if fabric.address_of(node.address) is not None:
         return [node.address]
     found = mapping(view.map("network.resolved").get(node.address))
-    return [str(address) for address in found.get("addresses") or []]
+    return [str(address) for address in listing(found.get("addresses"))]
 
 
 def is_loopback(address: str) -> bool:

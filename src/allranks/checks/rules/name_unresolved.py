@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context, listing, mapping
 from allranks.checks.words import listed
 from allranks.words import Finding
 
@@ -36,7 +36,7 @@ def check(context: Context) -> Iterator[Finding]:
     found: dict = {}
     for view in context.answered:
         answer = mapping(view.map("network.resolved").get(head.address))
-        addresses = sorted(str(a) for a in answer.get("addresses") or [])
+        addresses = sorted(str(a) for a in listing(answer.get("addresses")))
         if not addresses:
             yield context.block(
                 view,

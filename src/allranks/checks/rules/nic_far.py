@@ -42,9 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
         nics = view.map("infiniband.devices")
         relations = {name: way for name, way in ways.items() if name in nics}
         if relations and not any(way in NEAR for way in relations.values()):
-            best = min(
-                relations.values(), key=lambda way: ("PHB", "NODE", "SYS").index(way) if way != "PHB" else 0
-            )
+            best = min(relations.values(), key=lambda way: FAR.index(way) if way in FAR else len(FAR))
             far.setdefault(view, []).append(f"GPU {index} ({best})")
     for view, names in far.items():
         if context.environment(view).get("NCCL_TOPO_FILE"):

@@ -53,11 +53,11 @@ def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         path = target(context, view)
         state = mapping(view.map("storage.paths").get(path))
-        kind = state.get("type")
+        kind = str(state.get("type"))
         if kind in NETWORK and wanted > SMALL_BYTES:
             why = f"each save is {gib(wanted)} from all ranks to one server at once, and they wait for it."
         elif kind in LOST and not (kind == "overlay" and not view.text("system.container")):
-            why = f"what is written there {LOST[str(kind)]}."
+            why = f"what is written there {LOST[kind]}."
         else:
             continue
         yield context.warn(

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from allranks.checks.asking import uses_deepspeed
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context
+from allranks.checks.context import Context, listing
 from allranks.checks.words import listed
 from allranks.words import Finding
 
@@ -69,7 +69,7 @@ def wanted(context: Context) -> list[tuple[str, ...]]:
 
 def loggers(context: Context) -> list[str]:
     value = context.arguments.get("report_to")
-    return value.split(",") if isinstance(value, str) else [str(name) for name in value or []]
+    return value.split(",") if isinstance(value, str) else [str(name) for name in listing(value)]
 
 
 CASES = (

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, View, mapping, number
+from allranks.checks.context import Context, View, listing, mapping, number
 from allranks.checks.words import duration
 from allranks.words import Finding
 
@@ -36,7 +36,7 @@ def check(context: Context) -> Iterator[Finding]:
         state = mapping(state)
         if state.get("free") is not False:
             continue
-        holders = [mapping(holder) for holder in state.get("held_by") or []]
+        holders = [mapping(holder) for holder in listing(state.get("held_by"))]
         yield held(context, context.head, port, state, holders[0] if holders else {})
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context, listing, mapping
 from allranks.words import Finding
 
 UNKNOWN_BLOCKS = False
@@ -34,7 +34,7 @@ def check(context: Context) -> Iterator[Finding]:
     candidates = [head.address]
     if fabric.address_of(head.address) is None:
         resolved = mapping(context.head.map("network.resolved").get(head.address))
-        candidates = [str(address) for address in resolved.get("addresses") or []]
+        candidates = [str(address) for address in listing(resolved.get("addresses"))]
     public = [a for a in candidates if (found := fabric.address_of(a)) is not None and found.is_global]
     if public and not closed(context):
         yield context.warn(
@@ -51,7 +51,7 @@ def closed(context: Context) -> bool:
     """Whether the head's own packet filter refuses what is not let in by name."""
     rules = context.head.map("firewall.input")
     shut = rules.get("policy") == "drop" or rules.get("rejects") is True
-    return shut and "anywhere" not in (rules.get("everything_from") or [])
+    return shut and "anywhere" not in (listing(rules.get("everything_from")))
 
 
 PUBLIC = {"run/cluster/nodes/0/address": "8.8.4.4"}

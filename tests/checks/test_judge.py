@@ -1,0 +1,239 @@
+"""Judging whole clusters: unreadable facts, hostile facts, one host of several nodes, what is asked of nodes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded_clusters import CLUSTERS, cluster, in_run, judged, planned
+
+from allranks import checks
+from allranks.checks.catalogue import all_rules
+from allranks.checks.context import Context
+from allranks.words import BLOCK, OK, UNKNOWN, Facts, facts_from_json
+
+
+def wrong(found):
+    return [f for f in judged(found) if f.verdict != OK]
+
+
+def test_nothing_said_is_unknown_and_stops_a_launch():
+    found = cluster("a100")
+    plan = planned(found, [])
+    findings = checks.judge([], plan, found.run)
+    assert {f.id for f in findings} == {"unreadable-node"} and len(findings) == 3
+    assert all(f.stops_launch and f.verdict == UNKNOWN for f in findings)
+
+
+def test_an_empty_answer_is_unknown_and_names_the_checks_that_judged_nothing():
+    found = cluster("a100")
+    facts = [Facts(node.name, 1.0, {}) for node in found.run.cluster.nodes]
+    findings = checks.judge(facts, planned(found, facts), found.run)
+    unread = [f for f in findings if f.id == "unreadable-facts"]
+    assert {f.where.node for f in unread} == {"node-0", "node-1", "node-2"}
+    assert all("judged nothing" in f.why and f.stops_launch for f in unread)
+    assert not [f for f in findings if f.verdict == BLOCK], "what was not looked at is not wrong either"
+
+
+def test_one_reason_is_one_finding_a_node():
+    found = cluster("a100")
+    found.nodes["node-1"]["values"].pop("gpus")
+    found.nodes["node-1"]["unreadable"]["gpus"] = "nvidia-smi did not answer within 15 s"
+    findings = [f for f in wrong(found) if f.where.node == "node-1"]
+    assert [f.id for f in findings] == ["unreadable-facts"]
+    assert "did not answer within 15 s" in findings[0].saw and "gpu-ecc" in findings[0].why
+
+
+def test_facts_that_only_notes_hang_on_do_not_block():
+    found = cluster("cpu")
+    found.nodes["node-1"]["values"]["firewall"].pop("input")
+    found.nodes["node-1"]["unreadable"]["firewall.input"] = "iptables: Permission denied"
+    (finding,) = wrong(found)
+    assert finding.verdict == UNKNOWN and not finding.stops_launch
+
+
+def test_gpu_facts_do_not_matter_to_a_run_on_processors():
+    found = cluster("cpu")
+    for node in found.nodes.values():
+        node["values"].pop("gpus")
+        node["unreadable"]["gpus"] = "nvidia-smi did not answer within 15 s"
+    assert wrong(found) == []
+
+
+def test_one_host_of_several_nodes_is_told_once():
+    found = cluster("demo")
+    for node in found.nodes.values():
+        node["values"]["storage"]["model"] = {"path": "/models/tiny", "exists": False}
+        node["values"]["system"]["limits"]["nofile"] = [64, 64]
+    findings = wrong(found)
+    assert sorted(f.id for f in findings) == ["model-missing", "nofile-low"]
+
+
+def test_a_check_that_fails_is_unknown(monkeypatch):
+    found = cluster("cpu")
+    rule = all_rules()["port-held"]
+
+    def broken(_context):
+        yield from ()
+        raise ValueError("a bug")
+
+    monkeypatch.setitem(all_rules(), "port-held", type(rule)(**{**rule.__dict__, "check": broken}))
+    (finding,) = wrong(found)
+    assert finding.id == "port-held" and finding.verdict == UNKNOWN and "a bug" in finding.saw
+    assert finding.stops_launch
+
+
+def test_a_finding_of_a_setting_points_at_its_line():
+    found = cluster("a100")
+    found.run = in_run(found.run, ["train", "arguments", "ddp_timeout"], 180_000_000)
+    (finding,) = wrong(found)
+    assert finding.where.file and finding.where.file.endswith("a100/run.yaml") and finding.where.line
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_findings_go_through_json(name):
+    for finding in judged(cluster(name)):
+        json.dumps(finding.as_json())
+
+
+# ---- hostile facts ----
+
+LEAVES = (
+    None,
+    True,
+    False,
+    -1,
+    0,
+    7,
+    2**70,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "\x1b[31mred\x07",
+    "\u202e",
+    [],
+    {},
+)
+EVIL = "\x1b]0;owned\x07\x9b31m\u202eevil\r\n<script>alert(1)</script>"
+
+
+def places(tree, path=()):
+    """Every place of a tree of facts."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in list(items):
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+def replace(tree, path, value):
+    for part in path[:-1]:
+        tree = tree[part]
+    tree[path[-1]] = value
+
+
+def run_every_rule(found):
+    """As `judge`, but a rule that fails over facts fails the test."""
+    facts = [facts_from_json(one) for one in found.nodes.values()]
+    context = Context.make(facts, planned(cluster_of(found), []), found.run)
+    for rule in all_rules().values():
+        if rule.applies(context):
+            for finding in rule.check(context):
+                json.dumps(finding.as_json())
+
+
+def cluster_of(found):
+    """The healthy cluster of the same run: plans are not what is tested here."""
+    return cluster(found.run.name)
+
+
+@pytest.mark.parametrize("name", ["a100", "h100", "cpu"])
+def test_no_value_anywhere_breaks_a_check(name):
+    """One wrong value at a random place, a few hundred times; every rule runs unguarded."""
+    chance = random.Random(20251121)
+    healthy = cluster(name)
+    node = "node-1"
+    everywhere = list(places(healthy.nodes[node]["values"]))
+    everywhere = [p for p in everywhere if "files" not in p[:-1] or len(p) < 4]
+    for _ in range(120):
+        found = copy.copy(healthy)
+        found.nodes = {**healthy.nodes, node: json.loads(json.dumps(healthy.nodes[node]))}
+        for path in chance.sample(everywhere, 3):
+            try:
+                replace(found.nodes[node]["values"], path, copy.deepcopy(chance.choice(LEAVES)))
+            except (KeyError, TypeError, IndexError):
+                continue  # a place below one that was replaced before
+        run_every_rule(found)
+
+
+nested = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(["system", "gpus", "network", "storage", "software", "driver"]), nested)
+)
+def test_no_family_of_any_shape_breaks_a_check(values):
+    found = cluster("a100")
+    for node in found.nodes.values():
+        node["values"].update(values)
+    run_every_rule(found)
+
+
+def test_what_nodes_say_reaches_no_terminal_raw():
+    found = cluster("a100")
+    for node in found.nodes.values():
+        values = node["values"]
+        values["gpus"]["list"][0]["name"] = EVIL
+        values["gpus"]["list"][1]["processes"] = [{"pid": 1, "type": "C", "name": EVIL, "uid": EVIL}]
+        values["storage"]["model"]["missing"] = [EVIL]
+        values["software"]["versions"]["torch"] = EVIL
+        values["system"]["boot_id"] = EVIL
+    found.nodes["node-1"]["unreadable"]["network"] = EVIL
+    texts = [text for f in judged(found) for text in (f.saw, f.expected, f.why, f.fix, *f.evidence)]
+    assert any("evil" in text for text in texts)
+    for text in texts:
+        assert not [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs")], repr(text)
+
+
+# ---- the request ----
+
+
+def test_what_nodes_are_asked():
+    found = cluster("a100")
+    asked = checks.request(found.run, planned(found, []))
+    assert list(asked) == ["node-0", "node-1", "node-2"]
+    head, other = asked["node-0"], asked["node-1"]
+    assert head["ports"] == [39500] and other["ports"] == []
+    assert head["peers"]["node-2"] == "10.18.122.132" and head["head"] == "node-0"
+    assert head["model"] == "/nfs/DeepSeek-V3-bf16"
+    assert head["dataset"] == {"dir": "/nfs/data", "names": ["all_creator_training"]}
+    assert head["paths"] == ["/home/ubuntu/runs"] and head["libraries"] is True and head["ssh"] == {}
+    assert head["imports"] == ["torch", "deepspeed", "transformers", "peft", "llamafactory.train.tuner"]
+    assert head["env"]["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    json.dumps(asked)
+
+
+def test_a_script_of_ones_own_is_asked_for_with_its_json():
+    found = cluster("cpu")
+    run = in_run(found.run, ["train", "kind"], "command")
+    run = in_run(run, ["train", "command"], ("/opt/train.py", "--lr", "1", "--deepspeed_config=/opt/ds.json"))
+    asked = checks.request(run, None)["node-0"]
+    assert asked["files"] == ["/opt/train.py", "/opt/ds.json"] and asked["imports"] == ["torch"]
+    assert "model" not in asked and "dataset" not in asked
+
+
+def test_pages_are_found_by_id():
+    assert len(checks.ids()) >= 50 and checks.ids() == sorted(checks.ids())
+    assert "## Why it matters" in checks.page("port-held")
+    with pytest.raises(KeyError):
+        checks.page("no-such-check")
