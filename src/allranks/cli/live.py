@@ -18,14 +18,18 @@ from allranks.runs import index
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspect import Inspection, inspect, verdict_code
 from allranks.spec import Run
-from allranks.words import CouldNotTell, Event, event_from_json
+from allranks.words import AllranksError, CouldNotTell, Event, event_from_json
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 JOURNAL = "keeper/journal.jsonl"
 
 
 class Detached(Exception):
-    """Ctrl-C after the launch: we stop looking, the run goes on."""
+    """Ctrl-C after the launch: we stop looking, the run goes on. `state` is what its head last said of it."""
+
+    def __init__(self, run_id: str, state: dict[str, Any]):
+        super().__init__(run_id)
+        self.state = {"id": run_id, "state": "starting", **state}
 
 
 # ---- run ----
@@ -40,7 +44,7 @@ def run_command(run: Run, options: argparse.Namespace) -> int:
     except StoppedBefore as stopped:
         return say_stopped(stopped, options.json)
     except Detached as detached:
-        say_detached(str(detached), options.json)
+        say_detached(detached, options.json)
         return 0
     return say_end(state, options)
 
@@ -51,9 +55,9 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
         if options.dry_run:
             return {"dry_run": describe(await inspect(nodes, run))}
         submitted = await submit_or_abort(nodes, run, view)
-        if options.detach:
-            raise Detached(submitted.run_id)
         head = nodes[run.cluster.head.name]
+        if options.detach:
+            raise Detached(submitted.run_id, await status_or_nothing(head, submitted.run_id))
         return await until_end(head, submitted.run_id, view)
     finally:
         await nodes.close()
@@ -98,7 +102,7 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
         try:
             await task
         except asyncio.CancelledError:
-            raise Detached(run_id) from None
+            raise Detached(run_id, await status_or_nothing(head, run_id)) from None
     state = await status(head, run_id)
     if state.get("state") not in FINAL:
         raise CouldNotTell(
@@ -111,6 +115,14 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
 async def status(head: NodeProgram, run_id: str) -> dict[str, Any]:
     answer = await head.call("read", "status", run_id)
     return dict(answer)
+
+
+async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
+    """For a last look: that it fails changes nothing for a run that needs us no more."""
+    try:
+        return await status(head, run_id)
+    except AllranksError:
+        return {}
 
 
 async def journal(head: NodeProgram, run_id: str) -> AsyncIterator[Event]:
@@ -144,10 +156,11 @@ def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
     return verdict_code(stopped.findings)
 
 
-def say_detached(run_id: str, as_json: bool) -> None:
+def say_detached(detached: Detached, as_json: bool) -> None:
     if as_json:
-        print_json({"runs": [{"id": run_id, "state": "starting"}]})
+        print_json({"runs": [detached.state]})
         return
+    run_id = str(detached)
     print(f"{run_id} goes on without this terminal.")
     print(f"  allranks watch {run_id}    follow it")
     print(f"  allranks stop {run_id}     stop it")
@@ -219,7 +232,7 @@ def watch_command(options: argparse.Namespace) -> int:
     try:
         state = asyncio.run(watch(options))
     except Detached as detached:
-        say_detached(str(detached), options.json)
+        say_detached(detached, options.json)
         return 0
     return say_end(state, options)
 
