@@ -20,6 +20,7 @@ demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local
 
 test: setup system $(TINY)/model/config.json ## everything, as CI runs it
 	@$(MAKE) --no-print-directory lint
+	@scripts/setup.sh --legacy
 	@$(PY) -m pytest -q
 
 .PHONY: system
