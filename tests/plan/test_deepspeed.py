@@ -1,0 +1,190 @@
+"""DeepSpeed's JSON: the guide's two files from our profiles, reasons, void keys, contradictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allranks.plan import make_plan
+from allranks.plan.deepspeed_keys import ZERO_KEYS, void_keys
+from allranks.spec import Gpus, Run, Train
+from allranks.words import BLOCK, WARN, Cluster, Node
+
+DATA = Path(__file__).parent / "data"
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 16,
+    "vocab_size": 32000,
+}
+COMMAND = {
+    "lora_target": "q_proj,v_proj",
+    "per_device_train_batch_size": 1,
+    "gradient_accumulation_steps": 1,
+    "learning_rate": 1e-5,
+    "adam_beta2": 0.98,
+    "weight_decay": 0.01,
+    "warmup_steps": 100,
+    "max_steps": 2000,
+    "bf16": True,
+}
+"""The guide's own command line."""
+
+
+def a_run(deepspeed: str, arguments: dict | None = None, **changes) -> Run:
+    nodes = Cluster(tuple(Node(f"n{i}", f"10.0.0.{i + 1}", i, 8) for i in range(3)))
+    train = Train("llamafactory", {**COMMAND, **(arguments or {})})
+    values = {
+        "cluster": nodes,
+        "train": train,
+        "gpus": Gpus(8, "A100-SXM4-80GB"),
+        "deepspeed": deepspeed,
+        **changes,
+    }
+    return Run("x", **values)
+
+
+def flat(config: dict, prefix: str = "") -> dict[str, Any]:
+    found = {}
+    for key, value in config.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return found
+
+
+def filled(key: str) -> Any:
+    """What transformers fills in for `auto`, from the guide's command."""
+    return {
+        "optimizer.params.lr": 1e-5,
+        "optimizer.params.betas": [0.9, 0.98],
+        "optimizer.params.eps": 1e-8,
+        "optimizer.params.weight_decay": 0.01,
+        "scheduler.params.warmup_min_lr": 0,
+        "scheduler.params.warmup_max_lr": 1e-5,
+        "scheduler.params.warmup_num_steps": 100,
+        "scheduler.params.total_num_steps": 2000,
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_clipping": 1.0,
+        "bf16.enabled": True,
+    }.get(key)
+
+
+def read(name: str) -> dict:
+    return json.loads((DATA / name).read_text())
+
+
+def test_the_guides_offload_file_comes_from_its_profile() -> None:
+    guide = read("guide-offload.json")
+    void = void_keys(guide)
+    assert set(void) == {"activation_checkpointing"} and all(void.values())
+    ours = make_plan(a_run("zero3-offload"), CONFIG).deepspeed
+    assert flat(ours) == {key: value for key, value in flat(guide).items() if key.split(".")[0] not in void}
+
+
+def test_the_guides_other_file_comes_from_its_profile() -> None:
+    """`auto` stands for what transformers fills in. The guide's accumulation of 16 contradicts its own command, and
+    its timing of every part is for looking, not for training."""
+    guide = read("guide-zero3.json")
+    void = void_keys(guide)
+    assert set(void) == {"activation_checkpointing", "moe"}
+    ours = flat(make_plan(a_run("zero3"), CONFIG).deepspeed)
+    theirs = {key: value for key, value in flat(guide).items() if key.split(".")[0] not in void}
+    assert set(ours) == set(theirs)
+    apart = {key for key in theirs if ours[key] != theirs[key] and filled(key) != theirs[key]}
+    assert apart == {"gradient_accumulation_steps", "wall_clock_breakdown"}
+
+
+def test_the_guides_contradiction_is_found() -> None:
+    plan = make_plan(a_run("/guide.json"), CONFIG, deepspeed=read("guide-zero3.json"))
+    (finding,) = [f for f in plan.findings if f.id == "deepspeed-contradicts"]
+    assert finding.verdict == BLOCK
+    assert "gradient_accumulation_steps 16 against gradient_accumulation_steps 1" in finding.saw
+    assert finding.fix == '"gradient_accumulation_steps": "auto"'
+    void = [f for f in plan.findings if f.id == "deepspeed-key-void"]
+    assert [f.verdict for f in void] == [WARN, WARN] and "deepspeed.moe" in "".join(f.why for f in void)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("train_micro_batch_size_per_gpu", 4),
+        ("train_batch_size", 23),
+        ("gradient_clipping", 0.5),
+        ("optimizer.params.lr", 2e-5),
+        ("optimizer.params.betas", [0.9, 0.999]),
+        ("scheduler.params.total_num_steps", 1000),
+        ("scheduler.params.warmup_num_steps", 10),
+        ("bf16.enabled", False),
+        ("fp16.enabled", True),
+    ],
+)
+def test_each_value_that_transformers_compares(key: str, value: Any) -> None:
+    config: dict = {"zero_optimization": {"stage": 3}}
+    place = config
+    *sections, last = key.split(".")
+    for section in sections:
+        place = place.setdefault(section, {})
+    place[last] = value
+    blocked = make_plan(a_run("/own.json"), CONFIG, deepspeed=config)
+    assert [f.id for f in blocked.findings if f.verdict == BLOCK] == ["deepspeed-contradicts"]
+    place[last] = "auto"
+    fine = make_plan(a_run("/own.json"), CONFIG, deepspeed=config)
+    assert not [f for f in fine.findings if f.verdict == BLOCK]
+
+
+def test_a_misspelt_zero_key_is_named_with_the_nearest() -> None:
+    config = {"zero_optimization": {"stage": 3, "stage3_max_live_parameter": 1}}
+    plan = make_plan(a_run("/own.json"), CONFIG, deepspeed=config)
+    (finding,) = [f for f in plan.findings if f.id == "deepspeed-key-unknown"]
+    assert finding.fix == "stage3_max_live_parameters"
+
+
+@pytest.mark.training
+def test_the_known_zero_keys_are_deepspeeds_own() -> None:
+    from deepspeed.runtime.zero.config import DeepSpeedZeroConfig
+
+    names = set()
+    for name, field in DeepSpeedZeroConfig.model_fields.items():
+        names |= {name, *([field.alias] if field.alias else [])}
+    assert names <= ZERO_KEYS | {"mics_shard_size", "mics_hierarchical_params_gather"}
+    for key in ("moe", "pipeline_parallel"):
+        assert key not in names
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("profile", ["auto", "zero3", "zero3-offload"])
+def test_deepspeed_and_transformers_take_what_we_write(profile: str, tmp_path: Path) -> None:
+    """transformers fills and compares; DeepSpeed reads the rest."""
+    from deepspeed.runtime.config import DeepSpeedConfig
+    from transformers import TrainingArguments
+
+    config = make_plan(a_run(profile, {"use_cpu": True}), CONFIG).deepspeed
+    path = tmp_path / "ds.json"
+    path.write_text(json.dumps(config))
+    given = {key: value for key, value in COMMAND.items() if key != "lora_target"}
+    arguments = TrainingArguments(output_dir=str(tmp_path), deepspeed=str(path), use_cpu=True, **given)
+    made = arguments.hf_deepspeed_config
+    assert made.is_zero3() and made.get_value("train_micro_batch_size_per_gpu") == 1
+    assert made.get_value("bf16.enabled") is True
+    whole = json.loads(json.dumps(made.config).replace('"auto"', "1"))
+    assert DeepSpeedConfig(whole).zero_config.stage == 3
+    arguments.hf_deepspeed_config = None
+
+
+def test_auto_follows_the_model() -> None:
+    zero = make_plan(a_run("auto"), CONFIG).deepspeed["zero_optimization"]
+    assert (
+        zero["reduce_bucket_size"] == 1_000_000
+    )  # 131,072 train: a larger bucket would be memory for nothing
+    layer = 4 * 2048 * 2048 + 3 * 2048 * 5632 + 2 * 2048
+    assert zero["stage3_prefetch_bucket_size"] == layer
+    assert zero["stage3_param_persistence_threshold"] > 8 * 2048, "every adapter tensor stays whole"
+    assert zero["stage3_gather_16bit_weights_on_model_save"] is True
+
+
+def test_a_script_without_deepspeed_has_none() -> None:
+    assert make_plan(a_run("none"), CONFIG).deepspeed is None
