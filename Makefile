@@ -10,6 +10,7 @@ help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: ## .venv with everything, DeepSpeed's CPU ops compiled ahead; quick when nothing changed
+	@if [ "$$(id -u)" -eq 0 ]; then scripts/system.sh g++; fi
 	@scripts/setup.sh
 
 $(TINY)/model/config.json: examples/make_tiny.py $(wildcard examples/tiny/*) | setup
@@ -18,7 +19,7 @@ $(TINY)/model/config.json: examples/make_tiny.py $(wildcard examples/tiny/*) | s
 demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local nodes, end with a verified adapter
 	@.venv/bin/allranks run examples/tiny-deepseek-v3.yaml
 
-test: setup system $(TINY)/model/config.json ## everything, as CI runs it
+test: system setup $(TINY)/model/config.json ## everything, as CI runs it
 	@$(MAKE) --no-print-directory lint
 	@scripts/setup.sh --legacy
 	@$(PY) -m pytest -q

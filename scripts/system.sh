@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
 # The system packages that the tests need: installed where we are root on Debian or Ubuntu, named elsewhere.
+#
+#   scripts/system.sh             all of them
+#   scripts/system.sh PROGRAM…    only what brings these programs
 set -euo pipefail
 
 declare -A needs=(
   [chromium]=chromium            # the report is rendered in a real browser
   [g++]=g++                      # DeepSpeed compiles its CPU collectives
+  [sshd]=openssh-server          # the rig's nodes: this and the next two
+  [ip]=iproute2
+  [iptables]=iptables
   [shellcheck]=shellcheck        # rendered scripts are read by the tools they are for: these six
   [pdsh]=pdsh
   [mpirun]=openmpi-bin
@@ -13,8 +19,9 @@ declare -A needs=(
   [slurmctld]=slurmctld          # sbatch --test-only asks it; it starts no job
 )
 missing=()
-for program in "${!needs[@]}"; do
-  command -v "$program" >/dev/null || missing+=("${needs[$program]}")
+[ $# -gt 0 ] || set -- "${!needs[@]}"
+for program in "$@"; do
+  PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null || missing+=("${needs[$program]}")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
