@@ -26,7 +26,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "node": node.name,
         "address": node.address,
         "head": run.cluster.head.name,
-        "peers": {peer.name: peer.address for peer in run.cluster.nodes},
+        "peers": {peer.name: peer.address for peer in peers(run, node)},
         "ports": ports(run) if node.rank == 0 else [],
         "paths": paths(run),
         "files": files(run, plan, node),
@@ -44,6 +44,20 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
             asked["model"] = here(run, model)
         asked["dataset"] = dataset(run)
     return asked
+
+
+MOST_PEERS = 64
+"""A node's routes go by networks, not by peers: more than these would only repeat themselves."""
+
+
+def peers(run: Run, node: Node) -> list[Node]:
+    """The nodes that this one is asked the way to: all of them, or the head, its neighbours and some far ones."""
+    nodes = run.cluster.nodes
+    if len(nodes) <= MOST_PEERS:
+        return list(nodes)
+    near = [nodes[(node.rank + step) % len(nodes)] for step in range(MOST_PEERS // 2)]
+    far = [nodes[len(nodes) * n // (MOST_PEERS // 2)] for n in range(MOST_PEERS // 2)]
+    return list({peer.name: peer for peer in (nodes[0], *near, *far)}.values())
 
 
 def wants_gpu(run: Run) -> bool:

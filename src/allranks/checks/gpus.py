@@ -14,8 +14,13 @@ def applies(context: Context) -> bool:
     return context.uses_gpu
 
 
-def used(context: Context) -> Iterator[tuple[View, int, Mapping[str, Any]]]:
+def used(context: Context) -> list[tuple[View, int, Mapping[str, Any]]]:
     """`(a node of the machine, index, GPU)` of every GPU that ranks of this run will compute on."""
+    return context.used_gpus
+
+
+def find_used(context: Context) -> Iterator[tuple[View, int, Mapping[str, Any]]]:
+    """As `used`, looked for anew."""
     for group in context.hosts:
         gpus = [named(gpu) for gpu in group[0].maps("gpus.list")]
         for index in sorted(indices(context, group, gpus)):
@@ -31,14 +36,12 @@ def named(gpu: Mapping[str, Any]) -> dict[str, Any]:
 def indices(context: Context, group: tuple[View, ...], gpus: Sequence[Mapping[str, Any]]) -> set[int]:
     """The plan's GPUs of these nodes, by index or UUID, as far as they are there."""
     by_uuid = {gpu.get("uuid"): index for index, gpu in enumerate(gpus)}
-    names = {view.name for view in group}
     found: set[int] = set()
-    for row in getattr(context.plan, "ranks", ()):
-        if row.get("node") in names:
-            gpu = row.get("gpu")
-            index = gpu if isinstance(gpu, int) else by_uuid.get(gpu, row.get("local_rank"))
-            if isinstance(index, int) and 0 <= index < len(gpus):
-                found.add(index)
+    for row in (row for view in group for row in context.ranks.get(view.name, ())):
+        gpu = row.get("gpu")
+        index = gpu if isinstance(gpu, int) else by_uuid.get(gpu, row.get("local_rank"))
+        if isinstance(index, int) and 0 <= index < len(gpus):
+            found.add(index)
     return found
 
 

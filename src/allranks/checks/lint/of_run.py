@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from allranks.checks import versions
@@ -11,6 +12,7 @@ from allranks.checks.lint.line import DROPPED, Line
 from allranks.words import Where
 
 
+@functools.lru_cache(maxsize=4)
 def held(context: Context) -> frozenset[str] | None:
     """The names in the libraries of any node; None where no node has sent any."""
     found: set[str] = set()

@@ -18,7 +18,9 @@ The packages' own metadata (Requires-Dist); LLaMA-Factory `extras/misc.py`, `che
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion
@@ -62,16 +64,32 @@ def outside(view: View) -> dict[str, list[tuple[str, str, str]]]:
     return found
 
 
-def unmet(need: str, versions: dict) -> tuple[str, str, str] | None:
+def unmet(need: str, versions: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    requirement = parsed(need)
+    installed = versions.get(requirement.name.lower().replace("_", "-")) if requirement else None
+    if requirement is None or not isinstance(installed, str) or contains(need, installed):
+        return None
+    return (requirement.name, str(requirement.specifier), installed)
+
+
+@functools.lru_cache(maxsize=1024)
+def parsed(need: str) -> Requirement | None:
+    """None for what is none, or holds under conditions only."""
     try:
         requirement = Requirement(need)
-        installed = versions.get(requirement.name.lower().replace("_", "-"))
-        if not isinstance(installed, str) or requirement.marker is not None:
-            return None
-        fits = requirement.specifier.contains(installed, prereleases=True)
-    except (InvalidRequirement, InvalidVersion):
+    except InvalidRequirement:
         return None
-    return None if fits else (requirement.name, str(requirement.specifier), installed)
+    return None if requirement.marker is not None else requirement
+
+
+@functools.lru_cache(maxsize=4096)
+def contains(need: str, version: str) -> bool:
+    """Whether a version is inside a fence; one that cannot be read counts as inside."""
+    requirement = parsed(need)
+    try:
+        return requirement is None or requirement.specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return True
 
 
 CASES = (

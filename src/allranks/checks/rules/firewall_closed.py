@@ -71,15 +71,15 @@ def others(context: Context, view: View) -> list[str]:
 
 
 def let_in(sources: list, address: str) -> bool:
-    for source in sources:
-        try:
-            if source == "anywhere" or ipaddress.ip_address(address) in ipaddress.ip_network(
-                str(source), strict=False
-            ):
-                return True
-        except ValueError:
-            continue
-    return False
+    mine = fabric.address_of(address)
+    return any(source == "anywhere" or (mine is not None and inside(mine, str(source))) for source in sources)
+
+
+def inside(address, network: str) -> bool:
+    try:
+        return address in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
 
 
 def port_open(ports: list, port: int) -> bool:

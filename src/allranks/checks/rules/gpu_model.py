@@ -79,14 +79,14 @@ def mixed(context: Context, found: list) -> Iterator[Finding]:
 
 def less_memory(context: Context, found: list) -> Iterator[Finding]:
     known = [(v, i, g, gpus.amount(g, "memory.total_bytes")) for v, i, g in found]
-    totals = [total for *_, total in known if total]
+    most = max((total for *_, total in known if total), default=0)
     for view, index, gpu, total in known:
-        if total and total < max(totals) * (1 - SAME_MEMORY) and gpu.get("name") == found[0][2].get("name"):
+        if total and total < most * (1 - SAME_MEMORY) and gpu.get("name") == found[0][2].get("name"):
             yield context.warn(
                 view,
                 gpu=index,
                 saw=f"{gpus.label(index, gpu)} of {view.name} has {gib(total)} of memory",
-                expected=f"{gib(max(totals))}, as the others of this model",
+                expected=f"{gib(most)}, as the others of this model",
                 why="ZeRO splits evenly: this rank would be the first out of memory.",
                 fix="nvidia-smi -q -d MEMORY on it: pages may have been retired, or MIG may hold a part",
             )

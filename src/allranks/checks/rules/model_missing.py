@@ -19,6 +19,7 @@ length, the header, the tensors up to the largest data offset).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -93,8 +94,9 @@ def differing(context: Context, views: list[View]) -> Iterator[Finding]:
     }
     if not views:
         return
-    names = list(sizes)
-    usual_name = max(names, key=lambda name: sum(sizes[name] == other for other in sizes.values()))
+    keys = {name: repr(sorted(files.items())) for name, files in sizes.items()}
+    counts = Counter(keys.values())
+    usual_name = max(keys, key=lambda name: counts[keys[name]])
     usual = sizes[usual_name]
     for view in views:
         mine = sizes[view.name]

@@ -29,13 +29,16 @@ applies = fabric.several_machines
 
 
 def check(context: Context) -> Iterator[Finding]:
+    nodes = context.run.cluster.nodes
+    written = {node.name for node in nodes if is_loopback(node.address)}
+    named = [node for node in nodes if fabric.address_of(node.address) is None]
     for view in context.answered:
-        for node in context.run.cluster.nodes:
+        for node in [*(n for n in nodes if n.name in written), *named]:
             mine = node.name == view.name
             # Its own name on loopback harms the head alone, which then listens there.
             if mine and not view.is_head:
                 continue
-            looping = [a for a in addresses(view, node) if is_loopback(a)]
+            looping = [node.address] if node.name in written else resolved(view, node)
             if looping:
                 yield context.block(
                     view,
@@ -49,12 +52,10 @@ def check(context: Context) -> Iterator[Finding]:
                 )
 
 
-def addresses(view: View, node: Node) -> list[str]:
-    """What the node's address is on this node: itself, or what the name resolves to."""
-    if fabric.address_of(node.address) is not None:
-        return [node.address]
+def resolved(view: View, node: Node) -> list[str]:
+    """The loopback addresses that the node's name resolves to here."""
     found = mapping(view.map("network.resolved").get(node.address))
-    return [str(address) for address in listing(found.get("addresses"))]
+    return [str(address) for address in listing(found.get("addresses")) if is_loopback(str(address))]
 
 
 def is_loopback(address: str) -> bool:

@@ -32,12 +32,13 @@ NOWHERE = ("docker", "br-", "virbr", "veth", "cni", "lo", "podman", "lxcbr")
 
 
 def check(context: Context) -> Iterator[Finding]:
+    nodes = {node.name: node for node in context.run.cluster.nodes}
     host = {view.name: number for number, group in enumerate(context.hosts) for view in group}
     for view in context.machines:
-        for other in context.run.cluster.nodes:
-            if host.get(other.name) == host.get(view.name):
+        for name, found in view.map("network.routes").items():
+            other, way = nodes.get(name), mapping(found)
+            if other is None or host.get(name) == host.get(view.name):
                 continue
-            way = mapping(view.map("network.routes").get(other.name))
             interface = str(way.get("interface") or "")
             if way.get("reason"):
                 saw = f"{view.name} has no route to {other.name} ({other.address}): {way['reason']}"
