@@ -158,7 +158,9 @@ def counted_bytes(config: dict, targets: str | None, checkpointed: bool, attenti
     finally:
         torch.nn.functional.linear = plain
     gradients = sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad)
-    return counter.peak - (gradients if checkpointed else 0)  # without, the peak is the loss, before any gradient
+    return counter.peak - (
+        gradients if checkpointed else 0
+    )  # without, the peak is the loss, before any gradient
 
 
 @pytest.mark.parametrize("zero3", [False, True], ids=["plain", "zero3"])

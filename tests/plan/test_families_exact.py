@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from allranks.plan import families
-from allranks.plan.lora import ALL_LINEAR, Lora, trained_by_lora
+from allranks.plan.full import trained_by
+from allranks.plan.lora import ALL_LINEAR, Lora, linear_names, trained_by_lora
+from allranks.plan.setting import setting_of
+from allranks.spec import Run, Train
+from allranks.words import Cluster, Node
 
 pytestmark = pytest.mark.training
 
@@ -225,14 +229,8 @@ def test_all_as_llamafactory_means_it(libraries, name: str) -> None:
     }
     model = families.describe(config)
     ours = trained_by_lora(model, Lora(rank=8, targets="all"))
-    assert set(families_linear(model)) == names
+    assert set(linear_names(model)) == names
     assert ours.parameters == peft_trains(libraries, config, {"target_modules": sorted(names)}, 8)
-
-
-def families_linear(model) -> tuple[str, ...]:
-    from allranks.plan.lora import linear_names
-
-    return linear_names(model)
 
 
 def test_what_peft_refuses_is_reported(libraries) -> None:
@@ -247,11 +245,48 @@ def test_what_peft_refuses_is_reported(libraries) -> None:
         peft_trains(libraries, config, {"target_modules": ["q_proj"]}, 4)
 
 
-def test_freeze_and_full_as_llamafactory_does_them(libraries) -> None:
-    from allranks.plan.full import trained_fully
+FREEZES = [
+    {},
+    {"freeze_trainable_layers": 1, "freeze_trainable_modules": "self_attn"},
+    {"freeze_trainable_layers": -2, "freeze_trainable_modules": "mlp,input_layernorm"},
+    {"freeze_trainable_layers": 3, "freeze_extra_modules": "embed_tokens,norm"},
+]
 
-    config = the_config("llama", 0)
-    model = families.describe(config)
-    assert trained_fully(model).parameters == sum(
-        p.numel() for p in real_model(libraries, config).parameters()
+
+@pytest.mark.parametrize("name", ["llama", "gemma2", "phi3", "deepseek_v3", "gpt_oss"])
+@pytest.mark.parametrize("arguments", FREEZES, ids=lambda arguments: str(len(arguments)))
+def test_freeze_and_full_as_llamafactory_does_them(libraries, name: str, arguments: dict) -> None:
+    from types import SimpleNamespace
+
+    from llamafactory.model.adapter import _setup_freeze_tuning, _setup_full_tuning
+
+    config = the_config(name, 0)
+    defaults = {"freeze_trainable_layers": 2, "freeze_trainable_modules": "all", "freeze_extra_modules": None}
+    given = {**defaults, **arguments}
+    lists = {key: value.split(",") if isinstance(value, str) else value for key, value in given.items()}
+    wanted = SimpleNamespace(
+        **lists,
+        use_llama_pro=False,
+        freeze_multi_modal_projector=True,
+        freeze_vision_tower=True,
+        freeze_language_model=False,
     )
+    for method, setup in (("freeze", _setup_freeze_tuning), ("full", _setup_full_tuning)):
+        real = real_model(libraries, config)
+        setup(real, wanted, True, False)
+        run = a_run({"finetuning_type": method, **arguments})
+        findings: list = []
+        ours = trained_by(families.describe(config), setting_of(run), run, findings)
+        assert not findings and ours is not None
+        assert ours.parameters == sum(p.numel() for p in real.parameters() if p.requires_grad), method
+
+
+def test_freezing_what_does_not_exist_is_refused_as_llamafactory_does() -> None:
+    run = a_run({"finetuning_type": "freeze", "freeze_trainable_modules": "attention"})
+    findings: list = []
+    assert trained_by(families.describe(the_config("llama", 0)), setting_of(run), run, findings) is None
+    assert [finding.id for finding in findings] == ["freeze-modules-missing"]
+
+
+def a_run(arguments: dict) -> Run:
+    return Run("x", Cluster((Node("a", "10.0.0.1", 0, 1),)), Train("llamafactory", arguments))
