@@ -105,6 +105,11 @@ class _Layer:
         return max(self.kept + self.feed_backward, self.attention + self.attention_backward)
 
 
+def is_attention(module: Module) -> bool:
+    """By its name: `self_attn` in the families described here, `attn` or `attention` in most others."""
+    return "attn" in module.name or "attention." in module.name
+
+
 def _signature(modules: list[Module]) -> tuple[int, str]:
     """What tells kinds of layers apart: the number of modules and the last one's name."""
     return len(modules), modules[-3].leaf if len(modules) > 2 else ""
@@ -123,7 +128,7 @@ def _norm(rules: _Rules, size: int) -> float:
 
 def _attention(rules: _Rules, modules: list[Module]) -> float:
     shape, width, setting = rules.model.attention, rules.width, rules.setting
-    own = {module.leaf: module for module in modules if ".self_attn" in module.name}
+    own = {module.leaf: module for module in modules if is_attention(module)}
     linears = [module for module in own.values() if module.kind == LINEAR]
     queries, values = shape.heads * shape.qk_dim, shape.heads * shape.v_dim
     eager = setting.attention == "disabled"
@@ -152,7 +157,7 @@ def _attention(rules: _Rules, modules: list[Module]) -> float:
 def _feed(rules: _Rules, modules: list[Module]) -> float:
     width, kept = rules.width, _norm(rules, rules.model.hidden)
     kept += sum(_norm(rules, m.parameters) for m in modules if m.leaf in _EXTRA_NORMS)
-    plain = [m for m in modules if m.kind == LINEAR and not m.expert and ".self_attn." not in m.name]
+    plain = [m for m in modules if m.kind == LINEAR and not m.expert and not is_attention(m)]
     for module in plain:
         rows, columns = module.tensors[0][1]
         if module.leaf in ("gate_proj", "up_proj", "gate_up_proj"):

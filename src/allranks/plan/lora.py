@@ -110,7 +110,7 @@ def _matcher(lora: Lora, model: Model):
     if targets == "all":
         targets = linear_names(model)
     elif targets == ALL_LINEAR:
-        whole = {m.name for m in model.modules if m.kind == LINEAR and m.name != "lm_head"}
+        whole = {m.name for m in model.modules if m.kind == LINEAR and m.name != model.head}
         return whole.__contains__
     if isinstance(targets, str):
         compiled = re.compile(targets)

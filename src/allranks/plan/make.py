@@ -12,6 +12,7 @@ from allranks.plan.deepspeed_keys import key_findings
 from allranks.plan.environment import environment
 from allranks.plan.full import trained_by
 from allranks.plan.lora import Trained, is_pattern, linear_names
+from allranks.plan.meta_device import model_of
 from allranks.plan.model import Model, UnknownModel
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
@@ -28,18 +29,20 @@ def make_plan(
     *,
     deepspeed: Mapping[str, Any] | None = None,
     dataset_samples: int | None = None,
+    described: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan of a run.
 
     `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers
     are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
     the content of the JSON that `run.deepspeed` names, where it names a path; `dataset_samples` the dataset's
-    size where somebody counted it. Never raises for what the user wrote: what is wrong is in `findings`.
+    size where somebody counted it; `described` what `meta_device.py` printed for a family that is not described
+    here. Never raises for what the user wrote: what is wrong is in `findings`.
     """
     versions = versions_of(run, facts)
     setting = setting_of(run)
     findings: list[Finding] = []
-    model = _model(run, setting, config, versions, findings)
+    model = _model(run, setting, config, versions, described, findings)
     trained = trained_by(model, setting, run, findings) if model else None
     uses_gpu = setting.uses_gpu and not without_gpus(setting, run, facts)
     ranks = rank_map(run, uses_gpu)
@@ -90,6 +93,7 @@ def _model(
     setting: Setting,
     config: Mapping[str, Any] | None,
     versions: Versions,
+    described: Mapping[str, Any] | None,
     findings: list[Finding],
 ) -> Model | None:
     if not setting.known:
@@ -98,6 +102,8 @@ def _model(
         reason = "no config.json was given: neither beside the run file nor in the model's folder"
     else:
         try:
+            if described is not None:
+                return model_of(described)
             return families.describe(config, fused_experts=versions.fused_experts)
         except UnknownModel as error:
             reason = str(error)

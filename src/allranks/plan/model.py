@@ -7,7 +7,7 @@ description. Shapes are torch's: a Linear's weight is (out, in). Names are those
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
@@ -109,7 +109,7 @@ class Model:
     experts: int = 0
     experts_per_token: int = 0
     fused_experts: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    head: str = "lm_head"
 
     @cached_property
     def by_layer(self) -> list[list[Module]]:

@@ -5,12 +5,13 @@ A step forward visits a module before what is inside it; a step backward visits 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from allranks.plan.lora import Trained
-from allranks.plan.model import Model, Module
+from allranks.plan.model import EMBEDDING, Model, Module
 
 GROUPS = 16
 """Into how many groups the tensors of a layer's single experts are put: replaying 44,544 of them one by one takes
@@ -48,6 +49,8 @@ class Steps:
     params: list[Param]
     root: Node
 
+
+_PREFIX = re.compile(r"^(.*?\.\d+\.).*$")
 
 # Position in a decoder layer's forward: the families register norms after the blocks they precede.
 _ORDER = {
@@ -115,11 +118,15 @@ def steps_of(
     outside: list[Module] = []
     for module in model.modules:
         (outside if module.layer is None else layers[module.layer]).append(module)
-    embedding, *last = outside
-    decoder = Node((), [leaf(embedding), Node()])
-    decoder.inside += [_layer(modules, leaf, own, several if leaf_experts else None) for modules in layers]
-    decoder.inside.append(leaf(last[0]))
-    root = Node((), [decoder, *(leaf(module) for module in last[1:])])
+    before = [module for module in outside if module.kind == EMBEDDING]
+    after = [module for module in outside if module.kind != EMBEDDING]
+    decoder = Node((), [*(leaf(module) for module in before), Node()])
+    decoder.inside += [
+        _layer(modules, leaf, own, several if leaf_experts else None) for modules in layers if modules
+    ]
+    heads = [module for module in after if module.name == model.head]
+    decoder.inside += [leaf(module) for module in after if module.name != model.head]
+    root = Node((), [decoder, *(leaf(module) for module in heads)])
     if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
         root = Node((), [root])
     return Steps(params, root)
@@ -137,7 +144,7 @@ def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:
 
 def _layer(modules: list[Module], leaf, own, several) -> Node:
     """One decoder layer, its modules in the order in which it uses them."""
-    prefix = modules[0].name.split(".self_attn")[0] + "." if modules else ""
+    prefix = _PREFIX.sub(r"\1", modules[0].name)
     blocks: dict[str, list[Module]] = {}
     for module in modules:
         blocks.setdefault(module.name.removeprefix(prefix).split(".")[0], []).append(module)

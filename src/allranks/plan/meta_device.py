@@ -1,0 +1,137 @@
+"""A model that is not described here, described by the training environment: a program, and the reader of its answer.
+
+    PYTHON -m allranks.plan.meta_device CONFIG.json      (or the file itself, anywhere)
+
+builds the model on torch's meta device, which needs neither weights nor memory, and prints one JSON object.
+torch and transformers are imported by that program alone, in the training environment; reading its answer
+(`model_of`) needs neither. Code that lies beside a model (`auto_map`) is not run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+LAYER = re.compile(r"\.(\d+)\.")
+
+
+def describe(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Runs in the training environment. Raises ValueError where transformers has no such causal language model."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    values = {
+        key: value for key, value in config.items() if key not in ("model_type", "auto_map", "architectures")
+    }
+    with torch.device("meta"):
+        made = AutoConfig.for_model(config["model_type"], **values)
+        model = AutoModelForCausalLM.from_config(made)
+    seen: set[int] = set()
+    modules = []
+    for name, module in model.named_modules():
+        tensors = [(n, list(p.shape)) for n, p in module.named_parameters(recurse=False)]
+        if not tensors:
+            continue
+        own = [id(p) for p in module.parameters(recurse=False)]
+        modules.append(
+            {
+                "name": name,
+                "kind": _kind(module),
+                "tensors": tensors,
+                "shared": all(key in seen for key in own),
+            }
+        )
+        seen.update(own)
+    head = model.get_output_embeddings()
+    text = made.get_text_config()
+    return {
+        "family": config["model_type"],
+        "modules": modules,
+        "head": next((name for name, module in model.named_modules() if module is head), None),
+        "config": {
+            key: value for key, value in text.to_dict().items() if isinstance(value, (int, float, str, bool))
+        },
+    }
+
+
+def _kind(module: Any) -> str:
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    if isinstance(module, (torch.nn.Linear, Conv1D)):
+        return "linear"
+    if isinstance(module, torch.nn.Embedding):
+        return "embedding"
+    if "Norm" in type(module).__name__:
+        return "norm"
+    return "experts" if any(p.ndim == 3 for p in module.parameters(recurse=False)) else "other"
+
+
+def model_of(answer: Mapping[str, Any]):
+    """The `Model` of what the program printed. Raises UnknownModel where it is not whole."""
+    from allranks.plan.model import Attention, Model, Module, UnknownModel
+
+    try:
+        modules = tuple(
+            Module(
+                name=str(one["name"]),
+                kind=str(one["kind"]),
+                tensors=tuple((str(name), tuple(int(n) for n in shape)) for name, shape in one["tensors"]),
+                layer=_layer(str(one["name"])),
+                expert=bool(re.search(r"(^|\.)experts(\.|$)", str(one["name"]))),
+                shared=bool(one["shared"]),
+            )
+            for one in answer["modules"]
+        )
+        config = dict(answer["config"])
+        heads = int(_first(config, "num_attention_heads", "n_head", "num_heads"))
+        hidden = int(_first(config, "hidden_size", "n_embd", "d_model"))
+        size = int(config.get("head_dim") or hidden // heads)
+        return Model(
+            family=str(answer["family"]),
+            hidden=hidden,
+            vocabulary=int(config["vocab_size"]),
+            layers=max((m.layer for m in modules if m.layer is not None), default=-1) + 1,
+            positions=int(config.get("max_position_embeddings") or 0),
+            attention=Attention(heads, int(config.get("num_key_value_heads") or heads), size, size),
+            modules=modules,
+            tied=any(module.shared for module in modules),
+            experts=int(_first(config, "num_local_experts", "num_experts", "n_routed_experts", default=0)),
+            experts_per_token=int(_first(config, "num_experts_per_tok", "moe_topk", default=0)),
+            head=str(answer.get("head") or "lm_head"),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnknownModel(f"the training environment's description is not whole: {error!r}") from None
+
+
+def _layer(name: str) -> int | None:
+    found = LAYER.search(name + ".")
+    return int(found.group(1)) if found else None
+
+
+def _first(config: Mapping[str, Any], *names: str, default: Any = None) -> Any:
+    for name in names:
+        if config.get(name) is not None:
+            return config[name]
+    if default is None:
+        raise KeyError(names[0])
+    return default
+
+
+def main() -> int:
+    with open(sys.argv[1], encoding="utf-8") as file:
+        config = json.load(file)
+    try:
+        answer = describe(config)
+    except (KeyError, ValueError, TypeError, ImportError, AttributeError) as error:
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
+        return 1
+    print(json.dumps(answer))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
