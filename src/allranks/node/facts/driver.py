@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.node.facts import _commands, _pci
@@ -20,15 +21,25 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     devices = reading.fact("devices", _pci.devices) or []
     reading.put("gpus_on_bus", sum(one["kind"] == "gpu" for one in devices))
     reading.put("nvswitches", sum(one["kind"] == "nvswitch" for one in devices))
-    reading.fact("modules", loaded)
+    modules = reading.fact("modules", loaded)
     reading.fact("module", module_version)
-    reading.fact("module_on_disk", module_on_disk)
-    reading.fact("libraries", libraries)
     reading.fact("device_files", device_files)
-    reading.fact("fabric_manager", fabric_manager)
-    reading.fact("container_toolkit", container_toolkit)
-    reading.fact("xids", xids)
-    reading.fact("acs_redirects", _pci.acs_redirects)
+    # Five programs need not be started to say nothing of a driver that is not there.
+    there = bool(
+        modules or any(one["kind"] in ("gpu", "nvswitch") for one in devices) or shutil.which("nvidia-smi")
+    )
+    for fact, read_it, nothing in (
+        ("module_on_disk", module_on_disk, None),
+        ("libraries", libraries, {"libcuda": [], "libnvidia-ml": []}),
+        ("fabric_manager", fabric_manager, {"version": None, "state": None}),
+        ("container_toolkit", container_toolkit, None),
+        ("xids", xids, []),
+        ("acs_redirects", _pci.acs_redirects, []),
+    ):
+        if there:
+            reading.fact(fact, read_it)
+        else:
+            reading.put(fact, nothing)
     reading.fact(
         "iommu", lambda: bool(os.listdir("/sys/class/iommu")) if os.path.isdir("/sys/class/iommu") else False
     )

@@ -9,6 +9,7 @@ import os
 import re
 import socket
 import struct
+import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.node import paths, processes
@@ -18,6 +19,8 @@ from allranks.node.facts._reading import Reading, why
 
 RESOLVE_SECONDS = 5.0
 """glibc asks a nameserver for 5 s before it tries the next: a name that takes longer is a finding anyway."""
+
+MOST_NAMES = 256
 
 _SIOCGIFCONF, _SIOCGIFNETMASK, _SIOCGIFFLAGS, _SIOCGIFMTU = 0x8912, 0x891B, 0x8913, 0x8921
 _IFF_UP, _IFF_RUNNING, _IFF_LOOPBACK = 0x1, 0x40, 0x8
@@ -31,7 +34,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     routes = reading.fact("routes", lambda: {str(n): route(str(a), interfaces) for n, a in peers.items()})
     head = (routes or {}).get(str(request.get("head")), {})
     reading.put("interface_to_head", head.get("interface"))
-    reading.fact("resolved", lambda: resolve([*peers.keys(), *peers.values(), socket.gethostname()]))
+    reading.fact("resolved", lambda: resolve([*peers.values(), socket.gethostname()]))
     ports = [p for p in request.get("ports") or [] if isinstance(p, int) and 0 < p < 65536]
     reading.fact("ports", lambda: read_ports(ports))
     reading.fact("local_port_range", lambda: [int(n) for n in line(_PORT_RANGE).split()])
@@ -174,16 +177,33 @@ def interface_of(address: str, interfaces: Mapping[str, Any]) -> Optional[str]:
 
 
 def resolve(names: List[Any]) -> Dict[str, Dict[str, Any]]:
-    """By name: `addresses`, or `reason`. Each in a process of its own, since a resolver may hang."""
-    wanted = sorted({str(name) for name in names if name})
-    asking = {name: _resolver(name) for name in wanted if not _is_address(name)}
-    found: Dict[str, Dict[str, Any]] = {}
-    for name, answer in _apart.calls(asking, RESOLVE_SECONDS).items():
-        try:
-            found[name] = {"addresses": answer()}
-        except Exception as error:
-            found[name] = {"addresses": [], "reason": why(error)}
+    """By name: `addresses`, or `reason`. In a process that can be abandoned, since a resolver may hang; each name
+    in a thread, so that one that hangs costs no other."""
+    wanted = sorted({str(name) for name in names if name and not _is_address(str(name))})[:MOST_NAMES]
+    if not wanted:
+        return {}
+
+    def task(send: _apart.Send) -> None:
+        threads = [threading.Thread(target=_resolve_one, args=(name, send), daemon=True) for name in wanted]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    outcome = _apart.run({"names": task}, RESOLVE_SECONDS)["names"]
+    late = outcome.reason or "it was not answered"
+    found: Dict[str, Dict[str, Any]] = {name: {"addresses": [], "reason": late} for name in wanted}
+    found.update({str(message["name"]): message["answer"] for message in outcome.messages})
     return found
+
+
+def _resolve_one(name: str, send: _apart.Send) -> None:
+    try:
+        answers = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        answer: Dict[str, Any] = {"addresses": sorted({str(one[4][0]) for one in answers})}
+    except (OSError, ValueError) as error:
+        answer = {"addresses": [], "reason": why(error)}
+    send({"name": name, "answer": answer})
 
 
 def _is_address(name: str) -> bool:
@@ -194,14 +214,6 @@ def _is_address(name: str) -> bool:
         except (OSError, ValueError):
             pass
     return False
-
-
-def _resolver(name: str) -> Any:
-    def addresses() -> List[str]:
-        answers = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-        return sorted({str(answer[4][0]) for answer in answers})
-
-    return addresses
 
 
 # ---- ports ----
