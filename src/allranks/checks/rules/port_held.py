@@ -9,7 +9,7 @@ torchrun's store cannot listen, and the other nodes join whatever answers there:
 earlier run they wait until it times out.
 
 ## What to do
-A run of ours: `allranks clean` stops what is left of it, by its processes' identity. A stranger's process
+A run of ours: `allranks stop` stops what is left of it, by its processes' identity. A stranger's process
 is theirs: take another `network.port`. Nothing is ever killed for a port.
 
 ## Source
@@ -45,7 +45,7 @@ def held(
 ) -> Finding:
     run = holder.get("run")
     if run:
-        fix = f"allranks clean {run}"
+        fix = f"allranks stop {run}"
     elif port == str(context.run.network.port):
         fix = "network: {port: …} with another port, or ask its owner"
     else:
