@@ -232,6 +232,21 @@ def test_a_script_of_ones_own_is_asked_for_with_its_json():
     assert "model" not in asked and "dataset" not in asked
 
 
+def test_paths_of_a_container_are_looked_at_on_the_host():
+    from allranks.checks.asking import place
+    from allranks.spec import Container
+
+    found = cluster("a100")
+    mounts = ("/nfs:/nfs:ro", "/home/ubuntu:/host_home", "/data/x:/host_home/data", "/:/host")
+    run = in_run(found.run, ["container"], Container("docker", "image", mounts))
+    assert place(run, "/host_home/runs") == "/home/ubuntu/runs"
+    assert place(run, "/host_home/data/a") == "/data/x/a", "the deepest mount counts"
+    assert place(run, "/host_homes/runs") is None and place(run, "/host/tmp") == "/tmp"
+    asked = checks.request(run, None)["node-0"]
+    assert asked["model"] == "/nfs/DeepSeek-V3-bf16" and asked["paths"] == [], "save.to is in no mount"
+    assert asked["imports"] == [] and asked["python"] is None and asked["engine"] == "docker"
+
+
 def test_pages_are_found_by_id():
     assert len(checks.ids()) >= 50 and checks.ids() == sorted(checks.ids())
     assert "## Why it matters" in checks.page("port-held")

@@ -75,6 +75,7 @@ def small(number: int, addresses: list[str], *, head: bool) -> dict[str, Any]:
             "exports": [],
         },
         "ssh": {"reached": {}},
+        "containers": {"engine": None},
     }
 
 

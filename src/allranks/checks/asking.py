@@ -36,14 +36,22 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "libraries": wants_gpu(run),
         "ssh": ssh_targets(run, node),
     }
-    if run.environment.python:
+    if run.container is not None:
+        # The training environment is in the image: the host's Python says nothing about it.
+        asked.update(python=None, imports=[], libraries=False, engine=run.container.engine)
+    elif run.environment.python:
         asked["python"] = run.environment.python
     if run.train.kind == "llamafactory":
-        model = run.train.arguments.get("model_name_or_path")
-        if isinstance(model, str):
-            asked["model"] = here(run, model)
+        asked["model"] = model(run)
         asked["dataset"] = dataset(run)
     return asked
+
+
+def model(run: Run) -> str | None:
+    """The model's folder on a node; None for a model of the Hub, and for one that is in the image alone."""
+    name = run.train.arguments.get("model_name_or_path")
+    path = place(run, name) if isinstance(name, str) else None
+    return path if path and path.startswith(("/", "~")) else None
 
 
 MOST_PEERS = 64
@@ -89,7 +97,8 @@ def paths(run: Run) -> list[str]:
         run.save.copy_to,
         run.resume if run.resume not in ("auto", "true", "false") else None,
     ]
-    return [here(run, path) for path in wanted if path and ":" not in path]
+    places = [place(run, path) for path in wanted if path and ":" not in path]
+    return [path for path in places if path]
 
 
 def files(run: Run, plan: Any, node: Node) -> list[str]:
@@ -108,7 +117,8 @@ def command_files(run: Run) -> list[str]:
     wanted = [
         word for n, word in enumerate(words) if word.endswith(".json") or (n == 0 and word.endswith(".py"))
     ]
-    return [here(run, word, bare=True) for word in wanted]
+    places = [place(run, word, bare=True) for word in wanted]
+    return [path for path in places if path]
 
 
 def environment(plan: Any, node: Node) -> dict[str, str]:
@@ -146,7 +156,25 @@ def dataset(run: Run) -> dict[str, Any] | None:
     folder = run.train.arguments.get("dataset_dir", "data")
     if not isinstance(folder, str) or folder.startswith(HUBS):
         return None
-    return {"dir": here(run, folder), "names": datasets(run)}
+    path = place(run, folder)
+    return {"dir": path, "names": datasets(run)} if path else None
+
+
+def place(run: Run, path: str, bare: bool = False) -> str | None:
+    """Where a path of the training environment lies on a node; None where only a container has it."""
+    path = here(run, path, bare)
+    if run.container is None or not path.startswith("/"):
+        return path
+    best: tuple[str, str] | None = None
+    for mount in run.container.mounts:
+        host, _, rest = mount.partition(":")
+        inside = rest.partition(":")[0].rstrip("/") or "/"
+        below = path == inside or path.startswith(inside.rstrip("/") + "/")
+        if below and (best is None or len(inside) > len(best[1])):
+            best = (host.rstrip("/"), inside)
+    if best is None:
+        return None
+    return (best[0] + path[len(best[1].rstrip("/")) :]) or "/"
 
 
 def here(run: Run, path: str, bare: bool = False) -> str:

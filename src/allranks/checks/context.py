@@ -155,6 +155,12 @@ class Context:
         return any(view.list("gpus.list") for view in self.answered)
 
     @property
+    def on_host(self) -> bool:
+        """Whether the training environment is the nodes' own. A container's is looked at once it is prepared:
+        until then `environment-in-image` says that nobody has."""
+        return self.run.container is None
+
+    @property
     def deepspeed(self) -> Mapping[str, Any]:
         """The DeepSpeed JSON that the run will get; empty where there is none or a script brings its own."""
         return mapping(getattr(self.plan, "deepspeed", None))

@@ -32,7 +32,7 @@ ON_PROCESSOR = ("cpu", "nvme")
 
 
 def applies(context: Context) -> bool:
-    return uses_deepspeed(context.run) and bool(compiled(context))
+    return context.on_host and uses_deepspeed(context.run) and bool(compiled(context))
 
 
 def compiled(context: Context) -> dict[str, bool]:

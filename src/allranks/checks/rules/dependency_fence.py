@@ -34,6 +34,10 @@ NEEDS = ("software.requires", "software.versions")
 UNKNOWN_BLOCKS = False
 
 
+def applies(context: Context) -> bool:
+    return context.on_host
+
+
 def check(context: Context) -> Iterator[Finding]:
     silenced = context.run.env.get("DISABLE_VERSION_CHECK", "0").lower() in ("1", "true")
     for view in context.machines:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import here
+from allranks.checks.asking import place
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping, number
 from allranks.checks.words import gib
@@ -66,12 +66,10 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def target(context: Context, view: View) -> str:
-    """The folder that checkpoints go to on this node."""
-    return (
-        here(context.run, context.run.save.to)
-        if context.run.save.to
-        else view.text("system.allranks_home") or ""
-    )
+    """The folder that checkpoints go to on this node; empty where only the container has it."""
+    if context.run.save.to:
+        return place(context.run, context.run.save.to) or ""
+    return view.text("system.allranks_home") or ""
 
 
 def checkpoint_bytes(context: Context) -> int:

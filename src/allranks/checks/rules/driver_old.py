@@ -23,7 +23,11 @@ from allranks.checks.context import Context
 from allranks.words import Finding
 
 NEEDS = ("gpus.driver", "software.torch_cuda")
-applies = gpus.applies
+
+
+def applies(context: Context) -> bool:
+    return context.on_host and gpus.applies(context)
+
 
 LEAST = {11: 450, 12: 525, 13: 580}
 

@@ -27,6 +27,10 @@ from allranks.words import Finding
 NEEDS = ("imports.modules",)
 
 
+def applies(context: Context) -> bool:
+    return context.on_host
+
+
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         for module, outcome in view.map("imports.modules").items():

@@ -22,6 +22,10 @@ from allranks.checks.context import Context
 from allranks.words import Finding
 
 
+def applies(context: Context) -> bool:
+    return context.on_host
+
+
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         reason = view.facts.why_unreadable("software.python")

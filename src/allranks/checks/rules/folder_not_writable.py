@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import here
+from allranks.checks.asking import place
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.words import Finding
@@ -49,10 +49,10 @@ def written(context: Context, view: View) -> list[tuple[str | None, str]]:
     """`(key of the run file, path)` of what a node's ranks write; None as the key of the home."""
     found: list[tuple[str | None, str]] = [(None, view.text("system.allranks_home") or "")]
     if context.run.save.to:
-        found.append(("save.to", here(context.run, context.run.save.to)))
+        found.append(("save.to", place(context.run, context.run.save.to) or ""))
     copy_to = context.run.save.copy_to
     if copy_to and ":" not in copy_to and view.is_head:
-        found.append(("save.copy_to", here(context.run, copy_to)))
+        found.append(("save.copy_to", place(context.run, copy_to) or ""))
     return found
 
 

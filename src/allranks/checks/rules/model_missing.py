@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.asking import here
+from allranks.checks.asking import model as folder
 from allranks.checks.case import Remove, fires, silent
 from allranks.checks.context import Context, View, listing, mapping
 from allranks.checks.words import counted, listed
@@ -34,13 +34,7 @@ KEY = "train.llamafactory.model_name_or_path"
 
 
 def applies(context: Context) -> bool:
-    return is_folder(context)
-
-
-def is_folder(context: Context) -> bool:
-    """Whether the run names a folder rather than a model of the Hub."""
-    name = context.arguments.get("model_name_or_path")
-    return isinstance(name, str) and here(context.run, name).startswith(("/", "~"))
+    return context.llamafactory and folder(context.run) is not None
 
 
 def check(context: Context) -> Iterator[Finding]:

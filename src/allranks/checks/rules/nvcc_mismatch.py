@@ -30,7 +30,11 @@ NEEDS = ("software.nvcc", "software.torch_cuda")
 
 
 def applies(context: Context) -> bool:
-    return any(compiled(context).values()) and context.run.env.get("DS_SKIP_CUDA_CHECK", "0") != "1"
+    return (
+        context.on_host
+        and any(compiled(context).values())
+        and context.run.env.get("DS_SKIP_CUDA_CHECK", "0") != "1"
+    )
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -38,6 +38,10 @@ LOGGERS = {
 """Any one of the packages is enough for its logger."""
 
 
+def applies(context: Context) -> bool:
+    return context.on_host
+
+
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         versions = view.map("software.versions")

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import here
+from allranks.checks.asking import place
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.words import Finding
@@ -32,7 +32,7 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterator[Finding]:
-    path = here(context.run, str(context.run.resume))
+    path = place(context.run, str(context.run.resume)) or ""
     for view in context.machines:
         state = mapping(view.map("storage.paths").get(path))
         if state and not state.get("exists"):

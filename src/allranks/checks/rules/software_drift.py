@@ -50,6 +50,10 @@ DECISIVE = (
 MINOR = ("datasets", "numpy", "tensorboard", "pyarrow", "huggingface_hub")
 
 
+def applies(context: Context) -> bool:
+    return context.on_host
+
+
 def check(context: Context) -> Iterator[Finding]:
     for view, packages in differing(context, DECISIVE).items():
         # A package that is missing altogether is `package-missing`'s where the run needs it.

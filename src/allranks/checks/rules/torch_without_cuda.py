@@ -28,7 +28,9 @@ NEEDS = ("software.torch_cuda", "software.versions")
 
 def applies(context: Context) -> bool:
     # Without any GPU `gpus-missing` says so.
-    return gpus.applies(context) and any(view.list("gpus.list") for view in context.answered)
+    return (
+        context.on_host and gpus.applies(context) and any(view.list("gpus.list") for view in context.answered)
+    )
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ The request is a JSON object; every key may be missing:
 | `files` | small text files whose content is wanted |
 | `model` | the model's folder |
 | `dataset` | `{"dir": folder, "names": [...]}` as LLaMA-Factory reads it |
+| `engine` | the container engine that the run uses |
 | `python` | the training environment's Python; `env` the environment it gets |
 | `imports` | modules to import for real, in this order |
 | `libraries` | `true`: search the installed torch and NCCL for the names of variables they read |

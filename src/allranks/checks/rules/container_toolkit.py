@@ -1,0 +1,61 @@
+"""Containers would see no GPU: NVIDIA's container toolkit is missing.
+
+## What it looks at
+On nodes with GPUs, with Docker or Podman: whether `nvidia-ctk` or `nvidia-container-cli` is there.
+
+## Why it matters
+`docker run --gpus all` ends with "could not select device driver with capabilities: [[gpu]]".
+
+## What to do
+Install `nvidia-container-toolkit`, then `nvidia-ctk runtime configure --runtime=docker` and restart Docker.
+Apptainer needs none (`--nv`).
+
+## Source
+NVIDIA Container Toolkit documentation, "Installing"; docker run reference, `--gpus`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.rules.container_engine import IN_DOCKER
+from allranks.words import Finding
+
+NEEDS = ("driver.container_toolkit",)
+
+
+def applies(context: Context) -> bool:
+    container = context.run.container
+    return container is not None and container.engine in ("docker", "podman") and context.uses_gpu
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        if (
+            view.list("gpus.list")
+            and view.has("driver.container_toolkit")
+            and not view.get("driver.container_toolkit")
+        ):
+            yield context.block(
+                view,
+                key="container.engine",
+                saw=f"NVIDIA's container toolkit is not installed on {view.name}",
+                expected="nvidia-ctk, which gives GPUs to containers",
+                why="the container would not start: could not select device driver with capabilities gpu.",
+                fix=f"on {view.name}: install nvidia-container-toolkit, nvidia-ctk runtime configure",
+            )
+
+
+CASES = (
+    fires(
+        "a100",
+        {**IN_DOCKER, "node-1/driver/container_toolkit": None},
+        node="node-1",
+        verdict="block",
+        also=("environment-in-image",),  # said of every image
+    ),
+    silent("a100", IN_DOCKER),
+    silent("a100"),
+)

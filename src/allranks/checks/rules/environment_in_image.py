@@ -1,0 +1,38 @@
+"""The training environment is in a container's image, where nobody has looked yet.
+
+## What it looks at
+Whether the run uses a container.
+
+## Why it matters
+Versions, imports and compilers are the image's, and the checks that judge them have judged nothing. Every node
+takes the image by the same digest, so that they cannot differ from node to node; they can still be wrong.
+
+## What to do
+Nothing: the environment is looked at when the container has been prepared. Pin the image by its digest.
+
+## Source
+docs/architecture.md; an image's digest names its content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.rules.container_engine import IN_DOCKER
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    if context.run.container is not None:
+        yield context.note(
+            "container.image",
+            saw=f"the training environment is in {context.run.container.image}",
+            expected="an environment that could be looked at",
+            why="versions and imports are the image's, and have not been judged.",
+            fix="nothing: it is looked at once the container is prepared",
+        )
+
+
+CASES = (fires("a100", IN_DOCKER, verdict="note"), silent("a100"))

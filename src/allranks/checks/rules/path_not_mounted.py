@@ -1,0 +1,65 @@
+"""A path of the run is in no mount of its container.
+
+## What it looks at
+`save.to`, the model and the dataset's folder of a run in a container, against `container.mounts`.
+
+## Why it matters
+What is saved outside the mounts lies in the container's own layer: it fills the host's image store (53 GB a rank
+have been seen) and is gone with the container. A model or dataset outside them is not there at all, unless the
+image brings it.
+
+## What to do
+Mount its folder (`container: {mounts: ["/home/ubuntu:/host_home"]}`), or name a path inside a mount.
+
+## Source
+docker run reference, `--volume`; the experience of the runs that this project comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.asking import place
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context
+from allranks.checks.rules.container_engine import IN_DOCKER
+from allranks.checks.words import listed
+from allranks.words import Finding
+
+
+def applies(context: Context) -> bool:
+    return context.run.container is not None
+
+
+def check(context: Context) -> Iterator[Finding]:
+    arguments = context.arguments
+    wanted = (
+        ("save.to", context.run.save.to, True),
+        ("train.llamafactory.model_name_or_path", arguments.get("model_name_or_path"), False),
+        ("train.llamafactory.dataset_dir", arguments.get("dataset_dir"), False),
+    )
+    mounts = context.run.container.mounts if context.run.container else ()
+    for key, path, written in wanted:
+        if isinstance(path, str) and path.startswith("/") and place(context.run, path) is None:
+            say = context.block if written else context.warn
+            yield say(
+                key,
+                saw=f"{path} is in no mount of the container, which are {listed(mounts) or 'none'}",
+                expected="a path inside a mount",
+                why="what is saved there is lost with the container, and fills the host's image store until then."
+                if written
+                else "it is there only if the image brings it.",
+                fix=f'container: {{mounts: ["/a/folder/of/the/host:{path}"]}}',
+            )
+
+
+CASES = (
+    fires("a100", {**IN_DOCKER, "run/save/to": "/output"}, verdict="block", also=("environment-in-image",)),
+    fires(
+        "a100",
+        {**IN_DOCKER, "run/train/arguments/dataset_dir": "/app/data"},
+        verdict="warn",
+        also=("environment-in-image",),
+    ),
+    silent("a100", IN_DOCKER),
+)
