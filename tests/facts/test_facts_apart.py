@@ -58,6 +58,20 @@ def test_a_given_up_task_takes_its_programs_along(tmp_path):
     assert until_gone(int(mark.read_text()))
 
 
+def test_what_a_given_up_program_leaves_is_taken_along(tmp_path):
+    mark = tmp_path / "pid"
+
+    def ask(send):
+        try:
+            _commands.run(["sh", "-c", f"sleep 60 & echo $! > {mark}; wait"], 0.4)
+        except Unreadable as error:
+            send({"fact": "x", "reason": str(error)})
+
+    outcome = _apart.run({"ask": ask}, 5.0)["ask"]
+    assert outcome.reason is None and "did not answer" in outcome.messages[0]["reason"]
+    assert until_gone(int(mark.read_text()))
+
+
 def test_a_stopped_task_is_given_up_too():
     began = time.monotonic()
     outcome = _apart.run({"stopped": lambda _send: os.kill(os.getpid(), signal.SIGSTOP)}, 0.4)["stopped"]

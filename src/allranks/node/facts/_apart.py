@@ -22,7 +22,7 @@ from allranks.node.facts._reading import why
 MOST_BYTES = 16 << 20
 """What one process may send. The largest family (a model folder of 1,000 files) sends about 100 kB."""
 
-_MARGIN_SECONDS = 0.3
+_MARGIN_SECONDS = 0.6
 """A nested limit ends this much before the one around it, so that the inner reason is still told."""
 
 _deadline: Optional[float] = None
@@ -194,17 +194,19 @@ def _receive(child: _Child) -> None:
 
 
 def _end(child: _Child) -> None:
+    """Nothing more is read from it. Its group is killed also where it has ended by itself: a program that it
+    started and gave up may have left children. Until `_reap` its pid, and so the group's, is nobody else's."""
     child.ended = True
     child.outcome.seconds = time.monotonic() - child.began
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except OSError:
+        pass  # nobody is left, or may not be signalled: it is abandoned then
 
 
 def _give_up(child: _Child, reason: str) -> None:
     child.outcome.reason = reason
     _end(child)
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except OSError:
-        pass  # it ended meanwhile, or may not be signalled: it is abandoned either way
 
 
 def _state(pid: int) -> str:
@@ -217,8 +219,8 @@ def _state(pid: int) -> str:
 
 
 def _reap(children: List[_Child]) -> None:
-    """Collects the ended ones; one that cannot die is left to init after 0.2 s."""
-    patience = time.monotonic() + 0.2
+    """Collects the ended ones; one that cannot die is left to init after 0.1 s."""
+    patience = time.monotonic() + 0.1
     waiting = list(children)
     while waiting:
         for child in list(waiting):
