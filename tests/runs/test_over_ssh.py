@@ -1,0 +1,73 @@
+"""A run on three machines of the rig over SSH: own networks, own homes, no shared run directory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
+from rig import STATE, Rig, only_one
+
+pytestmark = [pytest.mark.rig, pytest.mark.training]
+LOOP = Path(__file__).parent / "scripts" / "loop.py"
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    with only_one(), Rig(3, shared=[sys.prefix]) as rig:
+        yield rig
+
+
+@pytest.fixture
+def controller(rig: Rig, tmp_path: Path):
+    """Calls allranks where the controller sits, with a home and an SSH configuration of its own."""
+    ssh = tmp_path / ".ssh"
+    ssh.mkdir(mode=0o700)
+    (ssh / "config").write_text((STATE / "ssh_config").read_text())
+    (ssh / "known_hosts").write_text((STATE / "known_hosts").read_text())
+
+    def call(*words: object) -> subprocess.CompletedProcess:
+        environment = [f"HOME={tmp_path}", f"ALLRANKS_HOME={tmp_path / 'allranks'}"]
+        command = ["env", *environment, sys.executable, "-m", "allranks.cli", *map(str, words)]
+        return subprocess.run(rig.from_ctl(command), capture_output=True, text=True, timeout=200)
+
+    return call
+
+
+def write_run_file(folder: Path, *arguments: object) -> Path:
+    path = folder / "run.yaml"
+    data = {
+        "name": "overssh",
+        "nodes": "node[1-3]",
+        "gpus": 1,
+        "environment": {"python": sys.executable},
+        "train": {"command": [str(LOOP), *map(str, arguments)]},
+    }
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_a_run_over_ssh_ends_well_and_its_logs_are_read_from_every_node(controller, tmp_path: Path) -> None:
+    done = controller("run", write_run_file(tmp_path, "--steps", 12), "--json")
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    run = json.loads(done.stdout)["runs"][0]
+    assert (run["state"], run["step"]) == ("succeeded", 12)
+    logs = controller("logs", run["id"])
+    assert "(node3, 2) step 11" in logs.stdout
+
+
+def test_a_rank_killed_on_another_machine_is_named(controller, rig: Rig, tmp_path: Path) -> None:
+    file = write_run_file(tmp_path, "--fault", "kill", "--rank", 2, "--steps", 200)
+    done = controller("run", file, "--json")
+    assert done.returncode == 1, (done.stdout[-2000:], done.stderr[-2000:])
+    run = json.loads(done.stdout)["runs"][0]
+    where = run["diagnosis"]["where"]
+    assert (where["node"], where["rank"]) == ("node3", 2)
+    for number in (1, 2, 3):
+        left = rig.run(number, ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]).stdout.decode()
+        assert "loop.py" not in left
