@@ -33,6 +33,10 @@ process for 8 GPUs (NCCL user guide, NCCL_BUFFSIZE; nccl#964)."""
 FRAGMENTED = 0.02
 """Share of the allocated memory that torch's allocator holds and cannot use, with expandable segments."""
 
+HEAP_KEEPS = 2.2
+"""On CPU: times what ZeRO-3 gathers, which glibc's heap keeps after it was freed (tensors below 32 MiB, mallopt(3),
+M_MMAP_THRESHOLD). Measured: 2.1 to 2.2 times the model on 136, 341 and 752 M parameters (docs/benchmarks.md)."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -110,6 +114,8 @@ def memory_of(case: Case) -> Memory:
     if on_gpu:
         parts["fragmentation"] = FRAGMENTED * sum(parts.values())
         parts["runtime"] = CONTEXT_BYTES + (NCCL_BYTES if case.ranks > 1 else 0)
+    elif case.sharded:
+        parts["fragmentation"] = HEAP_KEEPS * case.gathered.peak
     whole = {name: int(size) for name, size in parts.items()}
     gpu = case.hardware.gpu
     return Memory(
