@@ -15,7 +15,7 @@ TINY = ROOT / ".cache" / "tiny-deepseek-v3"
 pytestmark = [
     pytest.mark.legacy,
     pytest.mark.training,
-    pytest.mark.timeout(150),
+    pytest.mark.timeout(240),
     pytest.mark.skipif(
         not (LEGACY / "torch_extensions").exists(), reason="scripts/setup.sh --legacy makes it"
     ),
@@ -41,7 +41,7 @@ def train(node, told: bool) -> tuple[str, bool]:
         argv, env=env, cwd=node.root / "work", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
-            return process.communicate(timeout=75)[0], process.returncode == 0
+            return process.communicate(timeout=120)[0], process.returncode == 0
         except subprocess.TimeoutExpired:
             process.terminate()
             return process.communicate(timeout=30)[0], False
