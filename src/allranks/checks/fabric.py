@@ -12,8 +12,9 @@ TCP = ("tcp", "socket", "ethernet")
 
 
 def several_machines(context: Context) -> bool:
-    """Where `same_host` is said and wrong, that is one finding and not one of each network check."""
-    return len(context.hosts) > 1 and not context.run.same_host
+    """Whether the network between nodes matters. Where `same_host` is said and wrong, that is one finding and not
+    one of each network check; where a scheduler chooses the machines, their addresses are not known yet."""
+    return len(context.hosts) > 1 and not context.run.same_host and context.run.nodes_known
 
 
 def wants_infiniband(context: Context) -> bool:

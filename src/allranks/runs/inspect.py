@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,8 +110,11 @@ async def collect(nodes: Nodes, run: Run, plan: Plan) -> list[Facts]:
     async def ask(node: Node, program: NodeProgram) -> Facts:
         wanted = request.get(node.name, {})
         wanted.setdefault("python", python_of(run))
+        sent_at = time.time()
         answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
-        return facts_from_json({**answer, "node": node.name})
+        facts = facts_from_json({**answer, "node": node.name})
+        asked = {"sent_at": sent_at, "received_at": time.time()}
+        return replace(facts, values={**facts.values, "asked": asked})
 
     outcomes = await nodes.each(ask)
     return [

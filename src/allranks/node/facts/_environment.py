@@ -28,8 +28,8 @@ def environment(request: Mapping[str, Any]) -> Dict[str, str]:
     if isinstance(asked, Mapping):
         found.update({str(name): str(value) for name, value in asked.items()})
     folder = os.path.dirname(python_of(request))
-    if folder:
-        # Its own programs (ninja) are found before the system's, as an activated environment does.
+    if folder and not (isinstance(asked, Mapping) and "PATH" in asked):
+        # As the supervisor does: its own programs (ninja) are found before the system's.
         found["PATH"] = folder + os.pathsep + found.get("PATH", _commands.SYSTEM_PATH)
     return found
 

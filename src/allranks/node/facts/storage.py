@@ -260,7 +260,8 @@ def read_dataset(folder: str, names: List[str]) -> Dict[str, Any]:
     """What LLaMA-Factory's `dataset_info.json` says of the wanted names, and whether their files are there."""
     folder = os.path.expanduser(folder)
     path = os.path.join(folder, "dataset_info.json")
-    if not os.path.exists(path):
+    # A relative folder begins at the run's working folder, which is made anew for each run.
+    if not os.path.isabs(folder) or not os.path.exists(path):
         return {"dir": folder, "info": False}
     try:
         info = json.loads(text(path, 16 << 20))
