@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import time
@@ -46,9 +47,13 @@ def run(
     # Numbers and messages in one form, whatever the user's language is.
     environment.update(LC_ALL="C", LANG="C")
     environment["PATH"] = environment.get("PATH", "") + os.pathsep + SYSTEM_PATH
+    # Asked here: over a folder of PATH that may not be entered, exec says "Permission denied" of any program.
+    path = shutil.which(argv[0], path=environment["PATH"])
+    if path is None:
+        raise Unreadable(f"{argv[0]} is not installed")
     try:
         process = subprocess.Popen(
-            list(argv),
+            [path, *argv[1:]],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
