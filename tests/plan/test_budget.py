@@ -112,7 +112,8 @@ def test_too_close_says_why_and_what_fits() -> None:
     assert finding.verdict == WARN
     assert "A100-SXM4-80GB has 79.1 GiB to use" in finding.saw
     assert "parameters 52.1" in finding.why and "working set 21.1" in finding.why
-    assert "4 nodes" in finding.fix and "deepspeed: zero3-offload" in finding.fix
+    assert finding.fix.startswith("deepspeed: zero3-offload") and "4 nodes of 8 GPUs" in finding.fix
+    assert any("of host memory a node" in line for line in finding.evidence)
 
 
 def test_bytes_and_time_on_both_networks() -> None:
@@ -153,8 +154,14 @@ def test_infeasible_changes_stand_last_and_say_why() -> None:
     feasible = [row["feasible"] for row in rows]
     assert feasible == sorted(feasible, reverse=True)
     assert all(row["reason"] for row in rows if not row["feasible"])
+    assert seeds_plan(4).advice["best"] == [row for row in rows if row["feasible"]][:3] != []
     rates = [row["tokens_per_second"] for row in rows if row["feasible"]]
     assert rates == sorted(rates, reverse=True)
+
+
+def test_other_engines_are_named_for_very_large_models_with_experts() -> None:
+    assert "Megatron" in seeds_plan().advice["other_roads"][0]["name"]
+    assert make_plan(small_run(), LLAMA_8B).advice["other_roads"] == []
 
 
 def test_switching_the_smoke_tests_settings_off_pays() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.plan.case import Case
-from allranks.plan.memory import FITS, memory_of
+from allranks.plan.memory import DOES_NOT_FIT, FITS, memory_of
 from allranks.plan.traffic import step_time, traffic_of
 from allranks.plan.versions import SEQUENTIAL_GATHERS
 
@@ -56,11 +56,12 @@ def _tokens(case: Case) -> int:
     return case.tokens * case.setting.accumulation * case.ranks
 
 
-def tried(change: Change) -> Tried:
+def tried(change: Change, planned: str | None = None) -> Tried:
+    """A change with its figures; it is not offered where it does not fit, or fits worse than what was `planned`."""
     time = step_time(change.case, traffic_of(change.case), change.case.hardware.network)
     memory = memory_of(change.case)
     reason = ""
-    if memory.verdict not in (FITS, None):
+    if memory.verdict == DOES_NOT_FIT or (memory.verdict not in (FITS, None) and memory.verdict != planned):
         short = memory.total - (memory.usable or 0)
         reason = f"needs {memory.total / GIB:.1f} GiB a GPU, {abs(short) / GIB:.1f} GiB " + (
             "more than there is" if short > 0 else "less than there is: too close"
@@ -87,14 +88,14 @@ def _on_nodes(case: Case, nodes: tuple[int, ...]) -> Case:
 
 
 def nearest_that_fits(case: Case) -> list[Change]:
-    """Changes that make the run fit: the settings alone first, least loss first, together where none is enough; then
-    more nodes; then offload. Empty where nothing helps."""
+    """Changes that make the run fit: a setting alone, least loss first, or several together; offload; more nodes.
+    Each is enough by itself. Empty where nothing helps."""
     found: list[Change] = []
     for change in _combined(case):
         if memory_of(change.case).verdict == FITS:
             found.append(change)
             break
-    for finder in (_more_nodes, _offloaded):
+    for finder in (_offloaded, _more_nodes):
         change = finder(case)
         if change is not None:
             found.append(change)
@@ -224,7 +225,7 @@ def _offloaded(case: Case) -> Change | None:
 def faster(case: Case) -> list[Tried]:
     """What may shorten the run, tried: best first, the infeasible after them with their reason."""
     base = tried(Change("as planned", "", case))
-    results = [result for change in _faster(case) if (result := _compared(tried(change), base))]
+    results = [_compared(tried(change, base.verdict), base) for change in _faster(case)]
     return sorted(results, key=lambda result: (bool(result.reason), -result.tokens_per_second))
 
 
@@ -256,7 +257,7 @@ def _faster(case: Case) -> Iterator[Change]:
         a_node = max(case.nodes)
         count = len(case.nodes) + 1
         more = _on_nodes(case, (*case.nodes, a_node))
-        yield Change("one more node", f"nodes: {count} nodes", more, "one more node")
+        yield Change("one more node", f"{count} nodes of {a_node} GPUs under `nodes:`", more, "one more node")
     if case.sharded and case.setting.uses_gpu:
         yield from _sharing(case)
 
@@ -301,6 +302,31 @@ def refused(case: Case) -> list[dict[str, str]]:
         },
     ]
     return found
+
+
+HUGE = 100_000_000_000
+"""Parameters above which other engines are worth a word."""
+
+
+def other_roads(case: Case) -> list[dict[str, str]]:
+    """Other engines for very large models with routed experts, as people report them (not measured by us)."""
+    if not case.model.experts or case.model.total_parameters < HUGE:
+        return []
+    return [
+        {
+            "name": "ms-swift with Megatron",
+            "why": "expert and pipeline parallelism move activations, not weights: "
+            'its documents say "typically 10 times" on models with routed experts.',
+        },
+        {
+            "name": "NeMo",
+            "why": "LoRA on DeepSeek-V3 with tensor parallelism 8 and pipeline parallelism 5: documented for 40 GPUs.",
+        },
+        {
+            "name": "KTransformers",
+            "why": "experts on the CPU: reported with 70 GB of GPU and 1.3 TB of host memory, 40 tokens a second.",
+        },
+    ]
 
 
 def binding(case: Case) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.advice import Change, binding, faster, nearest_that_fits, refused
+from allranks.plan.advice import Change, binding, faster, nearest_that_fits, other_roads, refused
 from allranks.plan.case import Case
 from allranks.plan.gather import NON_REENTRANT
 from allranks.plan.hardware import hardware_of
@@ -75,10 +75,13 @@ def budget_of(run: Run, case: Case) -> Budget:
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
     findings += _version_findings(run, case) + _loading_findings(run, case, memory)
+    quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
+        "best": [row for row in quicker if row["feasible"]][:3],
         "fits": [{"name": c.name, "setting": c.paste, "cost": c.cost} for c in fitting],
-        "faster": [result.as_json() for result in faster(case)] if _timed(case) else [],
+        "faster": quicker,
         "refused": refused(case) if case.sharded else [],
+        "other_roads": other_roads(case),
         "binding": binding(case),
     }
     return Budget(memory.as_json(), traffic_json(case, traffic_of(case)), advice, trainer, tuple(findings))
