@@ -71,8 +71,15 @@ def check(context: Context) -> Iterator[Finding]:
             saw=f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
             expected=f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
             why="ranks do not exchange anything of these, but one run then differs from the next by its head.",
-            fix="on that node: pip install " + " ".join(f"{n}=={u}" for n, _, u in packages if u),
+            fix=remedy(view, packages),
         )
+
+
+def remedy(view: View, packages: list[tuple[str, str | None, str | None]]) -> str:
+    wanted = [f"{name}=={usual}" for name, _, usual in packages if name != "python"]
+    if len(wanted) < len(packages):
+        return f"make the environment of {view.name} anew with the same Python as the others'"
+    return f"on {view.name}: pip install {' '.join(wanted)}"
 
 
 def differing(
