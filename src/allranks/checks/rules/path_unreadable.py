@@ -1,0 +1,51 @@
+"""A folder or file of the run does not answer.
+
+## What it looks at
+Every folder that the run writes to, and every small file that its settings name, on every node: whether the
+node got an answer about it within its limit.
+
+## Why it matters
+A mount whose server is gone answers nobody: `ls` hangs, and a rank that touches it sleeps in the kernel where
+no signal reaches it (state D), also not SIGKILL. What could not be looked at is not fine.
+
+## What to do
+`findmnt -T PATH` names the server. Bring it back, or unmount lazily (`umount -l`) and use another folder.
+
+## Source
+The node's own wait; nfs(5), option `hard`, which is the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.words import UNKNOWN, Finding
+
+NEEDS = ("storage.paths", "storage.files")
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        for kind in ("paths", "files"):
+            for path, state in view.map(f"storage.{kind}").items():
+                reason = mapping(state).get("unreadable")
+                if reason:
+                    yield context.say(
+                        UNKNOWN,
+                        view,
+                        saw=f"{path} on {view.name} does not answer: {reason}",
+                        expected="an answer within seconds",
+                        why="a rank that touches it would sleep in the kernel, where no signal reaches it.",
+                        fix=f"findmnt -T {path} on {view.name}; bring its server back, or use another folder",
+                    )
+
+
+HANGS = {"path": "/home/ubuntu/runs", "unreadable": "did not answer within 8 s and waits in state D"}
+CASES = (
+    fires(
+        "a100", {("node-1", "storage", "paths", "/home/ubuntu/runs"): HANGS}, node="node-1", verdict="unknown"
+    ),
+    silent("a100"),
+)
