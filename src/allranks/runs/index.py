@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
 from typing import Any
 
 from allranks.node import paths
-from allranks.reach import Nodes, reached
+from allranks.reach import Nodes, ProgramFailed, Unreachable, reached
 from allranks.spec import Run
 from allranks.words import BadInput, Node, Problem
+
+ASKED = 50
+"""Heads that are asked for `ps`: the newest runs; an older one is asked by its whole id."""
 
 HERE = Node("this-machine", "127.0.0.1", 0)
 
@@ -59,7 +63,31 @@ def entries() -> list[dict[str, Any]]:
 async def all_runs() -> list[dict[str, Any]]:
     """Every run that this machine knows of, newest first, with the state its own head tells."""
     answer = await reached([HERE], "local")[HERE.name].call("read", "runs")
-    return list(answer["runs"])
+    here = list(answer["runs"])
+    ids = {run["id"] for run in here}
+    elsewhere = [e for e in entries() if e.get("launch") != "local" and e.get("id") not in ids][:ASKED]
+    told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
+    return sorted([*here, *told], key=lambda run: -float(run.get("started_at") or 0))
+
+
+async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
+    """The state of a run that lies on other machines, as its head tells it; unknown where it cannot be asked."""
+    run_id = str(entry["id"])
+    nodes = nodes_of(run_id)
+    try:
+        return dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
+    except (Unreachable, ProgramFailed) as error:
+        names = [node["name"] for node in entry.get("nodes") or ()]
+        known = {"id": run_id, "name": entry.get("name"), "nodes": names, "findings": [], "adapter": None}
+        return {
+            **known,
+            "state": None,
+            "why": str(error),
+            "step": None,
+            "started_at": entry.get("created_at"),
+        }
+    finally:
+        await nodes.close()
 
 
 async def find(name: str | None) -> str:
