@@ -18,8 +18,8 @@ from pathlib import Path
 from allranks.node import bundle
 
 TITLE = "Heartbeats: CPU of a step with them and without"
-PAIRS = 20
-STEPS = 600
+PAIRS = 12
+STEPS = 440
 STEP = Path(__file__).parent / "_heartbeat_loop.py"
 
 
