@@ -9,7 +9,7 @@ import struct
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allranks.node import facts
@@ -269,6 +269,8 @@ def test_names_in_binaries(tmp_path):
     assert libraries.names_in(str(path)) == ["NCCL_ACROSS_BLOCKS", "NCCL_IB_TIMEOUT"]
 
 
+@example("-P INPUT ")
+@example("-A INPUT -j")
 @given(st.text(max_size=300))
 def test_no_text_breaks_a_parser(text):
     for parse in (

@@ -67,8 +67,9 @@ def parse_iptables(output: str) -> Dict[str, Any]:
         "everything_from": [],
     }
     for row in output.splitlines():
-        if row.startswith("-P INPUT "):
-            found["policy"] = row.split()[2].lower()
+        words = row.split()
+        if words[:2] == ["-P", "INPUT"] and len(words) == 3:
+            found["policy"] = words[2].lower()
             found["chains"] += 1
         elif row.startswith("-A INPUT "):
             _iptables_rule(row, found)
