@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,6 +48,8 @@ class Plan:
     @property
     def digest(self) -> str:
         """SHA-256 of what will run and of the numbers, 64 hexadecimal digits; equal plans have equal digests."""
+        import hashlib  # its OpenSSL takes 2 ms to load
+
         text = json.dumps(self._body(), sort_keys=True, separators=(",", ":"), default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
