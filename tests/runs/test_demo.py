@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -129,3 +131,34 @@ def test_the_terminals_last_words_name_the_adapter_and_the_next_commands(demo) -
     for word in (run["adapter"]["path"], "30 tensors", f"allranks logs {run['id']}", "report.html"):
         assert word in done.stdout
     assert "\x1b" not in done.stdout
+
+
+PHASES = {
+    "loading": lambda run: run["phase"] == "watch",
+    "training": lambda run: (run.get("step") or 0) >= 2,
+    "verify": lambda run: run["phase"] in ("verify", "prove"),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_controller_dies_and_the_run_is_verified_and_reported_without_it(
+    phase: str, home: Path, tmp_path: Path, root: Path
+) -> None:
+    runner = Runner(tmp_path)
+    file = root / "examples" / "tiny-deepseek-v3.yaml"
+    controller = runner.start("run", file, "--set", f"network.port={free_port()}")
+    runs = runner.home / "runs"
+    runner.wait_for(lambda: any(runs.glob("*/keeper/state.json")), every=0.02)
+
+    def reached() -> bool:
+        (path,) = runs.glob("*/keeper/state.json")
+        return PHASES[phase](json.loads(path.read_text()))
+
+    runner.wait_for(reached, every=0.05)
+    os.killpg(controller.pid, signal.SIGKILL)
+    controller.wait()
+    run = runner.json("watch", code=0)["runs"][0]
+    assert (run["state"], run["step"]) == ("succeeded", 36)
+    assert run["adapter"]["whole"] is True and run["adapter"]["changed"] is True
+    assert Path(run["directory"], "keeper", "report.html").exists()
+    assert runner.left() == []
