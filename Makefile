@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 .PHONY: setup demo test test-fast lint bench docs picture clean help
 
 help:
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: ## .venv with everything, DeepSpeed's CPU ops compiled ahead; quick when nothing changed
 	@if [ "$$(id -u)" -eq 0 ]; then scripts/system.sh g++; fi
@@ -36,6 +36,9 @@ lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 
 bench: setup $(TINY)/model/config.json ## the figures of docs/benchmarks.md, measured again
 	@$(PY) -m benchmarks
+
+bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
+	@$(PY) -m benchmarks $(subst -,_,$*)
 
 docs: setup ## the catalogue pages under docs/, made from the code
 	@$(PY) scripts/make_docs.py

@@ -33,18 +33,20 @@ def measure() -> str:
         counted = steps_told(Path(folder))
     expected = PROCESSES * (BLOCKS + 1) * STEPS
     if counted != expected:
-        raise RuntimeError(f"the heartbeats told {counted} steps, not {expected}: with and without are not what they say")
+        raise RuntimeError(
+            f"{counted} steps told instead of {expected}: with and without are not what they say"
+        )
     costs = [cost for one in loops for cost in costs_of(one)]
     low, high = interval(costs)
     step = statistics.median(without for one in loops for _, without in one["pairs"]) / STEPS
     thread = statistics.median(100 * one["heart"] / one["wall"] for one in loops)
     more = 1e6 * step * statistics.median(costs) / 100
     return (
-        f"{PROCESSES} processes, in each {BLOCKS} times a block of {STEPS} steps with and one without, in turns; a step "
-        f"costs {1e3 * step:.1f} ms of CPU, a beat is written every second. CPU with heartbeats against without: median "
-        f"**{statistics.median(costs):+.2f} %**, 95 % interval {low:+.2f} % to {high:+.2f} % (bootstrap; aim ≤ 1 %), "
-        f"{more:.0f} µs a step. In it {thread:.2f} % of the thread that writes the beats. The cost is per step: "
-        f"longer steps make the share smaller."
+        f"{PROCESSES} processes, in each {BLOCKS} times a block of {STEPS} steps with and one without, in turns; a "
+        f"step costs {1e3 * step:.1f} ms of CPU, a beat is written every second. CPU with heartbeats against without: "
+        f"median **{statistics.median(costs):+.2f} %**, 95 % interval {low:+.2f} % to {high:+.2f} % (bootstrap; aim "
+        f"≤ 1 %), {more:.0f} µs a step. In it {thread:.2f} % of the thread that writes the beats. The cost is per "
+        f"step: longer steps make the share smaller."
     )
 
 
@@ -65,7 +67,9 @@ def loop(folder: str, zip_path: Path) -> dict:
         "ALLRANKS_STACKS_DIR": folder,
         "ALLRANKS_BEAT_SECONDS": "1.0",
     }
-    done = subprocess.run([sys.executable, str(LOOP)], env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(LOOP)], env=environment, check=True, capture_output=True, text=True
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -76,7 +80,9 @@ def costs_of(one: dict) -> list[float]:
 
 
 def steps_told(folder: Path) -> int:
-    events = [json.loads(line) for path in folder.glob("rank-*.jsonl") for line in path.read_text().splitlines()]
+    events = [
+        json.loads(line) for path in folder.glob("rank-*.jsonl") for line in path.read_text().splitlines()
+    ]
     return sum(len(event["data"]["steps"]) for event in events if event["kind"] == "beat")
 
 
