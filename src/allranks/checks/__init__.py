@@ -16,7 +16,7 @@ Adding one touches no other file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from allranks.checks.asking import request
@@ -24,11 +24,24 @@ from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context
 from allranks.checks.lint import Line
 from allranks.checks.lint.of_run import lines
+from allranks.checks.standing import COLUMNS, Standing
+from allranks.checks.standing import standings as standings_of
 from allranks.checks.words import shown
 from allranks.spec import Run
 from allranks.words import UNKNOWN, Facts, Finding, Where
 
-__all__ = ["ids", "judge", "page", "request", "settings"]
+__all__ = [
+    "COLUMNS",
+    "Line",
+    "Standing",
+    "applying",
+    "ids",
+    "judge",
+    "page",
+    "request",
+    "settings",
+    "standings",
+]
 
 
 def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
@@ -81,6 +94,17 @@ def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Wh
     """Every variable, trainer argument and DeepSpeed key that the user wrote: set, dropped, void, wrong or
     costly, and why. What is void or wrong is a finding of `judge`, too."""
     return lines(Context.make(facts, plan, run))
+
+
+def standings(facts: Sequence[Facts], plan: Any, run: Run, findings: Iterable[Finding]) -> list[Standing]:
+    """How each node stands after these findings, in rank order."""
+    return standings_of(Context.make(facts, plan, run), findings, run.accept)
+
+
+def applying(facts: Sequence[Facts], plan: Any, run: Run) -> list[str]:
+    """The ids of the checks that are about runs of this kind, sorted."""
+    context = Context.make(facts, plan, run)
+    return [rule.id for rule in all_rules().values() if rule.applies(context)]
 
 
 def ids() -> list[str]:

@@ -5,8 +5,10 @@ Findings come from a journal here: `finding_of` and its like make of anything wh
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from functools import lru_cache
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Pattern, Tuple
 
 from allranks.faces.report_text import fold, number, one_line, spans, whole
 from allranks.words import BLOCK, NOTE, OK, UNKNOWN, VERDICTS, WARN
@@ -92,15 +94,55 @@ class Folded:
         return str(self.finding.get(name) or "")
 
 
-def folded(findings: Iterable[Any]) -> List[Folded]:
-    """Worst first; within a verdict in the order they came."""
+TEXTS = ("saw", "expected", "why", "fix")
+SELF, ITS_ADDRESS = "\ue000", "\ue001"
+"""Stand for the node a finding is about while statements are compared; no text of ours holds them."""
+
+
+def folded(findings: Iterable[Any], addresses: Optional[Mapping[str, str]] = None) -> List[Folded]:
+    """Worst first; within a verdict in the order they came.
+
+    Statements that differ only in their own node's name are one, and so, where `addresses` gives each node's
+    address, are those that differ in that: `node-[1-3] has driver 570.86.15`.
+    """
     groups: Dict[Tuple[str, ...], Folded] = {}
     for finding in map(finding_of, findings):
         where = finding["where"]
-        parts = (finding[k] for k in ("verdict", "id", "saw", "why", "fix"))
+        same = nameless(finding, (addresses or {}).get(str(where["node"])))
+        parts = (finding["verdict"], finding["id"], same["saw"], same["why"], same["fix"])
         key = tuple(str(part) for part in (*parts, where["file"], where["line"]))
-        groups.setdefault(key, Folded(finding, [])).wheres.append(where)
-    return sorted(groups.values(), key=lambda group: -VERDICTS.index(group.verdict))
+        groups.setdefault(key, Folded({**finding, "nameless": same}, [])).wheres.append(where)
+    found = [Folded(named(group, addresses or {}), group.wheres) for group in groups.values()]
+    return sorted(found, key=lambda group: -VERDICTS.index(group.verdict))
+
+
+def nameless(finding: Mapping[str, Any], address: Optional[str]) -> Dict[str, str]:
+    """The finding's texts without its own node's name and address."""
+    node = finding["where"]["node"]
+    texts = {name: str(finding[name]) for name in TEXTS}
+    for own, sign in ((node, SELF), (address, ITS_ADDRESS)):
+        # A name of digits alone could be any number of the text.
+        if own and not own.isdigit():
+            pattern = _whole_word(own)
+            texts = {name: pattern.sub(sign, text) for name, text in texts.items()}
+    return texts
+
+
+@lru_cache(maxsize=4096)
+def _whole_word(word: str) -> "Pattern[str]":
+    """The word, and not a part of a longer name or address: node-1 is not in node-10, 10.0.0.1 not in 10.0.0.12."""
+    return re.compile(rf"(?<![\w.-]){re.escape(word)}(?![\w-]|\.\w)")
+
+
+def named(group: Folded, addresses: Mapping[str, str]) -> Dict[str, Any]:
+    """The statement as it is said of its place, or of its several places."""
+    finding = {name: value for name, value in group.finding.items() if name != "nameless"}
+    nodes = {str(where["node"]) for where in group.wheres if where["node"] is not None}
+    if len(nodes) > 1:
+        names, their = fold(nodes), fold(addresses[name] for name in nodes if name in addresses)
+        texts = group.finding["nameless"]
+        finding.update({name: texts[name].replace(SELF, names).replace(ITS_ADDRESS, their) for name in TEXTS})
+    return finding
 
 
 def unsaid(wheres: Wheres, said: str) -> Wheres:

@@ -38,10 +38,11 @@ def check(context: Context) -> Iterator[Finding]:
         answer = mapping(view.map("network.resolved").get(head.address))
         addresses = sorted(str(a) for a in listing(answer.get("addresses")))
         if not addresses:
+            reason = answer.get("reason") or "no reason is given"
             yield context.block(
                 view,
                 key="nodes",
-                saw=f"{head.address}, the head, resolves to nothing on {view.name}: {answer.get('reason')}",
+                saw=f"{head.address}, the head, resolves to nothing on {view.name}: {reason}",
                 expected="the head's address",
                 why="this node would never join.",
                 fix=f"nodes: {{{head.name}: its address}}, or add it to DNS or /etc/hosts",

@@ -7,9 +7,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from allranks.cli.common import add_file, add_json, load_run, print_json, require_ids, require_writable
+
+if TYPE_CHECKING:
+    from allranks.faces.check import Checked
+    from allranks.runs.inspect import Inspection
+    from allranks.spec import Run
+    from allranks.words import Facts, Finding
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,36 +34,67 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="leave this check's findings out"
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="list what is fine, too")
+    parser.add_argument(
+        "--passing", metavar="FILE", help="write the nodes on which nothing stops a launch as a hostfile"
+    )
+    parser.add_argument(
+        "--failing", metavar="FILE", help="write the other nodes as a hostfile, with the reasons"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="also what becomes of each setting, and what is fine"
+    )
 
 
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks.faces.terminal import print_findings
+    from allranks.faces.check import as_json, print_check
     from allranks.runs.inspect import judge, verdict_code
 
     require_ids("--only", options.only)
     require_ids("--skip", options.skip)
     run = load_run(options)
+    began = time.monotonic()
     if options.facts:
         inspection = judge(run, recorded(run, options.facts))
     else:
         inspection = asyncio.run(looked_at(run))
+    seconds = None if options.facts else time.monotonic() - began
     if options.save_facts:
         save(inspection, options.save_facts)
-    wanted = [f for f in inspection.findings if f.id not in options.skip and f.id in (options.only or [f.id])]
+    checked = summed_up(inspection, options, seconds)
+    write_hostfiles(checked, options)
     if options.json:
-        nodes = [
-            {"name": node.name, "address": node.address, "rank": node.rank} for node in run.cluster.nodes
-        ]
-        print_json({"nodes": nodes, "findings": [f.as_json() for f in wanted]})
+        print_json(as_json(checked))
     else:
-        print_findings(wanted, verbose=options.verbose)
-    return verdict_code([f for f in inspection.stopping() if f in wanted])
+        print_check(checked)
+    return verdict_code([f for f in checked.findings if f.stops_launch and f.id not in run.accept])
 
 
-async def looked_at(run):
+def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: float | None) -> Checked:
+    """The findings that were asked for, how each node stands by them, and the settings line by line."""
+    from allranks import checks
+    from allranks.faces.check import Checked
+    from allranks.words import OK
+
+    def wanted(name: str) -> bool:
+        return name not in options.skip and name in (options.only or [name])
+
+    about = (inspection.facts, inspection.plan, inspection.run)
+    shown: list[Finding] = [f for f in inspection.findings if wanted(f.id)]
+    hidden = {f.id for f in inspection.findings if f.verdict != OK and not wanted(f.id)}
+    return Checked(
+        findings=shown,
+        standings=checks.standings(*about, shown),
+        applying=[name for name in checks.applying(*about) if wanted(name)],
+        settings=checks.settings(*about) if options.verbose or options.json else (),
+        seconds=seconds,
+        verbose=options.verbose,
+        hidden=sorted(hidden),
+    )
+
+
+async def looked_at(run: Run) -> Inspection:
     from allranks.reach import open_nodes
     from allranks.runs.inspect import inspect
 
@@ -65,7 +105,7 @@ async def looked_at(run):
         await nodes.close()
 
 
-def recorded(run, folder: str):
+def recorded(run: Run, folder: str) -> list[Facts]:
     """The facts of DIR/<node>.json; a node without a file is unreadable, which is a verdict and no error."""
     from allranks.words import Facts, facts_from_json
 
@@ -82,9 +122,28 @@ def recorded(run, folder: str):
     return found
 
 
-def save(inspection, folder: str) -> None:
+def save(inspection: Inspection, folder: str) -> None:
     require_writable(folder, lambda path: path.mkdir(parents=True, exist_ok=True))
     for facts in inspection.facts:
         path = Path(folder) / f"{facts.node}.json"
         text = json.dumps(facts.as_json(), indent=2, sort_keys=True) + "\n"
         require_writable(path, lambda path, text=text: path.write_text(text, encoding="utf-8"))
+
+
+def write_hostfiles(checked: Checked, options: argparse.Namespace) -> None:
+    """The nodes as hostfiles of DeepSpeed and MPI, which `nodes:` of a run file reads, too."""
+    for name, passing in ((options.passing, True), (options.failing, False)):
+        if name:
+            lines = hostfile_lines(checked, passing)
+            require_writable(
+                name, lambda path, lines=lines: path.write_text("".join(lines), encoding="utf-8")
+            )
+
+
+def hostfile_lines(checked: Checked, passing: bool) -> Iterable[str]:
+    """One line a node: its address, its slots, and as a comment its name and what was found there."""
+    for one in checked.standings:
+        if one.passes == passing:
+            about = [one.node.name] if one.node.name != one.node.address else []
+            comment = " ".join([*about, *([", ".join(one.findings)] if one.findings else [])])
+            yield f"{one.node.address} slots={one.node.gpus}" + (f"  # {comment}" if comment else "") + "\n"
