@@ -112,7 +112,7 @@ def test_too_close_says_why_and_what_fits() -> None:
     assert finding.verdict == WARN
     assert "A100-SXM4-80GB has 79.1 GiB to use" in finding.saw
     assert "parameters 52.1" in finding.why and "working set 21.1" in finding.why
-    assert finding.fix.startswith("deepspeed: zero3-offload") and "4 nodes of 8 GPUs" in finding.fix
+    assert finding.fix == "deepspeed: zero3-offload · or under nodes: - {name: node-3, gpus: 8}"
     assert any("of host memory a node" in line for line in finding.evidence)
 
 
@@ -252,10 +252,20 @@ def test_a_node_that_cannot_hold_the_load_blocks() -> None:
     assert fine.memory["verdict"] == FITS and found(fine, "host-memory-short") is None
 
 
-def test_stock_save_gathers_the_whole_model_on_rank_0() -> None:
+def test_stock_save_gathers_the_whole_model_on_rank_0_and_ours_what_trains() -> None:
     plan = make_plan(seeds_run(4, deepspeed="zero3"), V3, with_memory(2**40, 4))
-    assert plan.memory["host_parts"]["save_stock"] - plan.memory["host_parts"]["train"] == 2 * 671_026_404_352
-    assert plan.memory["host_parts"]["save"] - plan.memory["host_parts"]["train"] == 4 * 97_006_592
+    parts = plan.memory["host_parts"]
+    assert parts["save_stock"] - parts["train"] == 2 * 671_026_404_352
+    assert parts["save"] - parts["train"] == 4 * 97_006_592
+    assert plan.memory["host_bytes"] < 2**40 and found(plan, "host-memory-short") is None
+
+
+def test_what_trains_whole_is_saved_as_transformers_does() -> None:
+    facts = {"one": Facts("one", 0.0, {"system": {"memory": {"total_bytes": 32 * GIB}}})}
+    run = small_run({"finetuning_type": "full"}, deepspeed="zero3", model="H200")
+    plan = make_plan(run, LLAMA_8B, facts)
+    assert plan.memory["host_parts"]["save"] == plan.memory["host_parts"]["save_stock"]
+    assert plan.memory["host_phase"] == "save" and plan.memory["verdict"] == DOES_NOT_FIT
     assert "gather_16bit_weights_on_model_save" in found(plan, "host-memory-short").fix
 
 

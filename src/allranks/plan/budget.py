@@ -7,14 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.advice import Change, binding, faster, nearest_that_fits, other_roads, refused
+from allranks.plan.advice import faster
 from allranks.plan.case import Case
 from allranks.plan.gather import NON_REENTRANT
 from allranks.plan.hardware import hardware_of
 from allranks.plan.host import joins_experts
 from allranks.plan.lora import Trained
-from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory, memory_of
+from allranks.plan.memory import (
+    DOES_NOT_FIT,
+    FITS,
+    HOST_TAKEN_FOR_GRANTED,
+    TOO_CLOSE,
+    Memory,
+    memory_of,
+)
 from allranks.plan.model import Model
+from allranks.plan.nearest import Change, nearest_that_fits
+from allranks.plan.refused import binding, other_roads, refused
 from allranks.plan.setting import Setting
 from allranks.plan.traffic import traffic_json, traffic_of
 from allranks.plan.versions import HOLDS_RECOMPUTED, SEQUENTIAL_GATHERS, Versions
@@ -23,9 +32,6 @@ from allranks.spec import Run
 from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
 
 GIB = 2**30
-LOADING_WORTH_A_WORD = 2**40
-"""Host memory for loading above which a node may not have it (1 TiB); below it is only said where it is known."""
-
 
 @dataclass(frozen=True)
 class Budget:
@@ -58,6 +64,8 @@ def case_of(
         versions=versions,
         smoke_test=run.env.get("NCCL_P2P_DISABLE") == "1" and run.env.get("NCCL_SHM_DISABLE") == "1",
         samples=samples,
+        deepspeed=run.deepspeed,
+        node_names=tuple(node.name for node in run.cluster.nodes),
     )
 
 
@@ -74,7 +82,7 @@ def budget_of(run: Run, case: Case) -> Budget:
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
-    findings += _version_findings(run, case) + _loading_findings(run, case, memory)
+    findings += _version_findings(run, case) + _unseen_host(run, case, memory)
     quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
         "best": [row for row in quicker if row["feasible"]][:3],
@@ -115,7 +123,6 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
         if size > 0.05 * GIB
     )
     state = "does not fit" if never else "is too close"
-    others = "".join(f"; or {change.name}: {change.paste}" for change in fitting[1:])
     return Finding(
         id="memory-does-not-fit" if never else "memory-too-close",
         verdict=BLOCK if never else WARN,
@@ -123,20 +130,28 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
         saw=f"{total / GIB:.1f} GiB a GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
         expected=f"at most {0.92 * usable / GIB:.1f} GiB (92 %)",
         why=f"GiB by part: {parts}." + ("" if never else " The estimate is off by up to 5 %."),
-        fix=(fitting[0].paste + others) if fitting else "a larger GPU: no setting makes it fit",
+        fix=" · or ".join(_one_line(change) for change in fitting)
+        or "a larger GPU: no setting makes it fit",
         evidence=tuple(f"{change.name}: {change.cost}" for change in fitting if change.cost),
     )
+
+
+def _one_line(change: Change) -> str:
+    """What to paste, on one line of the terminal."""
+    lines = change.paste.splitlines()
+    text = lines[0] if len(lines) == 1 else " and ".join(lines)
+    return f"under nodes: {text}" if text.startswith("- ") else text
 
 
 def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
     usable = memory.host_usable or 0
     never = memory.host_total > 1.05 * usable
-    phase = max(memory.host, key=lambda name: memory.host[name])
+    phase = memory.host_phase
     return Finding(
         id="host-memory-short",
         verdict=BLOCK if never else WARN,
         where=Where(file=run.file, line=run.line("nodes")),
-        saw=f"a node needs {memory.host_total / GIB:,.1f} GiB of host memory to {phase.replace('_', ' ')}, "
+        saw=f"a node needs {memory.host_total / GIB:,.1f} GiB of host memory to {DOING[phase]}, "
         f"the smallest has {usable / GIB:,.1f} GiB.",
         expected=f"at most {0.92 * usable / GIB:,.1f} GiB (92 %)",
         why="the kernel kills a rank, and every other one waits for it.",
@@ -147,15 +162,15 @@ def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> 
 def _host_fix(case: Case, phase: str, fitting: list[Change]) -> str:
     if phase == "load" and joins_experts(case):
         return _older_transformers(case)
-    if phase == "save_stock":
-        return '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}'
+    if phase == "save" and case.sharded and case.zero.gather_on_save:
+        return '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}, then zero_to_fp32.py'
     if fitting:
         return fitting[0].paste
     return "fewer ranks a node, or more nodes"
 
 
 def _older_transformers(case: Case) -> str:
-    return 'container: {pip: ["transformers==4.52.4"]}, which reads shard by shard on rank 0 alone'
+    return '"transformers==4.52.4" in container.pip, which reads shard by shard on rank 0 alone'
 
 
 def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
@@ -233,29 +248,51 @@ def _needs_deepspeed(run: Run, version: tuple[int, ...] | None) -> Finding:
         else "stage3_allgather_sequential is set, and the image's DeepSpeed is not known.",
         expected=f"DeepSpeed {_dotted(SEQUENTIAL_GATHERS)} or later",
         why="an older one refuses the key at its start.",
-        fix='container: {pip: ["deepspeed==0.18.9"]}' if run.container else "deepspeed>=0.18.5",
+        fix='"deepspeed==0.18.9" in container.pip' if run.container else "deepspeed>=0.18.5",
         blocks=known,
     )
 
 
-def _loading_findings(run: Run, case: Case, memory: Memory) -> list[Finding]:
+def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
     """Said where nobody knows the nodes' memory and the need is beyond what a node usually has."""
-    needed = memory.host["load"]
-    if memory.host_usable is not None or needed < LOADING_WORTH_A_WORD or not joins_experts(case):
+    if not memory.host_in_doubt:
         return []
-    ranks = max(case.nodes)
+    phase = memory.host_phase
+    expected = f"less than {HOST_TAKEN_FOR_GRANTED / GIB:,.0f} GiB, or a look at the nodes"
+    if phase == "load" and joins_experts(case):
+        copies = case.model.expert_parameters * case.setting.weight_bytes / GIB
+        return [
+            Finding(
+                id="host-memory-loading",
+                verdict=WARN,
+                where=run.where("train.llamafactory.model_name_or_path"),
+                saw=f"loading needs {memory.host_total / GIB:,.0f} GiB of host memory on a node.",
+                expected=expected,
+                why="transformers 5 has every rank join all experts in its own memory before it loads them: "
+                f"{max(case.nodes)} ranks of {copies:,.0f} GiB.",
+                fix=_older_transformers(case),
+            )
+        ]
     return [
         Finding(
-            id="host-memory-loading",
-            verdict=WARN,
-            where=run.where("train.llamafactory.model_name_or_path"),
-            saw=f"loading needs {needed / GIB:,.0f} GiB of host memory on a node.",
-            expected=f"less than {LOADING_WORTH_A_WORD / GIB:,.0f} GiB",
-            why="transformers 5 has every rank join all experts in its own memory before it loads them: "
-            f"{ranks} ranks of {case.model.expert_parameters * case.setting.weight_bytes / GIB:,.0f} GiB.",
-            fix=_older_transformers(case),
+            id="host-memory-unknown",
+            verdict=UNKNOWN,
+            where=run.where("nodes"),
+            saw=f"a node needs {memory.host_total / GIB:,.0f} GiB of host memory to {DOING[phase]}, and no node was asked.",
+            expected=expected,
+            why="whether the run fits cannot be said: many GPU nodes have 1 TiB.",
+            fix=f"allranks check {run.file or 'FILE'}",
+            blocks=False,
         )
     ]
+
+
+DOING = {
+    "load": "load",
+    "train": "train",
+    "save": "save",
+}
+"""The phases of host memory, as they are said."""
 
 
 def _dotted(version: tuple[int, ...] | None) -> str:

@@ -29,6 +29,9 @@ class Case:
     versions: Versions
     smoke_test: bool = False
     samples: int | None = None
+    deepspeed: str = "auto"
+    """The run file's `deepspeed`: a profile, `none`, or the path of a JSON."""
+    node_names: tuple[str, ...] = ()
     padded_to: int = 0
     """The ranks whose parts pad what is gathered; a what-if about more ranks keeps it: that changes nothing to speak of
     and saves replaying the step. 0 means the case's own."""

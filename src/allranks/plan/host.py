@@ -26,7 +26,9 @@ STORED_FUSED = ("gpt_oss",)
 
 def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
     """Bytes on the node with most ranks. `device_bytes` is what a rank holds on its GPU, or here where there is
-    none. Keys: `load`, `train`, `save_stock` (transformers' own), `save` (gathering only what trains)."""
+    none. Keys: `load`, `train`, `save_stock` (transformers' own: with the JSON's flag it gathers the whole model on
+    rank 0, DeepSpeed 0.19.8, `engine.py`, `save_16bit_model`) and `save` (what `allranks run` does: an adapter is
+    saved by gathering what trains, in float32; a model that trains whole is saved as transformers does)."""
     ranks = max(case.nodes)
     process = PROCESS_GPU_BYTES if case.setting.uses_gpu else PROCESS_CPU_BYTES
     resting = ranks * process + (0 if case.setting.uses_gpu else ranks * device_bytes)
@@ -38,12 +40,13 @@ def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
         "load": int(ranks * process + ranks * _offloaded(case) + _loading(case, ranks) + _own(case, ranks)),
         "train": int(resting),
         "save_stock": int(resting + stock),
-        "save": int(resting + trained),
+        "save": int(resting + (trained if case.adapters else stock)),
     }
 
 
 def _own(case: Case, ranks: int) -> float:
-    """On CPU the weights themselves rest in host memory while they are loaded."""
+    """On CPU the weights themselves rest in host memory while they are loaded (ZeRO-3: a part of 1/N on each rank, ZeRO,
+    arXiv 1910.02054, section 3)."""
     if case.setting.uses_gpu:
         return 0.0
     return ranks * case.base_bytes / (case.ranks if case.sharded else 1)
@@ -71,6 +74,7 @@ def joins_experts(case: Case) -> bool:
 
 
 def _loading(case: Case, ranks: int) -> float:
+    """Bytes of weights that a node holds while it reads them; the sources are in the head of this module."""
     whole = case.model.total_parameters * case.setting.weight_bytes
     if joins_experts(case):
         return ranks * case.model.expert_parameters * case.setting.weight_bytes

@@ -23,6 +23,10 @@ FITS_BELOW, HOPELESS_ABOVE = 0.92, 1.05
 3.0 %; our activations stay within -3 % of torch's count), and the allocator loses 2 to 3 % with expandable
 segments: only below 92 % is it said to fit; up to 105 % it may."""
 
+HOST_TAKEN_FOR_GRANTED = 2**40
+"""Host memory that a GPU node may not have (1 TiB: half of an 8-GPU machine of the cloud, DGX A100's data sheet): from
+here on a run is not said to fit before somebody has looked."""
+
 CONTEXT_BYTES = int(0.5 * GIB)
 """A CUDA context with cuBLAS and its workspace: 0.4 to 0.5 GiB on A100 and H100 (nvidia-smi beside torch's count)."""
 
@@ -56,16 +60,28 @@ class Memory:
 
     @property
     def host_total(self) -> int:
-        return max(self.host.values())
+        """The most that a node needs under `allranks run`; the trainer's own save is in `host` to compare."""
+        return self.host[self.host_phase]
+
+    @property
+    def host_phase(self) -> str:
+        return max(("load", "train", "save"), key=lambda phase: self.host[phase])
+
+    @property
+    def host_in_doubt(self) -> bool:
+        """Whether the hosts' memory is not known and more is needed than a node can be trusted to have."""
+        return self.on_gpu and self.host_usable is None and self.host_total >= HOST_TAKEN_FOR_GRANTED
 
     @property
     def verdict(self) -> str | None:
-        """None where neither the GPU nor the host is known."""
+        """Of GPU and host together. None where what decides is not known: never `fits` on half of the facts."""
         found = [_verdict(self.host_total, self.host_usable)]
         if self.on_gpu:
             found.append(_verdict(self.total, self.usable))
-            if found[1] is None:
-                return DOES_NOT_FIT if found[0] == DOES_NOT_FIT else None
+            if DOES_NOT_FIT in found:
+                return DOES_NOT_FIT
+            if found[1] is None or (found[1] == FITS and self.host_in_doubt):
+                return None
         known = [verdict for verdict in found if verdict]
         return max(known, key=(FITS, TOO_CLOSE, DOES_NOT_FIT).index) if known else None
 
@@ -76,6 +92,7 @@ class Memory:
             "gpu_usable_bytes": self.usable,
             "gpu_margin_bytes": None if self.usable is None else self.usable - self.total,
             "host_bytes": self.host_total,
+            "host_phase": self.host_phase,
             "host_parts": dict(self.host),
             "host_usable_bytes": self.host_usable,
             "verdict": self.verdict,
@@ -154,7 +171,8 @@ def _resting(case: Case) -> dict[str, float]:
 
 def _buffers(case: Case) -> float:
     """Flat buffers for reducing gradients: one bucket (two where reducing overlaps, ZeRO 1 and 2), never more than
-    what trains; without ZeRO, DDP's buckets are a second copy of the gradients."""
+    what trains; without ZeRO, DDP's buckets are a second copy of the gradients (DeepSpeed 0.19.8,
+    `runtime/zero/stage3.py` and `stage_1_and_2.py`, `ipg_buckets`; torch 2.13, `gradient_as_bucket_view`)."""
     zero, trained = case.zero, case.trained.parameters
     if not zero.enabled:
         return trained * case.adapter_width if case.ranks > 1 else 0.0
@@ -164,7 +182,8 @@ def _buffers(case: Case) -> float:
 
 
 def _moments(case: Case) -> dict[str, dict[str, float]]:
-    """What comes on top at each moment that may be the fullest."""
+    """What comes on top at each moment that may be the fullest: what ZeRO-3 has whole then (`gather.py`, DeepSpeed's
+    coordinator replayed) and what backward needs (`activations.py`, torch's saved tensors counted)."""
     kept, layer, loss = case.activations.kept, case.activations.layer, case.activations.loss
     moments: dict[str, dict[str, float]] = {}
     if case.sharded:

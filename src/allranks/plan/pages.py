@@ -146,6 +146,17 @@ Why it matters
 What to do
   The printed setting. A save that gathers the whole model is avoided by allranks' own adapter save.
 """,
+    "host-memory-unknown": """A node may have too little host memory.
+
+What it looks at
+  Host memory while loading, training (offload) and saving, where no node was asked and 1 TiB or more is needed.
+
+Why it matters
+  The GPUs alone may suffice and the node still run out: the kernel then kills a rank.
+
+What to do
+  allranks check FILE asks the nodes; the plan is made again with what they say.
+""",
     "host-memory-loading": """Loading needs more host memory than a node usually has.
 
 What it looks at

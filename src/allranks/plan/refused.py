@@ -1,0 +1,64 @@
+"""What guides recommend and a run cannot use, other engines for very large models, and binding."""
+
+from __future__ import annotations
+
+from allranks.plan.case import Case
+from allranks.plan.traffic import traffic_of
+
+
+def refused(case: Case) -> list[dict[str, str]]:
+    """What guides recommend and this run cannot use, with the reason and the number."""
+    traffic = traffic_of(case)
+    gradients = sum(size for name, size in traffic.by_collective.items() if name.startswith("reduce"))
+    share = gradients / traffic.received if traffic.received else 0.0
+    found = [
+        {
+            "name": "1-bit Adam",
+            "reason": "DeepSpeed's OneBitAdam works with ZeRO 1 at most, and it compresses gradients: "
+            f"{gradients / 1e6:,.0f} MB of {traffic.received / 1e9:,.1f} GB a step ({share:.2%}).",
+        },
+        {
+            "name": "pipeline parallelism",
+            "reason": "DeepSpeed's pipeline needs a PipelineModule and ZeRO 1 at most; transformers' models are none.",
+        },
+        {
+            "name": "communication_data_type",
+            "reason": f"it is the precision of reduced gradients, {share:.2%} of the traffic; gathers are not touched.",
+        },
+    ]
+    return found
+
+
+HUGE = 100_000_000_000
+"""Parameters above which other engines are worth a word."""
+
+
+def other_roads(case: Case) -> list[dict[str, str]]:
+    """Other engines for very large models with routed experts, as people report them (not measured by us)."""
+    if not case.model.experts or case.model.total_parameters < HUGE:
+        return []
+    return [
+        {
+            "name": "ms-swift with Megatron",
+            "why": "expert and pipeline parallelism move activations, not weights: "
+            'its documents say "typically 10 times" on models with routed experts.',
+        },
+        {
+            "name": "NeMo",
+            "why": "LoRA on DeepSeek-V3 with tensor parallelism 8 and pipeline parallelism 5: documented for 40 GPUs.",
+        },
+        {
+            "name": "KTransformers",
+            "why": "experts on the CPU: reported with 70 GB of GPU and 1.3 TB of host memory, 40 tokens a second.",
+        },
+    ]
+
+
+def binding(case: Case) -> str:
+    """NUMA and HCA binding, as far as it needs anything."""
+    if not case.setting.uses_gpu or max(case.nodes) == 1:
+        return ""
+    return (
+        "NCCL pairs each GPU with its nearest HCA by itself; set NCCL_IB_HCA only to leave ports out. "
+        "torchrun does not pin processes: with offload, numactl --cpunodebind per local rank keeps host copies near."
+    )
