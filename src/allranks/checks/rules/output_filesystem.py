@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
+from allranks.checks.filesystems import NETWORK
 from allranks.checks.rules.disk_space import checkpoint_bytes, target
 from allranks.checks.words import gib
 from allranks.words import Finding
@@ -30,18 +31,6 @@ from allranks.words import Finding
 NEEDS = ("storage.paths", "system.allranks_home")
 UNKNOWN_BLOCKS = False
 
-NETWORK = (
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "fuse.sshfs",
-    "fuse.s3fs",
-    "fuse.gcsfuse",
-    "fuse.rclone",
-)
 LOST = {"overlay": "is lost with its container", "tmpfs": "is memory, and empty after a reboot"}
 
 SMALL_BYTES = 1 << 30

@@ -22,12 +22,10 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
-from allranks.checks.rules.output_filesystem import NETWORK
+from allranks.checks.filesystems import SHARED
 from allranks.words import Finding
 
 NEEDS = ("storage.paths",)
-
-SHARED = (*NETWORK, "lustre", "beegfs", "gpfs", "ceph", "fuse.glusterfs", "wekafs", "afs")
 
 
 def check(context: Context) -> Iterator[Finding]:

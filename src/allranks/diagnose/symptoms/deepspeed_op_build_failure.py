@@ -28,6 +28,7 @@ EXPLAINS = (
     "libnccl-or-cuda-lib-not-found",
     "version-drift-transformers-peft",
     "nccl-remote-process-exited",
+    "op-build-waits",
 )
 PATTERNS = (
     Pattern("CUDAMismatchException"),

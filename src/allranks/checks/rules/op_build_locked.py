@@ -1,0 +1,127 @@
+"""A lock of a compiled operator is left behind, and every run that needs the operator waits for it.
+
+## What it looks at
+The files named `lock` below `TORCH_EXTENSIONS_DIR`, else `~/.cache/torch_extensions`, on every node, and which
+process has each of them open. On shared storage, the processes of all nodes.
+
+## Why it matters
+torch lets one process compile an extension, and all others wait until its lock is gone: without a time-out and
+without a line in any log. A builder that was killed (out of memory, a stopped run, a reboot) leaves the lock, and
+from then on every run stands still in `loading`, also where the operator has been compiled long ago.
+
+## What to do
+Where nobody has it open, remove the file: what is half built is built anew. Where a process has it open, that one
+is compiling: wait for it. On shared storage look first whether a machine outside of this run compiles.
+
+## Source
+torch 2.13 `utils/file_baton.py` (`wait` has no limit) and `utils/cpp_extension.py` (`_jit_compile`);
+DeepSpeed 0.19 `ops/op_builder/builder.py` loads its operators through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from shlex import quote
+from typing import Any
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, listing, mapping, number
+from allranks.checks.filesystems import SHARED
+from allranks.checks.rules.compiler_missing import compiled
+from allranks.checks.versions import parts
+from allranks.checks.words import duration
+from allranks.words import Finding
+
+NEEDS = ("extensions.locks",)
+UNKNOWN_BLOCKS = False
+
+
+def applies(context: Context) -> bool:
+    return context.on_host
+
+
+def check(context: Context) -> Iterator[Finding]:
+    busy = {
+        lock.get("path")
+        for view in context.machines
+        for lock in view.maps("extensions.locks")
+        if listing(lock.get("held_by")) and lock.get("type") in SHARED
+    }
+    for view in context.machines:
+        for lock in view.maps("extensions.locks"):
+            free = not listing(lock.get("held_by")) and lock.get("path") not in busy
+            if free and isinstance(lock.get("path"), str) and of_this_python(view, lock):
+                yield stale(context, view, lock)
+
+
+def of_this_python(view: View, lock: Mapping[str, Any]) -> bool:
+    """Whether the training environment's Python builds there: torch's own folders are named `py311_cu128`."""
+    build, python = lock.get("build"), parts(view.text("software.python.version"))
+    if not isinstance(build, str) or not build.startswith("py") or python is None or len(python) < 2:
+        return True
+    return build.partition("_")[0].rstrip("t") == f"py{python[0]}{python[1]}"
+
+
+def stale(context: Context, view: View, lock: Mapping[str, Any]) -> Finding:
+    path, name = str(lock["path"]), str(lock.get("name"))
+    needed = name in needed_by(context)
+    age = number(lock.get("age_seconds"))
+    old = f", {duration(age)} old" if age is not None else ""
+    shared = lock.get("type") in SHARED
+    if lock.get("sure"):
+        who = "and no process of this run's nodes has it open" if shared else "and no process has it open"
+    else:
+        who = f"made by uid {lock.get('uid')}, whose processes cannot be looked at"
+    say = context.block if needed and lock.get("sure") else context.warn
+    return say(
+        view,
+        saw=f"{path} on {view.name} is a lock{old}, {who}",
+        expected="no lock, or one that a living process holds",
+        why=f"every rank that needs {name} would wait for it for ever, in silence"
+        + (": this run does." if needed else "; whether this run does is not certain."),
+        fix=f"rm {quote(path)}"
+        + (", once no other machine compiles there" if shared else f" on {view.name}"),
+    )
+
+
+def needed_by(context: Context) -> set[str]:
+    """The extensions that this run is certain to load, as DeepSpeed 0.19 names them."""
+    if not context.llamafactory or not mapping(context.deepspeed):
+        return set()
+    return {"deepspeed_shm_comm" if name == "shm_comm" else name for name in compiled(context)}
+
+
+LOCK = {
+    "path": "/home/ubuntu/.cache/torch_extensions/py311_cpu/deepspeed_shm_comm/lock",
+    "name": "deepspeed_shm_comm",
+    "build": "py311_cpu",
+    "uid": 1000,
+    "age_seconds": 50400.0,
+    "type": "ext4",
+    "held_by": [],
+    "sure": True,
+}
+HOLDER = {"pid": 4711, "uid": 1000, "name": "python", "run": "0902-a", "age_seconds": 30.0}
+CASES = (
+    fires(
+        "cpu",
+        {"node-1/extensions/locks": [LOCK]},
+        node="node-1",
+        verdict="block",
+        saw="14 h old, and no process has it open",
+    ),
+    fires("cpu", {"node-1/extensions/locks": [{**LOCK, "name": "cpu_adam"}]}, verdict="warn"),
+    fires("cpu", {"node-1/extensions/locks": [{**LOCK, "sure": False}]}, verdict="warn", saw="uid 1000"),
+    # On shared storage the holder may be on another node.
+    fires("cpu", {"*/extensions/locks": [{**LOCK, "type": "nfs4"}]}, verdict="block"),
+    silent(
+        "cpu",
+        {
+            "*/extensions/locks": [{**LOCK, "type": "nfs4"}],
+            "node-2/extensions/locks": [{**LOCK, "type": "nfs4", "held_by": [HOLDER]}],
+        },
+    ),
+    silent("cpu", {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER]}]}),
+    silent("cpu", {"node-1/extensions/locks": [{**LOCK, "build": "py310_cpu"}]}),
+    silent("cpu"),
+)

@@ -1,0 +1,43 @@
+"""A rank waits for the lock of an operator that nobody builds
+
+## What is seen
+A stack that ends in `torch/utils/file_baton.py`, in `wait`, below `cpp_extension.py` (`load`, `_jit_compile`):
+when the ranks are stopped, or asked for their stacks. Before that nothing is printed.
+
+## Why it matters
+torch lets one process compile an operator, and all others wait until its file `lock` is gone. A builder that
+was killed left the file behind: every rank that needs the operator waits without a limit, in `loading`.
+
+## What to do
+`allranks check` names the lock and whether a process has it open. Where nobody has: remove that file `lock`
+(below TORCH_EXTENSIONS_DIR or ~/.cache/torch_extensions, in the operator's folder), then run again.
+
+## Confused with
+A build that really runs: a CUDA operator of DeepSpeed takes minutes at its first use, with `ninja` and `nvcc`
+among the processes.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import STRONG, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "torchelastic-signal", "collective-timeout-straggler", "rank-exited-early")
+PATTERNS = (Pattern("file_baton.py", r"file_baton\.py\W.*\bin wait\b", weight=STRONG),)
+
+FIRES = (
+    "[rank1]: Traceback (most recent call last):\n"
+    '[rank1]:   File "/env/torch/utils/cpp_extension.py", line 2400, in _jit_compile\n'
+    "[rank1]:     baton.wait()\n"
+    '[rank1]:   File "/env/torch/utils/file_baton.py", line 51, in wait\n'
+    "[rank1]:     time.sleep(self.wait_seconds)\n"
+    "[rank1]: torch.distributed.elastic.multiprocessing.api.SignalException: Process 4711 got signal: 15\n",
+    "Thread 0x00007f2a (most recent call first):\n"
+    '  File "/env/torch/utils/file_baton.py", line 51 in wait\n'
+    '  File "/env/torch/utils/cpp_extension.py", line 2400 in _jit_compile\n',
+)
+SILENT = (
+    "Using /root/.cache/torch_extensions/py311_cu128 as PyTorch extensions root...\n"
+    "Detected CUDA files, patching ldflags\nEmitting ninja build file\nBuilding extension module cpu_adam...\n"
+    "Loading extension module cpu_adam...\nTime to load cpu_adam op: 24.1 seconds\n{'loss': 2.1}\n",
+)

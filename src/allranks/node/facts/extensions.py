@@ -1,0 +1,127 @@
+"""Locks in the folder where torch compiles extensions (DeepSpeed's operators among them), and who holds them.
+
+torch 2.13 `utils/file_baton.py`: who builds creates the file `lock` with O_EXCL and keeps it open until it is
+removed; everybody else waits, without a limit and without a word, until it is gone. A builder that was killed
+leaves it behind. So the holder is the process that has the file open, and a lock that nobody has open is stale.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.node import paths, processes
+from allranks.node.facts import _environment, _processes
+from allranks.node.facts._commands import text
+from allranks.node.facts._reading import Reading
+from allranks.node.facts.storage import mount_of, parse_mounts
+
+MOST_LOCKS = 64
+MOST_FOLDERS = 2000
+
+
+def read(request: Mapping[str, Any], reading: Reading) -> None:
+    if not request.get("python"):
+        # The training environment is an image's: its cache is not the host's.
+        reading.put("folder", None)
+        reading.put("locks", [])
+        return
+    folder = root(_environment.environment(request))
+    reading.put("folder", folder)
+    reading.fact("locks", lambda: locks(folder))
+
+
+def root(environment: Mapping[str, str]) -> str:
+    """`$TORCH_EXTENSIONS_DIR`, else `torch_extensions` in the user's cache (torch's `_appdirs.user_cache_dir`)."""
+    asked = environment.get("TORCH_EXTENSIONS_DIR")
+    if asked:
+        return os.path.abspath(os.path.expanduser(asked))
+    home = environment.get("HOME") or os.path.expanduser("~")
+    cache = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    return os.path.realpath(os.path.join(cache, "torch_extensions"))
+
+
+def locks(folder: str) -> List[Dict[str, Any]]:
+    """Each lock: `path`, `name` of the extension, `build` (`py311_cu128`; None where the folder is of the user's
+    choice), `uid` of its maker, `age_seconds`, the filesystem's `type`, `held_by` (`described` processes of this
+    machine), `sure` (whether all processes that may hold it could be looked at)."""
+    found = find(folder)
+    if not found:
+        return []
+    holders = held({lock["path"]: lock["identity"] for lock in found})
+    owned = _processes.owners(paths.home(), processes.boot_id())
+    mounts = parse_mounts(text("/proc/self/mountinfo", 8 << 20))
+    own = os.geteuid()
+    for lock in found:
+        del lock["identity"]
+        lock["type"] = mount_of(os.path.realpath(os.path.dirname(lock["path"])), mounts).get("type")
+        lock["held_by"] = [_processes.described(pid, owned) for pid in holders[lock["path"]]]
+        # Whoever made it has it open: another user's descriptors are root's alone to see.
+        lock["sure"] = own in (0, lock["uid"])
+    return found
+
+
+def find(folder: str) -> List[Dict[str, Any]]:
+    found: List[Dict[str, Any]] = []
+    for place in [folder, *folders_in(folder)][:MOST_FOLDERS]:
+        for build in folders_in(place):
+            path = os.path.join(build, "lock")
+            lock = described(
+                path, os.path.basename(build), None if place == folder else os.path.basename(place)
+            )
+            if lock is not None and len(found) < MOST_LOCKS:
+                found.append(lock)
+    return found
+
+
+def folders_in(folder: str) -> List[str]:
+    """Its folders, sorted; empty where it is not there. Raises OSError where it may not be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []
+
+
+def described(path: str, name: str, build: Optional[str]) -> Optional[Dict[str, Any]]:
+    try:
+        state = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    return {
+        "path": path,
+        "name": name,
+        "build": build,
+        "uid": state.st_uid,
+        "age_seconds": round(max(0.0, time.time() - state.st_mtime), 1),
+        "identity": (state.st_dev, state.st_ino),
+    }
+
+
+def held(identities: Mapping[str, Any]) -> Dict[str, List[int]]:
+    """The processes that have each of these files open, by device and inode: a container may call it by another
+    path."""
+    found: Dict[str, List[int]] = {path: [] for path in identities}
+    names = {os.path.basename(path) for path in identities}
+    for pid in processes.pids():
+        for descriptor in descriptors(pid):
+            try:
+                link = os.readlink(descriptor)
+                if os.path.basename(link) not in names:
+                    continue
+                state = os.stat(descriptor)
+            except OSError:
+                continue  # it has been closed, or is another user's
+            for path, identity in identities.items():
+                if identity == (state.st_dev, state.st_ino) and pid not in found[path]:
+                    found[path].append(pid)
+    return found
+
+
+def descriptors(pid: int) -> List[str]:
+    folder = f"/proc/{pid}/fd"
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
+    except OSError:
+        return []
