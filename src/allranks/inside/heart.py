@@ -13,7 +13,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
-from allranks.inside import failures, guard, stacks
+from allranks.inside import failures, flight, guard, stacks
 from allranks.inside.journal import Journal
 from allranks.inside.rank import Rank
 
@@ -54,7 +54,7 @@ class Heart:
             if now >= due or stopping or (changed and now - last >= SHORTEST_SECONDS):
                 self.beat()
                 last, due = now, now + rank.place.beat_seconds
-                self.stacks.look()
+                self.look_for_questions()
             for ticket in tickets:
                 ticket.set()
             if stopping:
@@ -64,6 +64,12 @@ class Heart:
             wait = min(due - now, SHORTEST_SECONDS) if changed else due - now
             if rank.wake.wait(max(0.01, wait)):
                 rank.wake.clear()
+
+    def look_for_questions(self) -> None:
+        """Answers when stacks are asked for: the file for a person, the main thread's frames for the keeper."""
+        if self.stacks.look():
+            self.rank.emit("stack", {"frames": stacks.main_thread(), "by": "inside"})
+            flight.ask(self.rank)
 
     def flush(self) -> bool:
         """Writes the queued events in their order; what cannot be written is kept for the next time."""

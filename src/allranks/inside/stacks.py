@@ -10,12 +10,14 @@ import os
 import sys
 import threading
 import time
-from typing import Any, List
+from typing import Any, List, Tuple
 
 from allranks.inside.place import Place
 
 REQUEST = "request"
 FRAMES = 200
+FRAMES_TOLD = 48
+"""Of the main thread's stack, as an event: 8,000 ranks may answer at once."""
 
 
 class Asked:
@@ -26,18 +28,19 @@ class Asked:
         self.name = f"rank-{place.rank}.txt"
         self._answered = time.time_ns()  # what was asked before this process began was not meant for it
 
-    def look(self) -> None:
-        """Writes a dump if one is asked for. A folder that is not there asks for nothing."""
+    def look(self) -> bool:
+        """Writes a dump if one is asked for, and says whether. A folder that is not there asks for nothing."""
         if self.folder is None:
-            return
+            return False
         try:
             asked = os.stat(os.path.join(self.folder, REQUEST)).st_mtime_ns
         except (OSError, ValueError):
-            return
+            return False
         if asked <= self._answered:
-            return
+            return False
         self._answered = asked
         self._write(dump())
+        return True
 
     def _write(self, text: str) -> None:
         """Whole or not at all: readers see the old file until the new one is complete."""
@@ -68,6 +71,16 @@ def dump() -> str:
         parts.append(f"\nThread {ident} ({names.get(ident, '?')}), most recent call last:")
         parts.extend(lines(frames[ident]))
     return "\n".join(parts) + "\n"
+
+
+def main_thread() -> List[Tuple[str, int, str]]:
+    """The main thread's (file, line, function), outermost first; of a very deep stack the innermost."""
+    found: List[Tuple[str, int, str]] = []
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None and len(found) < FRAMES_TOLD:
+        found.append((frame.f_code.co_filename[-300:], frame.f_lineno, frame.f_code.co_name[:100]))
+        frame = frame.f_back
+    return found[::-1]
 
 
 def lines(frame: Any) -> List[str]:

@@ -11,6 +11,7 @@ import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from allranks.node import processes
+from allranks.node.evidence import Watched
 from allranks.node.paths import Tail, events_of
 from allranks.words import Event
 
@@ -35,6 +36,11 @@ class Ranks:
     @property
     def handles(self) -> List[int]:
         return [entry.handle for entry in self._watched.values() if entry.handle is not None]
+
+    @property
+    def watched(self) -> List[Watched]:
+        """The ranks whose processes are followed."""
+        return [Watched(entry.rank, entry.pid, entry.start_time) for entry in self._watched.values()]
 
     @property
     def garbage(self) -> int:

@@ -27,6 +27,9 @@ shell, srun and a container and from node to node, must not decide how a run beh
 
 TABLE_BYTES = 256 << 10
 
+FLIGHT_RECORDER = "TORCH_NCCL_TRACE_BUFFER_SIZE"
+"""How many collectives torch's flight recorder keeps. 2000 is torch's own default since 2.7; before, it was off."""
+
 _STARTER = """
 import ctypes, json, os, signal, sys
 environment = json.load(sys.stdin)
@@ -71,6 +74,8 @@ def environment(
             "ALLRANKS_BEAT_SECONDS": str(job.get("beat_seconds", 1.0)),
         }
     )
+    if not {"TORCH_FR_BUFFER_SIZE", FLIGHT_RECORDER} & merged.keys():
+        merged[FLIGHT_RECORDER] = "2000"
     if job.get("inside"):
         # First, so that the sitecustomize.py in it is the one that Python finds.
         rest = merged.get("PYTHONPATH")

@@ -12,13 +12,15 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, Mapping, Optional, Set
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.node import processes, spawn
+from allranks.node.evidence import Evidence
 from allranks.node.link import Dial
 from allranks.node.paths import Journal, RunDirectory, read_bytes, write_json, write_text
 from allranks.node.ranks import Ranks
 from allranks.node.redact import Redactor
+from allranks.node.samples import Sampler
 from allranks.node.scrub import Scrubber, files_below, files_with_secrets
 from allranks.node.stopping import Stopping
 from allranks.node.tree import Tree
@@ -61,6 +63,8 @@ class Supervisor:
         self.scrubber = Scrubber(self.redactor, folders)
         self.journal = Journal(self.directory.journal, self.node)
         self.ranks = Ranks(self.node, self.directory.ranks)
+        self.evidence = Evidence(self.node, str(job["argv"][0]), self.directory.rank_stacks)
+        self.sampler = Sampler(places_of(job, self.directory.root))
         port = getattr(keeper, "port", None) or int(job["keeper"]["port"])
         self.dial = Dial(key, str(job["keeper"]["host"]), port, self.node)
         self.torchrun = spawn.Torchrun(job, self.directory, self.secrets)
@@ -107,6 +111,7 @@ class Supervisor:
         self.vault.keep(self.secrets)
         self._tell("supervisor", process=me.as_json(), clock=time.time())
         write_json(self.directory.supervisor, processes.record_of(me))
+        self.sampler.start()
 
     def _hear_signals(self) -> None:
         """A signal writes a byte that wakes the loop; SIGHUP (a closed terminal) is none of our business."""
@@ -124,6 +129,7 @@ class Supervisor:
 
     def _close(self) -> None:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
+        self.sampler.stop()
         self.scrubber.turn()
         self.vault.destroy()
         self.dial.drain(LAST_WORDS_SECONDS)
@@ -157,8 +163,10 @@ class Supervisor:
     def _turn(self) -> None:
         for message in self.dial.poll(0):
             self._hear(message)
-        for event in [*self.ranks.read(), *self.ranks.gone()]:
+        for event in [*self.ranks.read(), *self.ranks.gone(), *self.evidence.take()]:
             self._pass_on(event)
+        for sample in self.sampler.take():
+            self._tell("sample", **sample)
         self._look_at_torchrun()
         if self.stopping is not None and self.stopping.step():
             self._swept(self.stopping)
@@ -166,6 +174,7 @@ class Supervisor:
         if time.monotonic() >= self.next_second:
             self.next_second = time.monotonic() + SECOND
             self.tree.look(self.torchrun.pid)
+            self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
             self.vault.keep(self.secrets)
         if time.monotonic() >= self.next_alive and self.dial.tell({"alive": time.time()}):
             self.next_alive = time.monotonic() + SECOND
@@ -232,6 +241,7 @@ class Supervisor:
             write_text(self.directory.stacks_request, f"{time.time()}\n")
         except OSError as error:
             self._say(f"stacks/request: {error}")
+        self.evidence.ask(self.ranks.watched, self.tree.members())
 
     def _ends_of_logs(self, most_bytes: int) -> Dict[str, str]:
         """The last `most_bytes` of each log, redacted; less where all would not fit into one message."""
@@ -306,3 +316,9 @@ class Supervisor:
         print(
             self.redactor.text(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {text}"), file=sys.stderr, flush=True
         )
+
+
+def places_of(job: Mapping[str, Any], own: str) -> List[str]:
+    """The folders whose disks a run depends on: its output, its own, and the shared memory of loaders and NCCL."""
+    output = dict(job.get("env") or {}).get("ALLRANKS_OUTPUT_DIR")
+    return [*([str(output)] if output else []), own, "/dev/shm"]

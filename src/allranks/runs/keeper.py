@@ -21,7 +21,7 @@ from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish
 from allranks.runs.keeper_record import Record
-from allranks.watch import Watch
+from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, Where, event_from_json
 
 POLL_SECONDS = 0.2
@@ -29,6 +29,10 @@ SETTLE_SECONDS = 3.0
 """After the first sign of a failure, how long the keeper listens for the others before it stops the run.
 Every torchrun ends within 3 s of a killed rank (measured on gloo), and their tables name the exit code."""
 
+STALLS = ("no-progress", "rank-silent")
+"""The findings after which all ranks are asked for what they do, before anything is killed."""
+
+ASK_AGAIN_SECONDS = 60.0
 STOP_MARGIN_SECONDS = 5.0
 """Beyond the grace time: what the slowest supervisor may take to force and to report."""
 
@@ -96,6 +100,7 @@ class Keeper(threading.Thread):
         self._watch()
         failed = self.stop_why is not None or self.trouble_at is not None
         if failed:
+            self._hear_evidence()
             self._stop_all(self.stop_why or "the run failed")
         if self.stop_why == "asked":
             return self._finish(finish, "stopped")
@@ -213,10 +218,30 @@ class Keeper(threading.Thread):
             self.record.diagnosis(statement)
             return
         self.record.finding(statement)
+        if statement.id in STALLS:
+            self._ask_for_evidence(statement.id)
         if statement.verdict == BLOCK:
             self.blocking.append(statement)
             if self.stop_why is None:
                 self.stop_why = statement.id
+
+    # ---- evidence ----
+
+    def _ask_for_evidence(self, why: str) -> None:
+        """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
+        asked = self.watch.run.asked_at
+        if asked is not None and time.time() - asked < ASK_AGAIN_SECONDS:
+            return
+        self._hear(Event(time.time(), "evidence", self.job["node"], None, {"why": why}))
+        self._tell_all({"stacks": True})
+
+    def _hear_evidence(self) -> None:
+        """Before the ranks of a stalled run are stopped: the answers that are still on their way."""
+        run = self.watch.run
+        if self.stop_why not in STALLS or run.asked_at is None:
+            return
+        while time.time() - run.asked_at < ANSWER_SECONDS and run.held_up is None:
+            self._turn()
 
     # ---- the end ----
 

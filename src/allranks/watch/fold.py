@@ -300,6 +300,31 @@ def _on_flight(run: "RunState", event: Event) -> None:
         run.flights[event.rank] = dict(event.data)
 
 
+def _on_evidence(run: "RunState", event: Event) -> None:
+    """The keeper asks: what was answered before is of another moment."""
+    run.asked_at = event.at
+    run.stacks, run.looks, run.flights = {}, {}, {}
+
+
+def _on_stack(run: "RunState", event: Event) -> None:
+    """A rank's own answer counts before what was seen of it from outside."""
+    if event.rank is None:
+        return
+    frames = _frames(event.data.get("frames"))
+    if frames or not run.stacks.get(event.rank, {}).get("frames"):
+        run.stacks[event.rank] = {**event.data, "frames": frames}
+
+
+def _on_process(run: "RunState", event: Event) -> None:
+    if event.rank is not None:
+        run.looks[event.rank] = dict(event.data)
+
+
+def _on_kernel(run: "RunState", event: Event) -> None:
+    if event.node is not None:
+        run.node(event.node).kernel = [str(line)[:300] for line in _list(event.data.get("lines"))][-20:]
+
+
 def _on_state(run: "RunState", event: Event) -> None:
     run.state = str(event.data.get("state") or run.state)
 
@@ -326,6 +351,10 @@ HANDLERS: Dict[str, Callable[[Any, Event], None]] = {
     "swept": _on_node("swept_at"),
     "sample": _on_sample,
     "flight": _on_flight,
+    "evidence": _on_evidence,
+    "stack": _on_stack,
+    "process": _on_process,
+    "kernel": _on_kernel,
     "state": _on_state,
     "phase": _on_phase,
 }

@@ -8,6 +8,7 @@ from allranks.watch import verdict as _verdict
 from allranks.watch.catalogue import rules
 from allranks.watch.progress import Progress, progress_of
 from allranks.watch.state import RunState
+from allranks.watch.who import by_stall
 from allranks.words import BLOCK, VERDICTS, WARN, Diagnosis, Event, Finding
 
 TICK_SECONDS = 1.0
@@ -48,6 +49,7 @@ class Watch:
                 self._looks.append((name, module.look))
         self._ticked: Optional[float] = None
         self.blocking: List[Finding] = []
+        self.blocked_at: Optional[float] = None
         self.faulty: Dict[str, str] = {}
         self._said: Dict[Tuple[Any, ...], float] = {}
 
@@ -112,6 +114,7 @@ class Watch:
                 fresh.append(finding)
                 if finding.verdict == BLOCK:
                     self.blocking.append(finding)
+                    self.blocked_at = self.blocked_at or now
             self._said[(*key, level)] = now
         return fresh
 
@@ -130,7 +133,13 @@ class Watch:
         self.add_lines(int(rank) if rank.isdigit() else None, text.splitlines(), node, name)
 
     def verdict(self, now: float) -> Optional[Diagnosis]:
-        """Why the run ended; None while nothing has gone wrong."""
+        """Why the run ended; None while nothing has gone wrong.
+
+        Where a finding stopped the run before anything failed, what failed after it is the stop's own doing.
+        """
+        trouble = self.run.trouble_at
+        if self.blocked_at is not None and (trouble is None or self.blocked_at < trouble):
+            return by_stall(self.run) or _verdict.of_finding(self.run, self.blocking[0])
         found = _verdict.verdict(self.run, self.logs, now)
         if found is None and self.blocking:
             return _verdict.of_finding(self.run, self.blocking[0])

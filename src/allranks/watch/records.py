@@ -93,8 +93,8 @@ class NodeState:
     """One node's supervisor and its torchrun."""
 
     __slots__ = (
-        "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "lease_lost_at", "lost_at",
-        "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
+        "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel", "lease_lost_at",
+        "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -114,3 +114,4 @@ class NodeState:
         self.disk_free: Dict[str, Deque[Tuple[float, int]]] = {}
         self.gpu_idle: Dict[str, float] = {}
         self.throttled: Dict[str, float] = {}
+        self.kernel: List[str] = []

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.watch.fold import HANDLERS
 from allranks.watch.records import NodeState, RankState
-from allranks.words import Event
+from allranks.words import Event, Finding
 
 __all__ = ["NodeState", "RankState", "RunState"]
 
@@ -37,6 +37,12 @@ class RunState:
         self.trouble_at: Optional[float] = None
         self.paused_until = 0.0
         self.flights: Dict[int, Mapping[str, Any]] = {}
+        self.asked_at: Optional[float] = None
+        """When the keeper asked all ranks for their stacks; what they answered stands in the three that follow."""
+        self.stacks: Dict[int, Mapping[str, Any]] = {}
+        self.looks: Dict[int, Mapping[str, Any]] = {}
+        self.held_up: Optional[Tuple[float, Any, Finding]] = None
+        """(when, the odd rank, what was said) of the last stall of which a rank was named."""
         self.odd_events = 0
         self._memories: Dict[str, Dict[Any, Any]] = {}
 

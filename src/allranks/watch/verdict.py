@@ -20,6 +20,7 @@ from allranks.watch.who import (
     by_exit_code,
     by_node,
     by_signal,
+    by_stall,
     one_line,
     unproven,
 )
@@ -47,6 +48,9 @@ def _with_last_words(found: Diagnosis, logs: Logs) -> Diagnosis:
 
 def _who(run: RunState) -> Tuple[Optional[Diagnosis], bool]:
     """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one."""
+    stalled = by_stall(run)
+    if stalled is not None:
+        return stalled, True
     raised, killed = by_exception(run), by_signal(run)
     if raised is not None and killed is not None:
         earlier = (killed.first_seen or 0.0) < (raised.first_seen or 0.0) - LATE_SECONDS

@@ -89,7 +89,7 @@ def _where(rank: RankState, event: Event) -> Where:
 def by_signal(run: RunState) -> Optional[Diagnosis]:
     dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0]
     ours = [r for r in dead if r.code == -signal.SIGTERM and not _first_to_die(run, r)]
-    suspects = [r for r in dead if r not in ours]
+    suspects = [r for r in dead if r not in ours and not _stopped_by_us(run, r)]
     lost = _lost_nodes(run)
     if lost and not any(r.code != -signal.SIGTERM for r in suspects):
         return None
@@ -112,6 +112,11 @@ def by_signal(run: RunState) -> Optional[Diagnosis]:
         if killed
         else f"read the last lines of rank {rank.rank}'s log; run with --debug for the native stack.",
     )
+
+
+def _stopped_by_us(run: RunState, rank: RankState) -> bool:
+    """A process that does not heed SIGTERM (a stopped one cannot) gets SIGKILL when we stop the run."""
+    return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
 
 
 def _first_to_die(run: RunState, rank: RankState) -> bool:
@@ -146,6 +151,35 @@ def _table(run: RunState, rank: RankState) -> List[str]:
     return [
         f"torchrun on {rank.node}: rank {f.get('rank')} exit code {f.get('code')}" for f in list(rows)[:4]
     ]
+
+
+# ---- a stall of which a rank was named ----
+
+
+def by_stall(run: RunState) -> Optional[Diagnosis]:
+    """The rank that held up the others, where nothing has moved since it was named.
+
+    What comes after it are its consequences: time-outs that blame each other, a watchdog's SIGABRT, our stop.
+    """
+    if run.held_up is None:
+        return None
+    at, odd, finding = run.held_up
+    if any((r.moved_at or 0.0) > at for r in run.ranks.values()) or odd.rank not in run.ranks:
+        return None
+    return Diagnosis(
+        cause=odd.cause,
+        confidence="certain" if odd.proven else "likely",
+        where=finding.where,
+        first_seen=max((r.moved_at or 0.0 for r in run.ranks.values()), default=at),
+        evidence=(one_line(finding.saw), *finding.evidence),
+        collateral=tuple(
+            Where(node=r.node, rank=r.rank) for r in run.ranks.values() if r.rank != odd.rank and r.alive
+        )
+        or _collateral(run, [run.ranks[odd.rank]]),
+        why="its stack, its collective and its process were compared with those of all ranks before anything was"
+        " stopped.",
+        fix=finding.fix,
+    )
 
 
 # ---- a node that is gone ----

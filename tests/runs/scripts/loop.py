@@ -32,6 +32,8 @@ class Numbers(torch.utils.data.Dataset):
         return 100000
 
     def __getitem__(self, index):
+        if mine and options.fault == "loader" and index >= 4 * options.at:
+            time.sleep(600)  # the disk
         return torch.full((16,), float(index % 7))
 
 
@@ -57,6 +59,12 @@ for step in range(options.steps):
             # A child in a session of its own, without our environment, whose parent goes away.
             code = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(600)"
             subprocess.run([sys.executable, "-c", code], env={}, check=True)
+        elif options.fault == "sleep":
+            time.sleep(600)  # asleep
+        elif options.fault == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif options.fault == "mismatch":
+            dist.broadcast(torch.zeros(1), src=rank)
         elif options.fault == "secret":
             print("the token is", os.environ["CANARY_TOKEN"], flush=True)
     loss = model(next(batches)).pow(2).mean()

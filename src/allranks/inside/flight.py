@@ -1,0 +1,76 @@
+"""torch's flight recorder, read at a stall: in which collective this rank is, and at which number.
+
+torch keeps the last collectives of every process group (on by default since 2.7, else with
+TORCH_NCCL_TRACE_BUFFER_SIZE) and gives them as JSON, so that nothing is unpickled here.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any, Dict, List, Optional
+
+from allranks.inside import guard
+from allranks.inside.rank import Rank
+
+GROUPS = 16
+"""Process groups told of: pipelines and tensor parallelism make several, thousands are nobody's."""
+
+SIZES = 4
+READERS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
+"""NCCL's recorder, then the one of the other backends (gloo)."""
+
+
+def ask(rank: Rank) -> None:
+    """Reads it in a thread of its own and tells the newest collective as `flight`.
+
+    NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on.
+    """
+    if any(thread.name == "allranks-flight" for thread in threading.enumerate()):
+        return  # the last question still waits for its answer
+    threading.Thread(target=guard.guarded(_tell), args=(rank,), name="allranks-flight", daemon=True).start()
+
+
+def _tell(rank: Rank) -> None:
+    data = newest(entries())
+    if data is not None:
+        rank.emit("flight", data)
+
+
+def entries() -> List[Dict[str, Any]]:
+    """What the recorders hold, oldest first; empty where torch is not loaded or has none."""
+    module = guard.loaded("torch._C._distributed_c10d")
+    for name in READERS:
+        read = getattr(module, name, None)
+        found = json.loads(read(True, False)) if read is not None else {}
+        kept = [entry for entry in found.get("entries") or () if isinstance(entry, dict)]
+        if kept:
+            return kept
+    return []
+
+
+def newest(kept: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+    """The newest collective of each group, and of all of them; None of nothing. Sends between two ranks are
+    left out: in a pipeline they differ from rank to rank."""
+    groups: Dict[str, Dict[str, Any]] = {}
+    last = None
+    for entry in kept:
+        if not entry.get("is_p2p"):
+            last = _collective(entry)
+            groups.pop(last["group"], None)
+            groups[last["group"]] = last
+    if last is None:
+        return None
+    return {**last, "groups": list(groups.values())[-GROUPS:]}
+
+
+def _collective(entry: Dict[str, Any]) -> Dict[str, Any]:
+    group = entry.get("process_group")
+    done = entry.get("retired") or entry.get("state") == "completed"
+    return {
+        "group": str(group[0] if isinstance(group, list) and group else entry.get("pg_id")),
+        "sequence": entry.get("collective_seq_id"),
+        "operation": str(entry.get("profiling_name")),
+        "sizes": (entry.get("input_sizes") or [])[:SIZES],
+        "state": "completed" if done else str(entry.get("state")),
+    }

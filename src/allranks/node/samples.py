@@ -1,0 +1,221 @@
+"""Samples of a node beside the heartbeats: why a rank is slow stands in its node's CPU, memory, disks, NICs, GPUs.
+
+Taken by a thread, since a frozen file system holds who asks it. Files of /proc alone, and nvidia-smi where
+there is one; about a millisecond of CPU every 5 s without it (measured: docs/benchmarks.md).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from allranks.node import processes
+
+EVERY_SECONDS = 5.0
+GPUS_EVERY_SECONDS = 15.0
+"""nvidia-smi wakes the driver: about 50 ms a GPU-node."""
+
+GPU_SECONDS = 10.0
+NICS = 8
+TICKS = os.sysconf("SC_CLK_TCK")
+REASONS = (
+    "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sw_power_cap",
+)  # fmt: skip
+
+
+class Sampler:
+    """`take` gives the samples since the last call; `ranks` maps ranks to their pids and may change at any time."""
+
+    def __init__(self, paths: Sequence[str], every_seconds: float = EVERY_SECONDS):
+        self.paths, self.every_seconds = list(paths), every_seconds
+        self.ranks: Mapping[int, int] = {}
+        self._samples: Deque[Dict[str, Any]] = deque(maxlen=64)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
+        self._smi = shutil.which("nvidia-smi")
+        self._gpus_at = float("-inf")
+        self._cpu: Optional[Tuple[int, int, int]] = None
+        self._nics: Dict[str, List[int]] = {}
+        self._nics_at = 0.0
+        self._disks = Disks(self.paths)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """At once; a look that hangs on a dead file system is left to end with the process."""
+        self._over.set()
+
+    def take(self) -> List[Dict[str, Any]]:
+        return [self._samples.popleft() for _ in range(len(self._samples))]
+
+    def _run(self) -> None:
+        while not self._over.wait(self.every_seconds):
+            self._samples.append(self.sample())
+
+    def sample(self) -> Dict[str, Any]:
+        """One look; what could not be read is left out."""
+        found: Dict[str, Any] = {**memory(), "disks": self._disks.look()}
+        found["ranks"] = {str(rank): of_rank(pid) for rank, pid in dict(self.ranks).items()}
+        found.update(self._load())
+        found["nics"] = self._traffic()
+        if self._smi and time.monotonic() - self._gpus_at >= GPUS_EVERY_SECONDS:
+            self._gpus_at = time.monotonic()
+            found["gpus"] = gpus(self._smi)
+        return {key: value for key, value in found.items() if value not in (None, {}, [])}
+
+    def _load(self) -> Dict[str, Any]:
+        """`cpu`: the shares of all cores' time since the last look that were busy, and that waited for I/O."""
+        before, self._cpu = self._cpu, cpu_times()
+        if before is None or self._cpu is None or self._cpu[0] <= before[0]:
+            return {}
+        total = self._cpu[0] - before[0]
+        busy, waiting = (round((now - then) / total, 3) for now, then in zip(self._cpu[1:], before[1:]))
+        return {"cpu": {"busy": busy, "iowait": waiting, "load1": load()}}
+
+    def _traffic(self) -> List[Dict[str, Any]]:
+        """Of each interface, the bytes a second since the last look, and its errors and drops in that time."""
+        now, counters = time.monotonic(), nic_counters()
+        before, self._nics = self._nics, counters
+        seconds, self._nics_at = now - self._nics_at, now
+        found = []
+        for name in counters.keys() & before.keys():
+            received, errors, sent = (new - old for new, old in zip(counters[name], before[name]))
+            rates = {"received_bytes_per_second": int(received / seconds)}
+            rates["sent_bytes_per_second"] = int(sent / seconds)
+            if received or sent or errors:
+                found.append({"name": name, **rates, "errors": errors})
+        found.sort(key=lambda n: (-n["errors"], -n["received_bytes_per_second"]))
+        return found[:NICS]
+
+
+class Disks:
+    """Free space, asked by a thread of its own: statvfs on a dead NFS server never returns."""
+
+    def __init__(self, paths: Sequence[str]):
+        self.paths = paths
+        self._known: List[Dict[str, Any]] = []
+        self._asked: Optional[threading.Thread] = None
+        self._at = ""
+        self._since = 0.0
+
+    def look(self, wait_seconds: float = 0.5) -> List[Dict[str, Any]]:
+        """What the last look that returned saw; the path that does not answer with `frozen_seconds` instead."""
+        if self._asked is None or not self._asked.is_alive():
+            self._asked = threading.Thread(target=self._ask, name="disks", daemon=True)
+            self._since = time.monotonic()
+            self._asked.start()
+        self._asked.join(wait_seconds)
+        if not self._asked.is_alive():
+            return self._known
+        frozen = {"path": self._at, "frozen_seconds": round(time.monotonic() - self._since, 1)}
+        return [*(d for d in self._known if d["path"] != self._at), frozen]
+
+    def _ask(self) -> None:
+        found = []
+        for path in self.paths:
+            self._at = path
+            try:
+                seen = os.statvfs(path)
+            except OSError:
+                continue
+            found.append(
+                {
+                    "path": path,
+                    "total_bytes": seen.f_blocks * seen.f_frsize,
+                    "free_bytes": seen.f_bavail * seen.f_frsize,
+                    # btrfs and some network file systems count no inodes and say 0 of 0
+                    "free_inodes": seen.f_favail if seen.f_files else None,
+                }
+            )
+        self._known = found
+
+
+def memory() -> Dict[str, int]:
+    names = {"MemTotal:": "memory_total_bytes", "MemAvailable:": "memory_available_bytes"}
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return {}
+    return {names[row[0]]: int(row[1]) * 1024 for row in rows if row[0] in names}
+
+
+def cpu_times() -> Optional[Tuple[int, int, int]]:
+    """(all, busy, waiting for I/O) ticks of all cores since boot: the first line of /proc/stat, proc(5)."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+    except (OSError, ValueError):
+        return None
+    if len(ticks) < 5:
+        return None
+    return sum(ticks), sum(ticks) - ticks[3] - ticks[4], ticks[4]
+
+
+def load() -> Optional[float]:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return None
+
+
+def nic_counters() -> Dict[str, List[int]]:
+    """Per interface [received bytes, errors and drops of both ways, sent bytes]: /proc/net/dev, without lo."""
+    try:
+        with open("/proc/net/dev", encoding="ascii", errors="replace") as file:
+            rows = [line.partition(":") for line in file.readlines()[2:]]
+    except OSError:
+        return {}
+    found = {}
+    for name, _, rest in rows:
+        words = rest.split()
+        if name.strip() != "lo" and len(words) >= 12 and all(word.isdigit() for word in words[:12]):
+            n = [int(word) for word in words[:12]]
+            found[name.strip()] = [n[0], n[2] + n[3] + n[10] + n[11], n[8]]
+    return found
+
+
+def of_rank(pid: int) -> Dict[str, Any]:
+    """`{state, cpu_seconds}`: fields 3, 14 and 15 of /proc/PID/stat; empty where it is gone."""
+    stat = processes.read_stat(pid)
+    if stat is None:
+        return {}
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            words = file.read().rpartition(b")")[2].split()
+        return {"state": stat.state, "cpu_seconds": round((int(words[11]) + int(words[12])) / TICKS, 2)}
+    except (OSError, IndexError, ValueError):
+        return {"state": stat.state}
+
+
+def gpus(program: str) -> Optional[List[Dict[str, Any]]]:
+    """`{uuid, index, utilization, throttle}` of each GPU; None where nvidia-smi does not say."""
+    for prefix in ("clocks_event_reasons", "clocks_throttle_reasons"):  # drivers before 535 know the second
+        query = ["uuid", "index", "utilization.gpu", *(f"{prefix}.{name}" for name in REASONS)]
+        argv = [program, f"--query-gpu={','.join(query)}", "--format=csv,noheader,nounits"]
+        try:
+            done = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=GPU_SECONDS, check=False
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        if done.returncode == 0:
+            return gpu_rows(done.stdout.decode("utf-8", "replace"))
+    return None
+
+
+def gpu_rows(text: str) -> List[Dict[str, Any]]:
+    found = []
+    for row in (line.split(", ") for line in text.strip().splitlines()):
+        if len(row) != 3 + len(REASONS) or not row[1].isdigit():
+            continue
+        active = [name for name, said in zip(REASONS, row[3:]) if said.strip() == "Active"]
+        used = int(row[2]) if row[2].isdigit() else None
+        found.append({"uuid": row[0], "index": int(row[1]), "utilization": used, "throttle": active})
+    return found

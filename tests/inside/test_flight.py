@@ -1,0 +1,52 @@
+"""The flight recorder's JSON, as torch 2.13 gives it."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+from allranks.inside import flight
+
+
+def entry(sequence, operation="gloo:all_reduce", group="0", retired=False, p2p=False):
+    return {
+        "collective_seq_id": sequence,
+        "profiling_name": operation,
+        "input_sizes": [[4]],
+        "process_group": [group, "default_pg"],
+        "state": "scheduled",
+        "retired": retired,
+        "is_p2p": p2p,
+    }
+
+
+def test_the_newest_collective_of_each_group_is_told():
+    found = flight.newest([entry(1), entry(7, group="2", retired=True), entry(2, "gloo:broadcast")])
+    assert found is not None
+    assert (found["group"], found["sequence"], found["operation"], found["state"]) == (
+        "0", 2, "gloo:broadcast", "scheduled",
+    )  # fmt: skip
+    assert {g["group"]: (g["sequence"], g["state"]) for g in found["groups"]} == {
+        "0": (2, "scheduled"),
+        "2": (7, "completed"),
+    }
+
+
+def test_sends_between_two_ranks_say_nothing():
+    assert flight.newest([entry(1, p2p=True)]) is None
+    assert flight.newest([]) is None
+
+
+def test_without_torch_there_is_nothing(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch._C._distributed_c10d", raising=False)
+    assert flight.entries() == []
+
+
+def test_the_other_backends_recorder_is_read_where_nccl_has_none(monkeypatch):
+    import json
+
+    module = types.ModuleType("torch._C._distributed_c10d")
+    module._dump_nccl_trace_json = lambda collectives, active: b'{"entries": []}'
+    module._dump_fr_trace_json = lambda collectives, active: json.dumps({"entries": [entry(3)]}).encode()
+    monkeypatch.setitem(sys.modules, "torch._C._distributed_c10d", module)
+    assert [e["collective_seq_id"] for e in flight.entries()] == [3]

@@ -1,0 +1,165 @@
+"""What is read of a stalled rank from outside, and a node's samples."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allranks.node import evidence, processes, samples
+from allranks.node.evidence import Evidence, Watched
+
+
+@pytest.fixture
+def child():
+    """A Python that has a child of its own and a connection with unread bytes, and then sleeps."""
+    server = socket.create_server(("127.0.0.1", 0))
+    code = (
+        "import socket, subprocess, sys, time\n"
+        f"peer = socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))\n"
+        "below = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print('ready', flush=True)\n"
+        "def stuck_here():\n"
+        "    time.sleep(60)\n"
+        "stuck_here()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+    accepted, _ = server.accept()
+    accepted.sendall(b"x" * 100)
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    yield process
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    accepted.close()
+    server.close()
+
+
+def collected(looker: Evidence, watched: list, ours: list, seconds: float = 15.0) -> list:
+    looker.ask(watched, ours)
+    events, deadline = [], time.monotonic() + seconds
+    while time.monotonic() < deadline and "stack" not in {e.kind for e in events}:
+        events += looker.take()
+        time.sleep(0.02)
+    return events
+
+
+def test_a_stopped_process_is_told_with_its_state_children_sockets_and_stack(child, tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "ANSWER_SECONDS", 0.05)
+    os.kill(child.pid, signal.SIGSTOP)
+    me = Watched(3, child.pid, processes.start_time(child.pid) or 0)
+    ours = [*processes.descendants(child.pid), processes.read_stat(child.pid)]
+    events = collected(Evidence("a", sys.executable, lambda rank: str(tmp_path / f"{rank}")), [me], ours)
+    seen = next(e for e in events if e.kind == "process")
+    assert (seen.node, seen.rank, seen.data["state"]) == ("a", 3, "T")
+    assert len(seen.data["children"]) == 1
+    assert any(s["state"] == "ESTABLISHED" and s["unread_bytes"] == 100 for s in seen.data["sockets"])
+    stack = next(e for e in events if e.kind == "stack")
+    if shutil.which("py-spy", path=os.path.dirname(sys.executable)):
+        assert "stuck_here" in [frame[2] for frame in stack.data["frames"]], stack
+    else:
+        assert "py-spy is not installed" in stack.data["why"]
+
+
+def test_a_process_that_does_not_descend_from_us_is_not_looked_at(child, tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "ANSWER_SECONDS", 0.05)
+    looker = Evidence("a", sys.executable, lambda rank: str(tmp_path / "none"))
+    ours = [processes.read_stat(os.getpid())]
+    assert collected(looker, [Watched(0, child.pid, 5)], ours, 0.5) == []
+
+
+def test_a_rank_that_answered_itself_is_left_to_itself(child, tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "ANSWER_SECONDS", 0.05)
+    (tmp_path / "0").write_text("a stack")
+    me = Watched(0, child.pid, processes.start_time(child.pid) or 0)
+    looker = Evidence("a", sys.executable, lambda rank: str(tmp_path / f"{rank}"))
+    kinds = {e.kind for e in collected(looker, [me], [processes.read_stat(child.pid)], 0.7)}
+    assert "process" in kinds and "stack" not in kinds
+
+
+def test_only_the_kernels_words_about_machines_are_kept():
+    now = int(time.monotonic() * 1e6)
+    oom = f"3,1,{now},-;Out of memory: Killed process 41 (python) total-vm:9kB\n SUBSYSTEM=mm"
+    assert evidence.kernel_line(oom, 0.0).startswith("Out of memory")
+    xid = f"3,1,{now},-;NVRM: Xid (PCI:0000:53:00): 79, pid=7, name=secret --token x, GPU has fallen off"
+    assert evidence.kernel_line(xid, 0.0) == "NVRM: Xid (PCI:0000:53:00): 79, pid=7"
+    assert evidence.kernel_line(f"6,1,{now},-;audit: something else", 0.0) == ""
+    assert evidence.kernel_line(oom, time.monotonic() + 1) == "", "long ago"
+    assert evidence.kernel_lines("/nonexistent") == []
+
+
+@given(st.text(max_size=200))
+def test_no_record_of_the_kernel_is_too_odd(text):
+    assert isinstance(evidence.kernel_line(text, 0.0), str)
+
+
+@given(st.one_of(st.binary(max_size=200), st.recursive(st.integers() | st.text() | st.none(), st.lists).map(
+    lambda value: json.dumps(value).encode())))  # fmt: skip
+def test_no_answer_of_pyspy_is_too_odd(text):
+    assert evidence.pyspy_frames(text, 7) is None
+
+
+def test_an_address_of_the_kernels_table_is_read():
+    assert evidence._address("0100007F:1F90") == "127.0.0.1:8080"
+    assert evidence._address("0000000000000000FFFF00000100007F:0050") == "127.0.0.1:80"
+    assert evidence._address("00000000000000000000000001000000:0050").endswith(":0001]:80")
+
+
+def test_a_sample_tells_memory_disks_cpu_and_ranks(tmp_path):
+    sampler = samples.Sampler([str(tmp_path), str(tmp_path / "gone")])
+    sampler.ranks = {4: os.getpid()}
+    sampler.sample()
+    sum(range(10**6))
+    time.sleep(0.03)
+    found = sampler.sample()
+    assert found["memory_total_bytes"] > found["memory_available_bytes"] > 0
+    assert [d["path"] for d in found["disks"]] == [str(tmp_path)]
+    assert found["ranks"]["4"]["state"] in "RS" and found["ranks"]["4"]["cpu_seconds"] > 0
+    assert 0 <= found["cpu"]["busy"] <= 1 and 0 <= found["cpu"]["iowait"] <= 1
+
+
+def test_a_frozen_disk_is_named_and_keeps_no_one(tmp_path, monkeypatch):
+    real = os.statvfs
+
+    def slow(path):
+        if path == "/frozen":
+            time.sleep(1.0)
+        return real(tmp_path)
+
+    monkeypatch.setattr(os, "statvfs", slow)
+    disks = samples.Disks([str(tmp_path), "/frozen"])
+    began = time.monotonic()
+    found = disks.look(0.05)
+    assert time.monotonic() - began < 0.5
+    assert found[-1]["path"] == "/frozen" and "frozen_seconds" in found[-1]
+
+
+def test_nvidia_smi_rows_are_read_and_odd_ones_left_out():
+    row = "GPU-1, 0, 97, Active, Not Active, Not Active, Not Active, Active"
+    found = samples.gpu_rows(f"{row}\nNo devices were found\nGPU-2, 1, [N/A], " + ", ".join(["[N/A]"] * 5))
+    assert found[0] == {
+        "uuid": "GPU-1",
+        "index": 0,
+        "utilization": 97,
+        "throttle": ["hw_slowdown", "sw_power_cap"],
+    }
+    assert (found[1]["utilization"], found[1]["throttle"]) == (None, [])
+
+
+def test_a_sample_is_cheap(tmp_path):
+    sampler = samples.Sampler([str(tmp_path)])
+    sampler._smi = None
+    sampler.sample()
+    began = time.thread_time()
+    for _ in range(5):
+        sampler.sample()
+    assert (time.thread_time() - began) / 5 < 0.02, "of one core, every 5 s"

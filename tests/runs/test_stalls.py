@@ -1,0 +1,82 @@
+"""Real runs of three ranks of which one stops moving: who is named, with which line, while it happens."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runner import SCRIPTS, Runner
+
+pytestmark = pytest.mark.training
+
+NAMED_SECONDS = 15.0 + 8.0
+"""A stall is seen within 15 s, and its evidence is collected within 8 s."""
+
+
+@pytest.fixture
+def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
+    runner = Runner(tmp_path)
+    yield runner
+    for run in runner.runs():
+        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
+            runner.call("stop", run["id"], "-y")
+
+
+def line_of(text: str) -> int:
+    lines = (SCRIPTS / "loop.py").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def named(runner: Runner, fault: str, *more: object) -> tuple[dict[str, Any], float]:
+    """The finding that names a rank, and the seconds from the last step of any rank to it."""
+    file = runner.file("--fault", fault, "--rank", 1, "--at", 14, "--steps", 4000, *more)
+    controller = runner.start("run", file)
+    try:
+        run = runner.at_step(13)
+
+        def held() -> Any:
+            found = [e for e in runner.events(run["id"]) if e["kind"] == "finding"]
+            return [e for e in found if e["data"]["id"] == "rank-holds-up"]
+
+        event = runner.wait_for(held, seconds=60)[0]
+        steps = [e["at"] for e in runner.events(run["id"]) if e["kind"] == "beat" and e["data"].get("steps")]
+        return event["data"], event["at"] - max(at for at in steps if at < event["at"])
+    finally:
+        runner.call("stop", runner.runs()[0]["id"], "-y")
+        controller.communicate(timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("fault", "line", "words"),
+    [
+        ("sleep", "time.sleep(600)  # asleep", "it is at"),
+        ("loader", "time.sleep(600)  # the disk", "data loader"),
+        ("stop", "os.kill(os.getpid(), signal.SIGSTOP)", "stopped by a signal"),
+    ],
+)
+def test_the_rank_that_stands_still_is_named_with_its_line(runner, fault, line, words) -> None:
+    finding, seconds = named(runner, fault)
+    assert (finding["where"]["node"], finding["where"]["rank"]) == ("node-1", 1), finding
+    assert words in finding["saw"]
+    if fault != "stop" or shutil.which("py-spy", path=str(Path(sys.executable).parent)):
+        assert finding["where"]["line"] == line_of(line), finding
+    assert seconds < NAMED_SECONDS
+    assert runner.left() == []
+
+
+def test_another_collective_ends_the_run_with_its_rank_and_line(runner) -> None:
+    began = time.monotonic()
+    file = runner.file("--fault", "mismatch", "--rank", 1, "--at", 14, "--steps", 4000)
+    run = runner.json("run", file, code=1)["runs"][0]
+    assert time.monotonic() - began < 90
+    where = run["diagnosis"]["where"]
+    assert (run["diagnosis"]["cause"], where["rank"]) == ("collective-mismatch", 1), run["diagnosis"]
+    assert where["line"] == line_of("dist.broadcast(")
+    assert runner.left() == []
