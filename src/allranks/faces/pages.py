@@ -11,10 +11,11 @@ def books() -> list[ModuleType]:
     from allranks import checks, diagnose, watch
     from allranks.faces import pages_checkpoints
     from allranks.plan import pages as pages_plan
+    from allranks.prepare import pages as pages_prepare
     from allranks.runs import keeper_pages
     from allranks.spec import pages as pages_spec
 
-    return [checks, diagnose, watch, pages_checkpoints, keeper_pages, pages_spec, pages_plan]
+    return [checks, diagnose, watch, pages_checkpoints, keeper_pages, pages_spec, pages_plan, pages_prepare]
 
 
 def known() -> dict[str, Callable[[str], str]]:

@@ -133,7 +133,7 @@ def _sweep(words: List[str]) -> Dict[str, Any]:
     """`sweep RUN [--dry-run]`."""
     from allranks.node import sweep
 
-    dry_run = _flag(words, "--dry-run")
+    dry_run, gone = _flag(words, "--dry-run"), _all_of(words, "--gone")
     (run_id,) = _words(words, "RUN")
     return sweep.sweep(run_id, dry_run)
 
@@ -151,7 +151,36 @@ def _clean(words: List[str]) -> Dict[str, Any]:
     """`clean RUN`."""
     from allranks.node import sweep
 
-    return sweep.clean(*_words(words, "RUN"))
+    gone = _all_of(words, "--gone")
+    (run_id,) = _words(words, "RUN")
+    return sweep.clean(run_id, gone)
+
+
+def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
+    """`probe listen|dial|measure|ranks`, the request on standard input; `listen` and `ranks` print JSON lines."""
+    (what,) = _words(words, "listen, dial, measure or ranks")
+    wanted = _input()
+    try:
+        if what in ("dial", "measure"):
+            from allranks.node.probing import dial
+
+            return dial.dial(wanted) if what == "dial" else dial.measure(wanted)
+        if what == "listen":
+            from allranks.node.probing.listen import Listener
+
+            listener = Listener(wanted)
+            _print(listener.open())
+            listener.serve(_gone())
+            return None
+        if what == "ranks":
+            from allranks.node.probing import ranks
+
+            for line in ranks.run(wanted, _gone()):
+                _print(line)
+            return None
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(Problem(saw=f"the request of probe {what} is not whole: {error!r}")) from None
+    raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure or ranks"))
 
 
 # ---- words, input, output ----
@@ -177,6 +206,16 @@ def _number(word: str) -> int:
         return int(word)
     except ValueError:
         raise BadInput(Problem(saw=f"{word!r} is no number of bytes.")) from None
+
+def _all_of(words: List[str], name: str) -> List[str]:
+    """Takes every `name VALUE` out of the words; the values."""
+    values = []
+    while name in words:
+        at = words.index(name)
+        values += _words(words[at + 1 : at + 2], "a value of " + name)
+        del words[at : at + 2]
+    return values
+
 
 
 def _input() -> Dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Any, Dict, FrozenSet, List, Optional
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence
 
 from allranks.node import processes
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
@@ -26,10 +26,12 @@ GRACE_SECONDS = 10.0
 class Sweep:
     """One run's remains on this machine; none at all where it has no directory here.
 
+    `gone` are nodes of which the caller knows that nothing lives: their container has ended.
     Raises BadInput where something else has the directory's name.
     """
 
-    def __init__(self, run_id: str):
+    def __init__(self, run_id: str, gone: Sequence[str] = ()):
+        self.gone = frozenset(gone)
         self.directory = RunDirectory(run_id)
         self.exists = os.path.lexists(self.directory.root)
         if self.exists and (os.path.islink(self.directory.root) or not self.directory.is_marked()):
@@ -115,20 +117,20 @@ class Sweep:
             node = self.directory.node(name)
             mine = [line for line in [read_object(node.supervisor), *_whole(node.processes)] if line]
             visible = [line for line in mine if processes.can_be_seen(line)]
-            if len(visible) < len(mine):
+            if len(visible) < len(mine) and name not in self.gone:
                 self.unseen.append(name)
             lines += visible
         return read_records(lines, self.boot_id)
 
 
-def sweep(run_id: str, dry_run: bool = False) -> Dict[str, Any]:
+def sweep(run_id: str, dry_run: bool = False, gone: Sequence[str] = ()) -> Dict[str, Any]:
     """Stops and removes what is left of a run here, or only says what that is.
 
     `processes` are ours (when done: those that would not end), `stopped` what was signalled, `files` what
     was removed, `foreign` what carries the run id and is left alone, `unseen` the nodes whose processes
     cannot be seen from here (another host, a container).
     """
-    found = Sweep(run_id)
+    found = Sweep(run_id, gone)
     claims = found.ours()
     answer: Dict[str, Any] = {"run_id": run_id, "dry_run": dry_run, "stopped": []}
     answer["foreign"] = [_named(claim) for claim in found.foreign()]
@@ -146,13 +148,13 @@ def sweep(run_id: str, dry_run: bool = False) -> Dict[str, Any]:
     return answer
 
 
-def clean(run_id: str) -> Dict[str, Any]:
+def clean(run_id: str, gone: Sequence[str] = ()) -> Dict[str, Any]:
     """Removes the directory of a run that has ended and left no process here. Raises BadInput otherwise.
 
     Descends by folder descriptors, follows no link, and stays on the file system and with the owner of the
     run directory: what was mounted or put into it by others stays, and is named in `kept`.
     """
-    found = Sweep(run_id)
+    found = Sweep(run_id, gone)
     if not found.exists:
         return {"run_id": run_id, "removed": None, "kept": []}
     _refuse_living(found)

@@ -1,0 +1,21 @@
+"""Containers, training environments, code, data and caches onto the nodes. Knows how, not why."""
+
+from allranks.prepare.inside import Contained, entered
+from allranks.prepare.judge import from_inside
+from allranks.prepare.ready import Prepared, make_ready, undo
+from allranks.prepare.records import Remains, remains_of, remove_containers, stop_containers
+from allranks.prepare.trouble import NotReady
+
+__all__ = [
+    "Contained",
+    "NotReady",
+    "Prepared",
+    "Remains",
+    "entered",
+    "from_inside",
+    "make_ready",
+    "remains_of",
+    "remove_containers",
+    "stop_containers",
+    "undo",
+]

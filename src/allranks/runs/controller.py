@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from allranks import launch
+from allranks import launch, prepare
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.reach import NodeProgram, Nodes, Outcome
 from allranks.runs.ending import clean_each, has_run
 from allranks.runs.identity import new_run_id
 from allranks.runs.index import remember
-from allranks.runs.inspect import Inspection, Tell, inspect, python_of
+from allranks.runs.inspect import Inspection, Tell, inspect, inspect_inside, python_of
 from allranks.spec import Run
 from allranks.words import (
     BLOCK,
@@ -93,12 +93,13 @@ async def submit(nodes: Nodes, run: Run, tell: Tell) -> Submitted:
     run_id = new_run_id(run.name)
     starting = Starting(nodes, inspection, run_id, before)
     try:
+        await starting.prepare()
         await starting.start(secrets)
     except BaseException:
         # Also Ctrl-C: a run that did not start leaves nothing behind.
         await asyncio.shield(starting.undo())
         raise
-    return Submitted(run_id, run, inspection)
+    return Submitted(run_id, run, starting.inspection)
 
 
 def secret_values(run: Run) -> dict[str, str]:
@@ -126,6 +127,31 @@ class Starting:
         self.run, self.plan = inspection.run, inspection.plan
         self.key = random_source.token_hex(32)
         self.touched = False
+        self.prepared = prepare.Prepared(nodes)
+
+    async def prepare(self) -> None:
+        """Containers and environments on every node; what they hold is judged as the hosts were."""
+        seen = {(f.id, f.where, f.saw) for f in self.inspection.findings}
+        try:
+            await prepare.make_ready(self.prepared, self.run, self.inspection.facts, self.run_id)
+        except prepare.NotReady as error:
+            raise self._stopped(error.findings) from None
+        if not self.prepared.changed_environment:
+            return
+        self.inspection = await inspect_inside(self.inspection, self.prepared.inside, self.prepared.python)
+        self.plan = self.inspection.plan
+        for finding in self.inspection.findings:
+            if (finding.id, finding.where, finding.saw) not in seen:
+                self.before.say("finding", finding.as_json())
+        stopping = self.inspection.stopping()
+        if stopping:
+            raise StoppedBefore(self.inspection, stopping)
+
+    def _stopped(self, findings: list[Finding]) -> StoppedBefore:
+        for finding in findings:
+            self.before.say("finding", finding.as_json())
+        seen = replace(self.inspection, findings=(*findings, *self.inspection.findings))
+        return StoppedBefore(seen, findings)
 
     async def start(self, secrets: Mapping[str, str]) -> None:
         jobs = self._jobs(keeper_port=self.run.network.keeper_port)
@@ -134,14 +160,15 @@ class Starting:
         self.before.phase("launch")
         jobs[0] = self._with_before(jobs[0])
         head = self.run.cluster.head
-        answer = await self._start(self.nodes[head.name], jobs[0], secrets)
+        inside = self.prepared.inside
+        answer = await self._start(inside[head.name], jobs[0], secrets)
         port = int((answer.get("keeper") or {}).get("port") or 0)
         others = {job.node.name: job for job in self._jobs(keeper_port=port)[1:]}
 
         async def start_other(node: Node, program: NodeProgram) -> Any:
             return await self._start(program, others[node.name], secrets) if node.name in others else None
 
-        raise_first(await self.nodes.each(start_other))
+        raise_first(await inside.each(start_other))
         remember(self.run_id, self.run)
 
     def _jobs(self, keeper_port: int) -> list[Job]:
@@ -153,7 +180,8 @@ class Starting:
         places = {}
         for facts in self.inspection.facts:
             home = str(facts.get("system.allranks_home"))
-            places[facts.node] = Places(home, bundle.path_in(home), python_of(self.run))
+            python = self.prepared.python.get(facts.node) or python_of(self.run)
+            places[facts.node] = Places(home, bundle.path_in(home), python)
         return places
 
     def _with_before(self, job: Job) -> Job:
@@ -162,7 +190,9 @@ class Starting:
 
     async def _put(self, node: Node, program: NodeProgram) -> Any:
         described = {"file": self.run.file, "text": run_text(self.run), "from": socket.gethostname()}
-        files = {"run.json": described, "plan.json": self.plan.as_json()}
+        files: dict[str, Any] = {"run.json": described, "plan.json": self.plan.as_json()}
+        if node.name in self.prepared.containers:
+            files[f"nodes/{node.name}/container.json"] = self.prepared.containers[node.name].as_json()
         return await program.call("put", self.run_id, stdin={"files": files}, timeout_seconds=START_SECONDS)
 
     async def _start(self, program: NodeProgram, job: Job, secrets: Mapping[str, str]) -> dict[str, Any]:
@@ -174,24 +204,35 @@ class Starting:
 
     async def undo(self) -> None:
         """Stops what was started and removes the run's folders; what cannot be reached is left and said."""
-        if not self.touched:
-            return
+        if self.touched:
+            await self._undo_start()
+        for outcome in await prepare.undo(self.prepared):
+            if isinstance(outcome, prepare.NotReady):
+                self._not_undone(outcome.findings[0].where.node, str(outcome))
+            elif outcome.error is not None:
+                self._not_undone(outcome.node.name, str(outcome.error))
+
+    async def _undo_start(self) -> None:
+        inside = self.prepared.inside
 
         async def stop(_node: Node, program: NodeProgram) -> None:
             if await has_run(program, self.run_id):
                 await program.call("stop", self.run_id, "--direct", timeout_seconds=START_SECONDS)
 
-        for outcome in [*await self.nodes.each(stop), *await clean_each(self.nodes, self.run_id)]:
+        for outcome in [*await inside.each(stop), *await clean_each(inside, self.run_id)]:
             if outcome.error is not None:
-                finding = Finding(
-                    id="start-not-undone",
-                    verdict="warn",
-                    where=Where(node=outcome.node.name),
-                    saw=f"the start could not be undone: {outcome.error}",
-                    why="a supervisor or a folder of this run may be left there.",
-                    fix=f"allranks clean {self.run_id}",
-                )
-                self.before.say("finding", finding.as_json())
+                self._not_undone(outcome.node.name, str(outcome.error))
+
+    def _not_undone(self, node: str | None, why: str) -> None:
+        finding = Finding(
+            id="start-not-undone",
+            verdict="warn",
+            where=Where(node=node),
+            saw=f"the start could not be undone: {why}",
+            why="a supervisor, a container or a folder of this run may be left there.",
+            fix=f"allranks clean {self.run_id}",
+        )
+        self.before.say("finding", finding.as_json())
 
 
 def run_text(run: Run) -> str:

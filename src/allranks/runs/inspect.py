@@ -13,8 +13,11 @@ from typing import Any
 from allranks import checks
 from allranks.launch.trainer import here
 from allranks.plan import Plan, make_plan
+from allranks.prepare import from_inside
 from allranks.reach import NodeProgram, Nodes
-from allranks.spec import Run
+from allranks.runs.second_look import look_again
+from allranks.runs import at_hand
+from allranks.spec import Environment, Run
 from allranks.words import BLOCK, BadInput, Event, Facts, Finding, Node, Problem, facts_from_json
 
 FACTS_SECONDS = 240.0
@@ -41,7 +44,7 @@ def python_of(run: Run) -> str:
     """The training environment's Python: what the run file says, else the one in use here or `python3`."""
     if run.environment.python:
         return run.environment.python
-    return sys.executable if run.launch.with_ == "local" else "python3"
+    return sys.executable if run.launch.with_ == "local" and run.container is None else "python3"
 
 
 def local_config(run: Run) -> dict[str, Any] | None:
@@ -88,13 +91,24 @@ def deepspeed_of(run: Run) -> dict[str, Any] | None:
     return data
 
 
-def planned(run: Run, facts: Sequence[Facts] = ()) -> Plan:
-    """The plan with the best `config.json` at hand: this machine's, else a node's."""
+def planned(
+    run: Run, facts: Sequence[Facts] = (), samples: int | None = None, price: float | None = None
+) -> Plan:
+    """The plan with the best `config.json` at hand: this machine's, else a node's. `samples` is the data set's size
+    where somebody says it, `price` that of a GPU hour."""
     config = local_config(run)
     if config is None:
         found = (config_in(one) for one in facts)
         config = next((c for c in found if c is not None), None)
-    return make_plan(run, config, {one.node: one for one in facts}, deepspeed=deepspeed_of(run))
+    return make_plan(
+        run,
+        config,
+        {one.node: one for one in facts},
+        deepspeed=deepspeed_of(run),
+        dataset_samples=samples or at_hand.samples_of(run),
+        price=price,
+        described=at_hand.described(run, config, python_of(run)),
+    )
 
 
 def config_in(facts: Facts) -> dict[str, Any] | None:
@@ -103,13 +117,21 @@ def config_in(facts: Facts) -> dict[str, Any] | None:
     return dict(config) if isinstance(config, Mapping) else None
 
 
-async def collect(nodes: Nodes, run: Run, plan: Plan) -> list[Facts]:
-    """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one."""
+async def collect(
+    nodes: Nodes, run: Run, plan: Plan, families: Sequence[str] = (), paths: Sequence[str] = ()
+) -> list[Facts]:
+    """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one.
+
+    `families` are all where none is named; `paths` are looked at besides those of the run.
+    """
     request = checks.request(run, plan)
 
     async def ask(node: Node, program: NodeProgram) -> Facts:
         wanted = request.get(node.name, {})
         wanted.setdefault("python", python_of(run))
+        wanted["paths"] = [*wanted.get("paths", ()), *paths]
+        if families:
+            wanted["families"] = list(families)
         sent_at = time.time()
         answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
         facts = facts_from_json({**answer, "node": node.name})
@@ -125,7 +147,7 @@ async def collect(nodes: Nodes, run: Run, plan: Plan) -> list[Facts]:
 
 async def inspect(nodes: Nodes, run: Run) -> Inspection:
     """Asks every node, plans with what they said, and judges."""
-    facts = await collect(nodes, run, planned(run))
+    facts = await look_again(nodes, run, await collect(nodes, run, planned(run)))
     inspection = judge(run, facts)
     return replace(inspection, findings=(*without_effect(run), *inspection.findings))
 
@@ -133,7 +155,6 @@ async def inspect(nodes: Nodes, run: Run) -> Inspection:
 def without_effect(run: Run) -> list[Finding]:
     """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
     unheard = {
-        "container": run.container is not None,
         "code": run.code is not None,
         "environment.modules": bool(run.environment.modules),
         "environment.activate": run.environment.activate is not None,
@@ -157,6 +178,42 @@ def without_effect(run: Run) -> list[Finding]:
         for key, is_set in unheard.items()
         if is_set
     ]
+
+
+INSIDE = ("software", "imports", "libraries", "storage")
+"""The families of facts that are the training environment's: in a container they are read again, inside of it."""
+
+OF_SYSTEM = ("limits", "container", "cgroup_memory_bytes")
+
+
+async def inspect_inside(seen: Inspection, inside: Nodes, python: Mapping[str, str]) -> Inspection:
+    """The inspection again, with what the prepared training environment says in place of the hosts' answers."""
+    run = as_inside(seen.run, python)
+    asked = replace(run, cluster=seen.run.cluster)
+    paths = [text.split(":")[1] for text in (seen.run.container.mounts if seen.run.container else ())]
+    answers = await collect(inside, asked, seen.plan, families=(*INSIDE, "system"), paths=paths)
+    facts = [merged(host, found) for host, found in zip(seen.facts, answers, strict=True)]
+    inspection = judge(run, facts)
+    own = [f for one in answers for f in from_inside(seen.run, one)]
+    return replace(inspection, run=seen.run, findings=(*own, *inspection.findings))
+
+
+def as_inside(run: Run, python: Mapping[str, str]) -> Run:
+    """The run as its training environment sees it: no container around it, that environment's Python."""
+    one = next(iter(python.values()), None) or run.environment.python
+    return replace(run, container=None, environment=Environment(python=one))
+
+
+def merged(host: Facts, inside: Facts) -> Facts:
+    """The machine from the host, the training environment from inside."""
+    values, system = dict(host.values), dict(host.values.get("system") or {})
+    system.update({name: inside.get(f"system.{name}") for name in OF_SYSTEM})
+    values.update({name: inside.values.get(name, {}) for name in INSIDE})
+    values["system"] = system
+    unreadable = {path: why for path, why in host.unreadable.items() if path.split(".")[0] not in INSIDE}
+    wanted = (*INSIDE, "node", *(f"system.{name}" for name in OF_SYSTEM))
+    unreadable.update({path: why for path, why in inside.unreadable.items() if path.startswith(wanted)})
+    return replace(host, values=values, unreadable=unreadable)
 
 
 def judge(run: Run, facts: Sequence[Facts]) -> Inspection:

@@ -31,6 +31,7 @@ class Container:
     mounts: tuple[str, ...] = ()
     shm_bytes: int | None = None
     pip: tuple[str, ...] = ()
+    wheels: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -176,6 +176,13 @@ KEYS = (
         "none",
         listed(text(validate.requirement), '["transformers==4.52.4"]'),
     ),
+    Key(
+        "container.wheels",
+        "a path in the container",
+        "A folder of wheels that `pip` installs from, where nodes have no network.",
+        "pip's index",
+        PATH,
+    ),
     Key("container.extra", "a mapping", "Further options of the engine.", "none", free_mapping),
     Key(
         "environment", "a mapping", "How training's Python is found where there is no container.", "this one"

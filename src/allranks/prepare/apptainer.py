@@ -1,0 +1,50 @@
+"""Command lines for apptainer. Pure: nothing is started here.
+
+An instance takes the place of a container: it lives until it is stopped, and commands are run in it. It shares
+the node's processes, network and /dev/shm; its user is the node's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allranks.prepare.description import OURS, Description, Mount
+from allranks.prepare.engine import option
+
+
+def create(wanted: Description) -> list[str]:
+    """Starts the instance. `--cleanenv`: a login shell's variables, which differ by node, stay outside."""
+    words = ["apptainer", "instance", "start", "--cleanenv"]
+    words += ["--nv"] if wanted.gpus else []
+    words += [f"--bind={bound(mount)}" for mount in (*wanted.mounts, Mount(wanted.home, wanted.home))]
+    for key, value in wanted.extra.items():
+        name = str(key).lstrip("-")
+        if name in OURS:
+            raise ValueError(name)
+        for item in value if isinstance(value, list | tuple) else [value]:
+            words += option(name, item)
+    return [*words, image(wanted.image), wanted.name]
+
+
+def execute(instance: str, argv: Sequence[str], home: str) -> list[str]:
+    inside = ["apptainer", "exec", "--cleanenv", f"--env=ALLRANKS_HOME={home}", "--pwd=/"]
+    return [*inside, f"instance://{instance}", *argv]
+
+
+def bound(mount: Mount) -> str:
+    options = ",".join(word for word in mount.options if word in ("ro", "rw"))
+    return f"{mount.source}:{mount.target}" + (f":{options}" if options else "")
+
+
+def image(name: str) -> str:
+    """A name without a scheme that is no file means Docker's registry."""
+    return name if "://" in name or name.endswith(".sif") or name.startswith("/") else f"docker://{name}"
+
+
+def listing() -> list[str]:
+    """The user's own instances as JSON: `instances: [{instance, pid, img}]`."""
+    return ["apptainer", "instance", "list", "--json"]
+
+
+def end(instance: str) -> list[str]:
+    return ["apptainer", "instance", "stop", "--timeout=10", instance]

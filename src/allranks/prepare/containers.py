@@ -1,0 +1,350 @@
+"""The container of each node: found again, or made anew where its description changed; never a foreign one.
+
+Ours is a container that carries our labels with this node's allranks home and this node's name. Whatever else
+has its name is reported and left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from allranks.prepare import apptainer, engine
+from allranks.prepare.description import LABEL, OURS, Description, Mount, container_name
+from allranks.prepare.images import Image, first_object, short
+from allranks.prepare.inside import Contained
+from allranks.prepare.trouble import NotReady, blocked, last_words
+from allranks.reach import Completed, NodeProgram
+from allranks.spec import Run
+from allranks.words import BadInput, Facts, Node, Problem
+
+ASK_SECONDS = 60.0
+PIP_SECONDS = 1800.0
+"""transformers and torch from an index over a slow line; offline wheels take seconds."""
+
+LIVING = """
+import os
+own = {os.getpid(), os.getppid(), 1}
+print(len([name for name in os.listdir("/proc") if name.isdigit() and int(name) not in own]))
+"""
+"""Run inside: how many processes live there besides its first and this one."""
+
+
+async def describe(run: Run, node: Node, program: NodeProgram, facts: Facts, image: Image) -> Description:
+    """The container that this run wants on a node, with the node's own folders and user in it."""
+    container = run.container
+    assert container is not None
+    refuse_extra(run)
+    home = str(facts.get("system.allranks_home"))
+    user = facts.get("system.user") or {}
+    uid = int(user.get("uid", 0))
+    identity = await answer_of(program, ["id", "-g"])
+    user_home = await answer_of(program, ["printenv", "HOME"])
+    return Description(
+        engine=container.engine,
+        image=image.reference,
+        name=container_name(run.name, node.name, home),
+        node=node.name,
+        home=home,
+        user=f"{uid}:{identity}",
+        groups=tuple(group for group in user.get("groups") or () if str(group) != identity) if uid else (),
+        mounts=tuple(Mount.read(text, user_home) for text in container.mounts),
+        shm_bytes=container.shm_bytes,
+        gpus=bool(facts.get("gpus.list")),
+        infiniband=bool(facts.get("infiniband.verbs")),
+        python=run.environment.python or "python3",
+        pip=container.pip,
+        wheels=container.wheels,
+        extra=dict(container.extra),
+    )
+
+
+def refuse_extra(run: Run) -> None:
+    """Raises BadInput for options of the engine that ownership rests on, and for what apptainer cannot do."""
+    container = run.container
+    assert container is not None
+    problems = []
+    for key in container.extra:
+        if str(key).lstrip("-") in OURS:
+            why = "by it allranks knows its own containers and ends them."
+            problems.append(("container.extra", f"container.extra: {key} is set by allranks itself", why))
+    if container.engine == "apptainer" and container.pip:
+        why = "its images are read-only: pip would install into the home folder, for every other run too."
+        problems.append(("container.pip", "container.pip with apptainer", why))
+    if problems:
+        raise BadInput(
+            Problem(saw, why=why, do="take it out", file=run.file, line=run.line(key))
+            for key, saw, why in problems
+        )
+
+
+async def answer_of(program: NodeProgram, argv: list[str]) -> str:
+    """One line that a basic program of the node prints."""
+    done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
+    if done.code != 0:
+        raise failed(program.node, argv, done)
+    return done.out.decode("utf-8", "replace").strip()
+
+
+def failed(node: str, argv: list[str], done: Completed) -> NotReady:
+    command = " ".join(argv[:3])
+    return blocked(
+        "container-engine-failed",
+        node,
+        f"{node}: {command}: {last_words(done)}",
+        why="no container can be made there.",
+        fix=f"run it by hand on {node}: it says the same; cure its error",
+    )
+
+
+# ---- making ready ----
+
+
+async def ready(program: NodeProgram, wanted: Description, image: Image, run_id: str) -> Contained:
+    """A running container that is as described; `made` says whether it was made now.
+
+    Raises NotReady (a foreign one has the name, it is busy, it cannot be made) and Unreachable.
+    """
+    contained = Contained(
+        engine=wanted.engine,
+        container=wanted.name,
+        name=wanted.name,
+        node=wanted.node,
+        home=wanted.home,
+        run=run_id,
+        image=image.asked,
+        reference=image.reference,
+        description=wanted.digest(),
+        python=wanted.python,
+    )
+    if wanted.engine == "apptainer":
+        return await instance_ready(program, wanted, contained)
+    found = await look(program, wanted.engine, wanted.name)
+    if found is not None:
+        refuse_foreign(found, wanted)
+        contained = replace(contained, container=str(found["Id"]), made=False)
+        if is_as_described(found, wanted):
+            await begin(program, contained)
+            await refuse_busy(program, contained)
+            if await is_whole(program, contained):
+                return contained
+        elif is_running(found):
+            await refuse_busy(program, contained)
+        await call(program, engine.remove(wanted.engine, contained.container))
+    if wanted.user.partition(":")[0] != "0":
+        await call(program, ["mkdir", "-p", f"{wanted.home}/container-home"])
+    return await make(program, wanted, contained, run_id)
+
+
+async def make(program: NodeProgram, wanted: Description, contained: Contained, run_id: str) -> Contained:
+    done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=ASK_SECONDS)
+    if done.code != 0:
+        # docker leaves a container that could not start; it carries our labels, so it is ours to remove.
+        await remove_if_ours(program, wanted)
+        raise not_made(wanted, done)
+    made = replace(contained, container=done.out.decode().strip().splitlines()[-1], made=True)
+    try:
+        if wanted.pip:
+            await install(program, wanted, made)
+        mark = engine.execute(wanted.engine, made.container, ("touch", engine.MARK), user="0")
+        await call(program, mark)
+    except BaseException:
+        await program.transport.run(engine.remove(wanted.engine, made.container))
+        raise
+    return made
+
+
+async def install(program: NodeProgram, wanted: Description, made: Contained) -> None:
+    argv = engine.execute(wanted.engine, made.container, tuple(engine.install(wanted)), user="0", workdir="/")
+    done = await program.transport.run(argv, timeout_seconds=PIP_SECONDS)
+    if done.code != 0:
+        raise blocked(
+            "container-pip-failed",
+            wanted.node,
+            f"pip install {' '.join(wanted.pip)} fails in the container on {wanted.node}: {last_words(done)}",
+            expected="the packages of container.pip",
+            why="its ranks would run the image's own versions, or end at an import.",
+            fix="cure what pip says; without a network on the nodes: container: {wheels: a folder of wheels}",
+        )
+
+
+def not_made(wanted: Description, done: Completed) -> NotReady:
+    text = last_words(done)
+    fix = f"cure what {wanted.engine} says; `allranks run -n` prints the command"
+    if "bind source path does not exist" in text or "no such file or directory" in text.lower():
+        fix = f"make the folder on {wanted.node}, or correct container.mounts"
+    return blocked(
+        "container-not-made",
+        wanted.node,
+        f"{wanted.engine} cannot make the container on {wanted.node}: {text}",
+        why="no rank can run there.",
+        fix=fix,
+    )
+
+
+async def call(program: NodeProgram, argv: list[str]) -> Completed:
+    done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
+    if done.code != 0:
+        raise failed(program.node, argv, done)
+    return done
+
+
+async def begin(program: NodeProgram, contained: Contained) -> None:
+    await call(program, engine.begin(contained.engine, contained.container))
+
+
+# ---- looking ----
+
+
+async def look(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
+    """What the engine says of a container; None where there is none. Raises NotReady where it says nothing."""
+    argv = engine.inspect(tool, name)
+    done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
+    if done.code == 0:
+        found = first_object(done)
+        if found.get("Id"):
+            return found
+    elif b"no such container" in done.err.lower():
+        return None
+    raise failed(program.node, argv, done)
+
+
+def labels_of(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    config = found.get("Config")
+    labels = config.get("Labels") if isinstance(config, Mapping) else None
+    return labels if isinstance(labels, Mapping) else {}
+
+
+def is_running(found: Mapping[str, Any]) -> bool:
+    state = found.get("State")
+    return bool(isinstance(state, Mapping) and state.get("Running"))
+
+
+def is_ours(found: Mapping[str, Any], home: str, node: str) -> bool:
+    """By label, home and node: the home is a folder of this user's on this node, so that nobody else's fits."""
+    labels = labels_of(found)
+    return labels.get(f"{LABEL}.home") == home and labels.get(f"{LABEL}.node") == node
+
+
+def is_as_described(found: Mapping[str, Any], wanted: Description) -> bool:
+    return labels_of(found).get(f"{LABEL}.description") == wanted.digest()
+
+
+def refuse_foreign(found: Mapping[str, Any], wanted: Description) -> None:
+    if is_ours(found, wanted.home, wanted.node):
+        return
+    raise blocked(
+        "container-foreign",
+        wanted.node,
+        f"a container of the name {wanted.name} is on {wanted.node} that this allranks did not make "
+        f"({short('id:' + str(found.get('Id')))})",
+        expected="no container of that name, or our own",
+        why="it is somebody else's, so it is neither used nor removed.",
+        fix=f"ask who made it ({wanted.engine} inspect {wanted.name}), or give the run another name",
+    )
+
+
+async def refuse_busy(program: NodeProgram, contained: Contained) -> None:
+    living = await living_in(program, contained)
+    if living:
+        raise blocked(
+            "container-busy",
+            contained.node,
+            f"{living} processes live in the container {contained.name} on {contained.node}",
+            expected="an idle container",
+            why="another run of this file is in it, or somebody works there by hand.",
+            fix="allranks ps, then allranks stop RUN; or give the run another name",
+        )
+
+
+async def living_in(program: NodeProgram, contained: Contained) -> int:
+    """How many processes live in a running container besides its first."""
+    argv = contained.execute([contained.python, "-I", "-S", "-c", LIVING])
+    done = await call(program, argv)
+    return int(done.out.strip() or b"0")
+
+
+async def is_whole(program: NodeProgram, contained: Contained) -> bool:
+    """Whether its preparation ended well; a killed controller leaves one without the mark."""
+    done = await program.transport.run(contained.execute(["test", "-e", engine.MARK]))
+    return done.code == 0
+
+
+# ---- ending ----
+
+
+async def remove_if_ours(program: NodeProgram, wanted: Description) -> None:
+    found = await look(program, wanted.engine, wanted.name)
+    if found is not None and is_ours(found, wanted.home, wanted.node):
+        await program.transport.run(engine.remove(wanted.engine, str(found["Id"])))
+
+
+async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, Any] | None:
+    """The container of a run's record, found by its id and proved by its labels; None where it is gone.
+
+    A container of that id with other labels cannot be: an engine never gives an id twice. A record may be
+    wrong all the same, and then nothing is touched.
+    """
+    found = await look(program, contained.engine, contained.container)
+    if found is None or str(found.get("Id")) != contained.container:
+        return None
+    return found if is_ours(found, contained.home, contained.node) else None
+
+
+async def stop(program: NodeProgram, contained: Contained) -> bool:
+    """Ends the container where it is ours and runs, and with it every process in it."""
+    if contained.engine == "apptainer":
+        return await end_instance(program, contained)
+    found = await still_ours(program, contained)
+    if found is None or not is_running(found):
+        return False
+    await call(program, engine.end(contained.engine, contained.container))
+    return True
+
+
+async def remove(program: NodeProgram, contained: Contained) -> bool:
+    """Removes the container where it is ours and nothing lives in it; raises NotReady where something does."""
+    if contained.engine == "apptainer":
+        return await end_instance(program, contained)
+    found = await still_ours(program, contained)
+    if found is None:
+        return False
+    if is_running(found):
+        await refuse_busy(program, contained)
+    await call(program, engine.remove(contained.engine, contained.container))
+    return True
+
+
+# ---- apptainer ----
+
+
+async def instance_ready(program: NodeProgram, wanted: Description, contained: Contained) -> Contained:
+    """An instance costs a second to start and holds nothing that would be lost: it is always made anew."""
+    if await instance(program, wanted.name) is not None:
+        raise blocked(
+            "container-busy",
+            wanted.node,
+            f"an apptainer instance {wanted.name} runs on {wanted.node}",
+            expected="none of this name",
+            why="another run of this file is in it, or one was left.",
+            fix=f"allranks ps, then allranks stop RUN; or on {wanted.node}: apptainer instance stop {wanted.name}",
+        )
+    done = await program.transport.run(apptainer.create(wanted), timeout_seconds=PIP_SECONDS)
+    if done.code != 0:
+        raise not_made(wanted, done)
+    return contained
+
+
+async def instance(program: NodeProgram, name: str) -> dict[str, Any] | None:
+    done = await call(program, apptainer.listing())
+    listed = first_object(done).get("instances") or []
+    return next((one for one in listed if isinstance(one, dict) and one.get("instance") == name), None)
+
+
+async def end_instance(program: NodeProgram, contained: Contained) -> bool:
+    """Instances are the user's own, and the name holds a digest of this home, this run's name and the node."""
+    if await instance(program, contained.name) is None:
+        return False
+    await call(program, apptainer.end(contained.name))
+    return True

@@ -1,0 +1,74 @@
+"""What decides how a node's container is made, and the digest by which an existing one is known again. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+LABEL = "org.allranks"
+"""Our labels begin so: `.home` (whose it is), `.node`, `.run` (that made it) and `.description`."""
+
+OURS = ("name", "label", "entrypoint", "rm", "detach", "restart", "pull", "cidfile", "pid", "init")
+"""Options of the engine that `container.extra` may not set: ownership and the end of a container rest on them."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A folder of the node that training sees. `options` are the words after the second colon."""
+
+    source: str
+    target: str
+    options: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, text: str, user_home: str) -> Mount:
+        source, target, *options = text.split(":")
+        if source == "~" or source.startswith("~/"):
+            source = user_home.rstrip("/") + source[1:]
+        return cls(source, target, tuple(word for part in options for word in part.split(",") if word))
+
+
+@dataclass(frozen=True)
+class Description:
+    """A container as it shall be. `image` is a digest or an id, never a tag; `user` is `uid:gid`.
+
+    `home` is the node's allranks home, which is mounted at the same path: run directories and the bundle have
+    one name inside and outside.
+    """
+
+    engine: str
+    image: str
+    name: str
+    node: str
+    home: str
+    user: str
+    groups: tuple[int, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    shm_bytes: int | None = None
+    gpus: bool = False
+    infiniband: bool = False
+    python: str = "python3"
+    pip: tuple[str, ...] = ()
+    wheels: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def digest(self) -> str:
+        """Equal for equal descriptions; what makes a container be made anew when it changes."""
+        text = json.dumps(asdict(self), sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def option(self, name: str) -> list[Any]:
+        """The values of an option in `extra`, under its name with or without dashes; none where it is not set."""
+        for key, value in self.extra.items():
+            if str(key).lstrip("-") == name:
+                return list(value) if isinstance(value, list | tuple) else [value]
+        return []
+
+
+def container_name(run_name: str, node: str, home: str) -> str:
+    """One name a run file and node, short, and another one for every user: the home stands in its last part."""
+    mark = hashlib.sha256(f"{home}\0{run_name}\0{node}".encode()).hexdigest()[:8]
+    return f"allranks-{run_name[:40]}-{node[:40]}-{mark}"

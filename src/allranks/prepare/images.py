@@ -1,0 +1,147 @@
+"""The image of a run: its tag resolved once, on the head, and the very same image on every node."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.prepare import engine
+from allranks.prepare.trouble import blocked, last_words
+from allranks.reach import Completed, NodeProgram
+
+PULL_SECONDS = 3600.0
+"""A training image has 10 to 30 GB; at 100 Mbit/s 30 GB take 40 minutes."""
+
+ASK_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Image:
+    """`asked` is what the run file names, `reference` what every node uses: `name@sha256:…`, or the image's id
+    where no registry gave it a digest. `identity` is the id of its configuration."""
+
+    asked: str
+    reference: str
+    identity: str
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether other nodes can pull it by its digest."""
+        return "@sha256:" in self.reference
+
+
+async def resolve(program: NodeProgram, tool: str, asked: str) -> Image:
+    """Asked on the head: the image that its name means now. Raises NotReady and Unreachable."""
+    found = await look(program, tool, asked)
+    if found is None:
+        found = await fetch(program, tool, asked)
+    return Image(asked, pinned(asked, found), identity(found))
+
+
+async def ensure(program: NodeProgram, tool: str, image: Image) -> Image:
+    """That image on one node; raises NotReady where it is another one there, or none and cannot be had."""
+    found = await look(program, tool, image.reference)
+    if found is None and image.is_pinned:
+        found = await fetch(program, tool, image.reference)
+    if found is None:
+        raise blocked(
+            "image-missing",
+            program.node,
+            f"{program.node} does not have the image {image.asked} ({short(image.identity)}) that the head has, "
+            "and no registry gave it a digest",
+            expected="the same image on every node",
+            why="no container can be made there.",
+            fix=f"on the head: {tool} save {image.asked} | ssh {program.node} {tool} load; or push it to a registry",
+        )
+    if identity(found) != image.identity:
+        raise blocked(
+            "image-differs",
+            program.node,
+            f"{image.asked} is {short(identity(found))} on {program.node}, {short(image.identity)} on the head",
+            expected="one image on every node",
+            why="its ranks would run other versions than the others'.",
+            fix=f"name the image by its digest in container.image, or pull it anew on {program.node}",
+        )
+    return image
+
+
+async def look(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
+    """What the engine says of an image that the node has; None where it has none of this name."""
+    done = await program.transport.run(engine.inspect_image(tool, name), timeout_seconds=ASK_SECONDS)
+    if done.code == 0:
+        found = first_object(done)
+        if found:
+            return found
+    elif says_missing(done):
+        return None
+    raise blocked(
+        "container-engine-failed",
+        program.node,
+        f"{program.node}: {tool} image inspect {name}: {last_words(done)}",
+        why="no container can be made there.",
+        fix=f"{tool} info on {program.node} shows the same; cure its error",
+    )
+
+
+async def fetch(program: NodeProgram, tool: str, name: str) -> dict[str, Any]:
+    done = await program.transport.run(engine.pull(tool, name), timeout_seconds=PULL_SECONDS)
+    found = await look(program, tool, name) if done.code == 0 else None
+    if found is None:
+        raise blocked(
+            "image-not-pulled",
+            program.node,
+            f"{program.node} cannot pull {name}: {last_words(done)}",
+            expected="the image on the node, or a registry that gives it",
+            why="no container can be made there.",
+            fix=f"{tool} pull {name} on {program.node} shows the same; log in to the registry there, or load the "
+            f"image from a file: {tool} load -i FILE",
+        )
+    return found
+
+
+def says_missing(done: Completed) -> bool:
+    text = done.err.lower()
+    return b"no such image" in text or b"image not known" in text or b"no such object" in text
+
+
+def first_object(done: Completed) -> dict[str, Any]:
+    """The first object of the list that `inspect` prints; empty where it is none."""
+    try:
+        data = json.loads(done.out)
+    except ValueError:
+        return {}
+    first = data[0] if isinstance(data, list) and data else data
+    return first if isinstance(first, dict) else {}
+
+
+def identity(found: dict[str, Any]) -> str:
+    """The id of the image's configuration, with `sha256:` before it: podman leaves that out."""
+    text = str(found.get("Id", ""))
+    return text if ":" in text else f"sha256:{text}"
+
+
+def pinned(asked: str, found: dict[str, Any]) -> str:
+    """`name@sha256:…` as the registry of `asked` gave it; the id where none did."""
+    if "@sha256:" in asked:
+        return asked
+    digests = [str(entry) for entry in found.get("RepoDigests") or []]
+    name = without_tag(asked)
+    own = [entry for entry in digests if same_name(entry.partition("@")[0], name)]
+    return own[0] if own else identity(found)
+
+
+def same_name(one: str, other: str) -> bool:
+    """docker leaves `docker.io/` and `library/` out where podman writes them."""
+    return one == other or one.endswith("/" + other) or other.endswith("/" + one)
+
+
+def without_tag(asked: str) -> str:
+    """`registry:5000/name:tag` → `registry:5000/name`: a colon after the last slash begins a tag."""
+    head, slash, last = asked.rpartition("/")
+    return head + slash + last.partition(":")[0]
+
+
+def short(identity: str) -> str:
+    """As the engines print it."""
+    return identity.partition(":")[2][:12] or identity

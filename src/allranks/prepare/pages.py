@@ -1,0 +1,186 @@
+"""The pages of what preparing a node can find."""
+
+from __future__ import annotations
+
+PAGES: dict[str, str] = {
+    "container-engine-failed": """The container engine of a node fails at a simple question.
+
+What it looks at
+  What docker, podman or apptainer answers when allranks asks for an image or a container.
+
+Why it matters
+  No container can be made there, and a run needs every node.
+
+What to do
+  The same command by hand on that node shows the same error: cure it there.
+""",
+    "image-missing": """A node does not have the image that the head has, and cannot pull it.
+
+What it looks at
+  The image's id on the head, and whether a registry gave it a digest by which others can have the same.
+
+Why it matters
+  A name alone may mean another image on each node.
+
+What to do
+  Push the image to a registry that all nodes reach, or load it from a file: `docker save` and `docker load`.
+""",
+    "image-differs": """The image's name means another image on this node than on the head.
+
+What it looks at
+  The id of the image's configuration on each node.
+
+Why it matters
+  Ranks of different versions build different tensors, or refuse each other in the first collective.
+
+What to do
+  Name the image by its digest (`container: {image: name@sha256:…}`), or pull it anew on that node.
+""",
+    "image-not-pulled": """The engine cannot pull the image.
+
+What it looks at
+  The engine's own answer to `pull`.
+
+Why it matters
+  No container can be made there.
+
+What to do
+  Log in to the registry on that node, mend its network, or load the image from a file. Docker Hub allows few
+  pulls an hour without a login: with many nodes behind one address it is soon used up.
+""",
+    "container-pip-failed": """pip cannot install the packages of `container.pip` inside.
+
+What it looks at
+  pip's own exit code, in the container, on each node.
+
+Why it matters
+  The ranks would run the image's versions instead of the ones asked for.
+
+What to do
+  Cure what pip says. Where nodes have no network, put wheels into a folder that the container sees and name it:
+  `container: {wheels: /nfs/wheels}`.
+""",
+    "container-not-made": """The engine cannot make the container.
+
+What it looks at
+  The engine's own answer to `run`: a mount's folder that is not there, an image without Python, a GPU runtime
+  that is not installed.
+
+Why it matters
+  No rank can run on that node.
+
+What to do
+  The message names the option. A mount's folder is not made by allranks: docker would make an empty one that
+  belongs to root, and the run would find no model in it.
+""",
+    "container-foreign": """A container of our name was made by somebody else.
+
+What it looks at
+  The labels `org.allranks.home` and `org.allranks.node` of the container that has the name.
+
+Why it matters
+  What allranks did not make it neither uses nor removes.
+
+What to do
+  Ask who made it, rename it, or give the run another name.
+""",
+    "container-busy": """Something runs in the container already.
+
+What it looks at
+  The processes in it besides its first.
+
+Why it matters
+  Two runs in one container share its /dev/shm and end with it together.
+
+What to do
+  `allranks stop RUN` for the run in it, or another `name` for this one.
+""",
+    "container-shm": """`/dev/shm` in the container is not as large as `container.shm` asked.
+
+What it looks at
+  The size of /dev/shm, read inside the container after it was made.
+
+Why it matters
+  Data loaders end with "Bus error", NCCL with "Error while creating shared memory segment". With `--ipc host`
+  the host's /dev/shm is used and `--shm-size` does nothing, though both stand in many guides.
+
+What to do
+  `container: {shm: 16GiB}` without `ipc: host` in `container.extra`.
+""",
+    "container-mount": """A mount of the container is not what the run file says.
+
+What it looks at
+  Each target of `container.mounts`, read inside: whether it is a mount of its own, and whether the run's user may
+  write where the mount is not `:ro`.
+
+Why it matters
+  What is written outside the mounts fills the host's image store and is lost with the container.
+
+What to do
+  Give the run's user the folder, or write `:ro`. The user inside is the one that logs in to the node.
+""",
+    "environment-not-built": """The training environment cannot be built on a node from its lock file.
+
+What it looks at
+  `python -m venv` and `pip install -r` with the file of `environment.lock`, on each node.
+
+Why it matters
+  Its ranks would have no environment, or another one than the rest.
+
+What to do
+  Cure what pip says. Where nodes have no network: `environment: {wheels: a folder of wheels}`.
+""",
+    "activation-failed": """The modules or the activation script of the environment fail on a node.
+
+What it looks at
+  `module load …` and the sourcing of `environment.activate` in a login shell on each node.
+
+Why it matters
+  Libraries and programs that the ranks need would not be found there.
+
+What to do
+  The same in a login shell on that node shows the same error.
+""",
+    "code-differs": """The code that was shipped to a node is not what left this machine.
+
+What it looks at
+  The digest of all files of `code`, here and as the node reads them after it has stored them.
+
+Why it matters
+  Ranks would run different programs.
+
+What to do
+  Look at the node's disk: a full or failing one is the usual cause. The next run ships it again.
+""",
+    "ops-not-built": """DeepSpeed's operators cannot be compiled ahead on a node.
+
+What it looks at
+  The build of the operators that the planned configuration uses, on each node before the launch.
+
+Why it matters
+  The ranks would try the same in the middle of the start, all at once, and end with the same error.
+
+What to do
+  Install what the build misses: a C++ compiler and ninja, for CUDA operators the toolkit that fits torch.
+""",
+    "dataset-not-tokenized": """The dataset could not be tokenized before the launch.
+
+What it looks at
+  LLaMA-Factory's own preprocessing, run once on a node.
+
+Why it matters
+  The ranks will do it in the launch: one of each node works while the others wait.
+
+What to do
+  The message is the trainer's own: a wrong column or template shows here as it would there.
+""",
+}
+
+
+def ids() -> list[str]:
+    return sorted(PAGES)
+
+
+def page(name: str) -> str:
+    """One finding's page. Raises KeyError for an unknown id."""
+    return f"{name}\n\n{PAGES[name]}"

@@ -1,0 +1,104 @@
+"""All nodes made ready for a run, each by itself and all at once; or back to where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from allranks.prepare import containers, images
+from allranks.prepare.inside import Contained, entered
+from allranks.prepare.trouble import NotReady
+from allranks.reach import NodeProgram, Nodes, Outcome
+from allranks.spec import Run
+from allranks.words import Facts, Finding, Node
+
+Say = Callable[[str], None]
+"""Gets one line at each step that may take long."""
+
+
+@dataclass
+class Prepared:
+    """What was made, as far as it got. `python` is the training environment's, by node."""
+
+    nodes: Nodes
+    containers: dict[str, Contained] = field(default_factory=dict)
+    python: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def inside(self) -> Nodes:
+        """The nodes as training sees them."""
+        return entered(self.nodes, self.containers)
+
+    @property
+    def changed_environment(self) -> bool:
+        """Whether the training environment is another one than the check has looked at."""
+        return bool(self.containers)
+
+
+async def make_ready(
+    prepared: Prepared, run: Run, facts: Sequence[Facts], run_id: str, say: Say = lambda line: None
+) -> None:
+    """Fills `prepared`, which holds what was made also when this raises (NotReady, Unreachable, BadInput)."""
+    if run.container is not None:
+        await make_containers(prepared, run, {one.node: one for one in facts}, run_id, say)
+
+
+async def make_containers(
+    prepared: Prepared, run: Run, facts: Mapping[str, Facts], run_id: str, say: Say
+) -> None:
+    assert run.container is not None
+    nodes, tool, asked = prepared.nodes, run.container.engine, run.container.image
+    head = nodes[run.cluster.head.name]
+    if tool == "apptainer":
+        image = images.Image(asked, asked, asked)
+    else:
+        say(f"{tool}: looking for {asked}")
+        image = await images.resolve(head, tool, asked)
+    say(f"{tool}: a container of {image.reference} on each node")
+
+    async def one(node: Node, program: NodeProgram) -> Contained:
+        if tool != "apptainer":
+            await images.ensure(program, tool, image)
+        wanted = await containers.describe(run, node, program, facts[node.name], image)
+        contained = await containers.ready(program, wanted, image, run_id)
+        prepared.containers[node.name] = contained
+        prepared.python[node.name] = contained.python
+        return contained
+
+    raise_all(await each(nodes, one))
+
+
+async def each(nodes: Nodes, work) -> list[Outcome | NotReady]:
+    """As `Nodes.each`, with a node's NotReady as its outcome, so that all nodes' findings are told at once."""
+
+    async def guarded(node: Node, program: NodeProgram):
+        try:
+            return await work(node, program)
+        except NotReady as error:
+            return error
+
+    outcomes = await nodes.each(guarded)
+    return [one.answer if isinstance(one.answer, NotReady) else one for one in outcomes]
+
+
+def raise_all(outcomes: Sequence[Outcome | NotReady]) -> None:
+    """Raises what any node failed with: a node that cannot be reached first, else all findings in one."""
+    findings: list[Finding] = []
+    for outcome in outcomes:
+        if isinstance(outcome, NotReady):
+            findings += outcome.findings
+        elif outcome.error is not None:
+            raise outcome.error
+    if findings:
+        raise NotReady(findings)
+
+
+async def undo(prepared: Prepared) -> list[Outcome | NotReady]:
+    """Removes the containers that were made now; what was found and used again stays."""
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        contained = prepared.containers.get(node.name)
+        if contained is not None and contained.made:
+            await containers.remove(program, contained)
+
+    return await each(prepared.nodes, one)

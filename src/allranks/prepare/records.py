@@ -1,0 +1,100 @@
+"""The containers of a run that was started, from its run directories: which still run, and their end."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.prepare import containers
+from allranks.prepare.inside import Contained, entered
+from allranks.prepare.ready import each
+from allranks.prepare.trouble import NotReady
+from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
+from allranks.words import Node
+
+
+def record_path(node: str) -> str:
+    """Where a node's record lies in the run directory."""
+    return f"nodes/{node}/container.json"
+
+
+@dataclass
+class Remains:
+    """A run's containers. `running` by node; `gone` names the nodes whose container has ended or is no more:
+    with its first process every process in it has ended, the kernel sees to that."""
+
+    known: dict[str, Contained] = field(default_factory=dict)
+    running: dict[str, Contained] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+
+    def inside(self, nodes: Nodes) -> Nodes:
+        """The nodes, those whose container runs reached in it: only there are the run's processes seen."""
+        return entered(nodes, self.running)
+
+    def words(self) -> list[str]:
+        """What the node program's `sweep` and `clean` are told of them."""
+        return [word for name in self.gone for word in ("--gone", name)]
+
+
+async def remains_of(nodes: Nodes, run_id: str) -> Remains:
+    """Reads the records; nothing where the run has no containers. A node that fails is left to the caller's own
+    call, which fails in the same way."""
+    remains = Remains()
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        contained = await record_of(program, run_id, node.name)
+        if contained is None:
+            return
+        remains.known[node.name] = contained
+        if await runs_now(program, contained):
+            remains.running[node.name] = contained
+        elif contained.engine != "apptainer":
+            remains.gone.append(node.name)
+
+    await each(nodes, one)
+    return remains
+
+
+async def record_of(program: NodeProgram, run_id: str, node: str) -> Contained | None:
+    try:
+        answer = await program.call("read", "chunk", run_id, record_path(node))
+        data: Any = json.loads(str(answer.get("text", "")))
+    except (ProgramFailed, ValueError):
+        return None
+    return Contained.from_json(data) if isinstance(data, dict) else None
+
+
+async def runs_now(program: NodeProgram, contained: Contained) -> bool:
+    if contained.engine == "apptainer":
+        return await containers.instance(program, contained.name) is not None
+    found = await containers.still_ours(program, contained)
+    return found is not None and containers.is_running(found)
+
+
+async def stop_containers(nodes: Nodes, remains: Remains) -> list[Outcome | NotReady]:
+    """Ends the running ones; the engine keeps them for the next run of the same description."""
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        if node.name in remains.running:
+            await containers.stop(program, remains.running[node.name])
+
+    return await each(nodes, one)
+
+
+async def remove_containers(nodes: Nodes, remains: Remains) -> dict[str, str]:
+    """Removes those of the run that no other run works in: node → what was removed, or why it stays."""
+    told: dict[str, str] = {}
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        contained = remains.known.get(node.name)
+        if contained is None:
+            return
+        try:
+            if await containers.remove(program, contained):
+                told[node.name] = f"{contained.engine} container {contained.name}"
+        except (NotReady, Unreachable) as error:
+            told[node.name] = f"{contained.engine} container {contained.name} stays: {error}"
+
+    await each(nodes, one)
+    return told

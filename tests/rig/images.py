@@ -1,0 +1,82 @@
+"""Small images for containers on the rig: nothing but links to the node's own /usr, which the run file mounts."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rig import ROOT, Rig
+
+NAME = "allranks-test"
+FOLDERS = ("usr", "tmp", "root", "proc", "sys", "dev", "etc", "run", "var/tmp", "opt", "work")
+LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
+
+MOUNTS = [f"{path}:{path}:ro" for path in dict.fromkeys(["/usr", sys.base_prefix, sys.prefix])]
+"""What such an image needs of the node: its programs, this Python and this environment."""
+
+
+def tarball(mark: str = "") -> bytes:
+    """The image's files; another `mark` makes another image. /opt/env is an environment of its own, with pip."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in FOLDERS:
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name.endswith("tmp") else 0o755
+            archive.addfile(folder)
+        for name, target in LINKS.items():
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            archive.addfile(link)
+        for name in ("etc/passwd", "etc/group", "etc/ld.so.cache"):
+            archive.add(f"/{name}", name)
+        add_text(archive, "etc/mark", mark)
+        archive.add(environment(), "opt/env")
+    return buffer.getvalue()
+
+
+def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(text.encode())
+    archive.addfile(entry, io.BytesIO(text.encode()))
+
+
+def environment() -> Path:
+    """A virtual environment with pip that sees the packages of this one behind its own; made once."""
+    place = ROOT / ".cache" / f"image-env-{sys.version_info[0]}.{sys.version_info[1]}"
+    if not (place / "ready").exists():
+        subprocess.run([f"{sys.base_prefix}/bin/python3", "-m", "venv", "--clear", place], check=True)
+        packages = next((place / "lib").glob("python3*")) / "site-packages"
+        own = next(Path(sys.prefix, "lib").glob("python3*")) / "site-packages"
+        (packages / "behind.pth").write_text(f"{own}\n")
+        (place / "ready").touch()
+    return place
+
+
+def start_docker(rig: Rig, numbers: Sequence[int], *words: str) -> None:
+    """An engine on each of the nodes, the same image in all."""
+    script = str(Path(__file__).with_name("docker_node.sh"))
+    for number in numbers:
+        subprocess.run(rig.inside(number, [script, *words]), check=True, timeout=60)
+    first, *others = numbers
+    import_image(rig, first)
+    saved = rig.run(first, ["docker", "save", NAME]).stdout
+    for number in others:
+        rig.run(number, ["docker", "load"], input=saved)
+
+
+def import_image(rig: Rig, number: int, mark: str = "", tool: Sequence[str] = ("docker",)) -> None:
+    """Makes the image on one node; each call makes another one, as each holds its own time."""
+    change = ["--change", "ENV PATH=/usr/local/bin:/usr/bin:/bin"]
+    rig.run(number, [*tool, "import", *change, "-", NAME], input=tarball(mark))
+
+
+def stop_docker(rig: Rig, numbers: Sequence[int]) -> None:
+    """Ends the engines that `start_docker` started, and with them their containers' helpers."""
+    for number in numbers:
+        rig.run(
+            number, ["sh", "-c", "docker ps -q | xargs -r docker kill; kill $(cat /run/docker-engine/pid)"]
+        )
