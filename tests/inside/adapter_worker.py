@@ -14,7 +14,7 @@ import transformers.trainer
 from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainingArguments
 
-from allranks.inside import adapters
+from allranks.inside import adapters, trainer_saves
 
 warnings.filterwarnings("ignore")
 ATTENTION = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
@@ -133,8 +133,8 @@ def continues(out: Path) -> None:
 
 def main() -> None:
     out, kinds = Path(sys.argv[1]), sys.argv[2:]
-    assert adapters.patch_trainer(transformers.trainer)
-    assert not adapters.patch_trainer(transformers.trainer)
+    assert trainer_saves.patch_trainer(transformers.trainer)
+    assert not trainer_saves.patch_trainer(transformers.trainer)
     results = {}
     for kind in kinds:
         if kind == "continues":

@@ -135,7 +135,7 @@ def test_pieces_are_bounded_and_keep_the_order():
 
 
 def test_a_trainer_without_deepspeed_saves_as_before():
-    from allranks.inside import adapters
+    from allranks.inside import trainer_saves
 
     saves = []
 
@@ -146,8 +146,8 @@ def test_a_trainer_without_deepspeed_saves_as_before():
             saves.append((output_dir, _internal_call))
 
     module = SimpleNamespace(Trainer=Trainer)
-    assert adapters.patch_trainer(module) is True
-    assert adapters.patch_trainer(module) is False
+    assert trainer_saves.patch_trainer(module) is True
+    assert trainer_saves.patch_trainer(module) is False
     Trainer().save_model("out", _internal_call=True)
 
     assert saves == [("out", True)]

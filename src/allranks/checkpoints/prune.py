@@ -32,9 +32,9 @@ trainer's arguments as a pickle."""
 
 _FOR_RESUME = re.compile(
     r"global_step\d+|latest|optimizer\.(pt|bin)|scheduler\.pt|scaler\.pt|rng_state(_\d+)?\.pth"
-    r"|.*_(model|optim)_states\.pt"
+    r"|.*_(model|optim)_states\.pt|allranks-resume\.(safetensors|json)"
 )
-"""Optimizer, scheduler and random states of transformers and DeepSpeed: needed to resume, by nothing else."""
+"""Optimizer, scheduler and random states of allranks, transformers and DeepSpeed: needed to resume, by nothing else."""
 
 _SHARDS = re.compile(r"global_step\d+|latest|zero_to_(fp32|universal)\.py|.*_(model|optim)_states\.pt")
 """What DeepSpeed writes into the final folder when the gather flag is off: nothing resumes from there."""

@@ -12,7 +12,11 @@ MANIFEST = "allranks.json"
 SAVING = ".allranks-saving-"
 """The prefix of the folder that a save is written to before it is moved into place."""
 
-COVERED = ("adapter_model.safetensors", "adapter_config.json")
+RESUME_TENSORS, RESUME_JSON = "allranks-resume.safetensors", "allranks-resume.json"
+"""What a run goes on from, beside the adapter; see `trainer_state`."""
+
+ADAPTER = ("adapter_model.safetensors", "adapter_config.json")
+COVERED = (RESUME_TENSORS, RESUME_JSON, *ADAPTER)
 """What the manifest covers, and what is moved into place last, in this order: a folder without
 adapter_config.json is not taken for an adapter. Trainers write the other files (README.md, the tokenizer)
 again later."""
@@ -41,7 +45,7 @@ def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str
             _move_into(temporary, directory)
         else:
             os.rename(temporary, directory)
-            _sync(parent)
+            sync(parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -49,17 +53,18 @@ def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str
 def _seal(folder: str, files: List[str], manifest: Dict[str, Any]) -> None:
     """Syncs the files of a folder and, where it holds an adapter, writes the manifest beside it."""
     for name in files:
-        _sync(os.path.join(folder, name))
-    table = {name: _digest(os.path.join(folder, name)) for name in COVERED if name in files}
-    if len(table) == len(COVERED):
+        sync(os.path.join(folder, name))
+    if all(name in files for name in ADAPTER):
+        table = {name: digest(os.path.join(folder, name)) for name in COVERED if name in files}
         path = os.path.join(folder, MANIFEST)
         with open(path, "w", encoding="utf-8") as file:
             json.dump(dict(manifest, files=table), file, indent=2, sort_keys=True)
-        _sync(path)
-    _sync(folder)
+        sync(path)
+    sync(folder)
 
 
-def _digest(path: str) -> Dict[str, Any]:
+def digest(path: str) -> Dict[str, Any]:
+    """A file's entry in the manifest."""
     sha, size = hashlib.sha256(), 0
     with open(path, "rb") as file:
         for part in iter(lambda: file.read(1 << 20), b""):
@@ -68,7 +73,7 @@ def _digest(path: str) -> Dict[str, Any]:
     return {"bytes": size, "sha256": sha.hexdigest()}
 
 
-def _sync(path: str) -> None:
+def sync(path: str) -> None:
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -84,11 +89,11 @@ def _move_into(source: str, target: str) -> None:
         for old in (MANIFEST, "adapter_config.json"):
             if os.path.lexists(os.path.join(target, old)):
                 os.unlink(os.path.join(target, old))
-        _sync(target)
+        sync(target)
     for name in order:
         new, old = os.path.join(source, name), os.path.join(target, name)
         if os.path.isdir(new) and os.path.isdir(old):
             _move_into(new, old)
         else:
             os.replace(new, old)
-    _sync(target)
+    sync(target)

@@ -12,7 +12,6 @@ order of the model. A failure before that is raised on every rank. No rank waits
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from dataclasses import dataclass
@@ -280,52 +279,3 @@ def describe(model: Any, step: Optional[int], base_model: Optional[str] = None) 
         "targets": sorted(targets) if isinstance(targets, (set, list, tuple)) else targets,
         "versions": {name: str(getattr(module, "__version__", "")) for name, module in modules.items()},
     }
-
-
-# ---- transformers ----
-
-
-def patch_trainer(trainer_module: Any) -> bool:
-    """Makes `transformers.trainer.Trainer.save_model` save adapters this way under DeepSpeed.
-
-    Everything else, and every model without an adapter, is saved as before. What `_save` writes (also a
-    subclass's) is the same: adapter, tokenizer, arguments. Returns False where it was patched already.
-    """
-    trainer_class = trainer_module.Trainer
-    stock = trainer_class.save_model
-    if hasattr(stock, "allranks_stock"):
-        return False
-
-    @functools.wraps(stock)
-    def save_model(self: Any, output_dir: Optional[str] = None, _internal_call: bool = False) -> None:
-        if not applies(self):
-            stock(self, output_dir, _internal_call)
-            return
-        directory = self.args.output_dir if output_dir is None else output_dir
-        model, engine = unwrap(self.model_wrapped)
-        try:
-            state, _ = gather(model, engine, bool(self.args.should_save))
-        except CannotSave:  # on every rank, before any of them gathered: stock's way is still open to all
-            stock(self, output_dir, _internal_call)
-            return
-        if state is not None:
-            manifest = describe(model, int(self.state.global_step))
-            write_whole(directory, lambda folder: self._save(folder, state_dict=state), manifest)
-        if self.args.push_to_hub and not _internal_call:
-            revision = getattr(self.args, "hub_revision", None)  # from transformers 4.53 on
-            self.push_to_hub(commit_message="Model save", **({"revision": revision} if revision else {}))
-
-    setattr(save_model, "allranks_stock", stock)  # noqa: B010 (a function's attribute that pyright knows not)
-    trainer_class.save_model = save_model
-    return True
-
-
-def applies(trainer: Any) -> bool:
-    """Whether a trainer's model is an adapter under DeepSpeed, so that `save_model` is ours."""
-    if not getattr(trainer, "is_deepspeed_enabled", False):
-        return False
-    try:
-        model, engine = unwrap(trainer.model_wrapped)
-    except CannotSave:
-        return False
-    return engine is not None and not any(c.is_prompt_learning for c in model.peft_config.values())

@@ -25,9 +25,9 @@ def on_trainer(rank: Rank, module: Any) -> None:
 
 def save_small(rank: Rank, module: Any) -> None:
     """Adapters under DeepSpeed are saved by gathering what trains alone (see `adapters`)."""
-    from allranks.inside import adapters
+    from allranks.inside import trainer_saves
 
-    if adapters.patch_trainer(module):
+    if trainer_saves.patch_trainer(module):
         rank.notes.append(
             "An adapter under DeepSpeed is saved by gathering its own parameters and no others."
         )

@@ -1,0 +1,253 @@
+"""What ZeRO holds of the parameters that train: master weights and optimizer states, by parameter name.
+
+ZeRO keeps them as flat tensors, one a group, of which each rank has a part. Stage 3 cuts every parameter
+across the ranks (deepspeed/runtime/zero/partition_parameters.py: rank r has values r·s to (r+1)·s of each,
+the last one padded); stages 1 and 2 lay the parameters end to end and give each rank a stretch. By name
+and whole, they fit any number of ranks.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+PIECE_BYTES = 32 << 20
+"""Gathered at once; rank 0 holds it twice. One larger parameter is a piece of its own."""
+
+
+class NotHeld(Exception):
+    """This engine keeps its state in a way that is not known here, and why."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One parameter in a flat tensor. `offset` and `length` count values: of this rank's part under stage 3
+    (where all ranks have the same), of the ranks' parts end to end under stages 1 and 2."""
+
+    name: str
+    shape: Tuple[int, ...]
+    numel: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Flat:
+    """This rank's part of one flat tensor: `master` weights, the optimizer's `state` of them, and its group's
+    number in `param_groups`. `cut` says that each parameter is cut across the ranks (stage 3)."""
+
+    master: Any
+    state: Dict[str, Any]
+    parts: Tuple[Part, ...]
+    group: int
+    cut: bool
+
+    def tensor(self, kind: str) -> Any:
+        return self.master.data if kind == "master" else self.state[kind]
+
+    def kinds(self) -> List[str]:
+        """`master` and the names of the states that have a value for each value of it, sorted."""
+        held = [key for key, value in self.state.items() if is_like(value, self.master)]
+        return ["master", *sorted(held)]
+
+    def scalars(self) -> Dict[str, Any]:
+        """The states that are one number (Adam's `step`). Raises NotHeld for anything else."""
+        found = {}
+        for key, value in self.state.items():
+            if is_like(value, self.master):
+                continue
+            if hasattr(value, "numel") and value.numel() != 1:
+                raise NotHeld("the optimizer's state %s has %d values for %d weights"
+                              % (key, value.numel(), self.master.numel()))  # fmt: skip
+            found[key] = value.item() if hasattr(value, "item") else value
+        return found
+
+
+def is_like(value: Any, master: Any) -> bool:
+    return hasattr(value, "numel") and value.dim() > 0 and value.numel() == master.numel()
+
+
+def of_engine(engine: Any) -> List[Flat]:
+    """The flat tensors of a DeepSpeed engine under ZeRO 1 to 3. Raises NotHeld, alike on every rank."""
+    zero = getattr(engine, "optimizer", None)
+    names = {id(parameter): name for name, parameter in engine.module.named_parameters()}
+    if hasattr(zero, "fp32_partitioned_groups_flat"):
+        flats = _of_stage_3(zero, names)
+    elif hasattr(zero, "single_partition_of_fp32_groups"):
+        flats = _of_stage_1_2(zero, names)
+    else:
+        raise NotHeld("the engine runs without ZeRO: %s" % type(zero).__name__)
+    if not flats:
+        raise NotHeld("no parameter trains")
+    return flats
+
+
+def _of_stage_3(zero: Any, names: Dict[int, str]) -> List[Flat]:
+    if getattr(zero, "swap_optimizer", False):
+        raise NotHeld("the optimizer's states lie on NVMe")
+    world = world_size()
+    flats = []
+    for number, (master, group) in enumerate(zip(zero.fp32_partitioned_groups_flat, zero.fp16_groups)):
+        parts, offset = [], 0
+        for parameter in group:
+            length = int(parameter.partition_numel())
+            if length * world < parameter.ds_numel:
+                raise NotHeld("%s is partitioned over fewer than all ranks" % names[id(parameter)])
+            shape = tuple(int(size) for size in parameter.ds_shape)
+            parts.append(Part(names[id(parameter)], shape, int(parameter.ds_numel), offset, length))
+            offset += length
+        state = zero.optimizer.state[master]
+        flats.append(Flat(master, state, tuple(parts), int(zero.sub_group_to_group_id[number]), True))
+    return flats
+
+
+def _of_stage_1_2(zero: Any, names: Dict[int, str]) -> List[Flat]:
+    import torch
+
+    flats, world = [], world_size()
+    paddings = getattr(zero, "round_robin_bit16_padding", None) or []
+    if any(any(padding) for padding in paddings):
+        raise NotHeld("parameters are aligned (zero_optimization.parameter_alignment)")
+    groups = zip(zero.single_partition_of_fp32_groups, zero.round_robin_bit16_groups)
+    for number, (master, group) in enumerate(groups):
+        if torch.distributed.get_world_size(group=zero.real_dp_process_group[number]) != world:
+            raise NotHeld("the states are partitioned over fewer than all ranks")
+        parts, offset = [], 0
+        for parameter in group:
+            shape = tuple(int(size) for size in parameter.shape)
+            parts.append(Part(names[id(parameter)], shape, parameter.numel(), offset, parameter.numel()))
+            offset += parameter.numel()
+        flats.append(Flat(master, zero.optimizer.state[master], tuple(parts), number, False))
+    return flats
+
+
+# ---- from the ranks to rank 0 ----
+
+
+def gathered(flat: Flat, kind: str, piece_bytes: int = PIECE_BYTES) -> Iterator[Tuple[Part, Optional[Any]]]:
+    """Each part with its whole tensor on the CPU on rank 0, with None elsewhere. Collective: every rank takes
+    them to the end, in this order."""
+    tensor = flat.tensor(kind).view(-1)
+    take = _take_cut if flat.cut else _take_stretch
+    for piece in _pieces(flat.parts, piece_bytes // tensor.element_size()):
+        yield from take(tensor, piece)
+
+
+def _pieces(parts: Tuple[Part, ...], most: int) -> List[List[Part]]:
+    cut: List[List[Part]] = []
+    size = 0
+    for part in parts:
+        if not cut or size + part.numel > most:
+            cut.append([])
+            size = 0
+        cut[-1].append(part)
+        size += part.numel
+    return cut
+
+
+def _take_cut(tensor: Any, piece: List[Part]) -> Iterator[Tuple[Part, Optional[Any]]]:
+    import torch
+
+    first, end = piece[0].offset, piece[-1].offset + piece[-1].length
+    mine = tensor[first:end].detach().to(device()).contiguous()
+    parts = None
+    if rank() == 0:
+        parts = [torch.empty_like(mine) for _ in range(world_size())]
+    torch.distributed.gather(mine, parts, dst=0)
+    for part in piece:
+        if parts is None:
+            yield part, None
+            continue
+        here = slice(part.offset - first, part.offset - first + part.length)
+        whole = torch.cat([one[here].cpu() for one in parts])[: part.numel]
+        yield part, whole.reshape(part.shape)
+
+
+def _take_stretch(tensor: Any, piece: List[Part]) -> Iterator[Tuple[Part, Optional[Any]]]:
+    """The piece is a stretch of all parts end to end; a few ranks in a row hold it."""
+    import torch
+
+    first, end, each = piece[0].offset, piece[-1].offset + piece[-1].numel, tensor.numel()
+    mine = overlap(first, end, rank() * each, each)
+    if rank() != 0:
+        if mine is not None:
+            torch.distributed.send(tensor[mine[1]].detach().to(device()).contiguous(), dst=0)
+        yield from ((part, None) for part in piece)
+        return
+    whole = torch.empty(end - first, dtype=tensor.dtype)
+    for other in range(world_size()):
+        held = overlap(first, end, other * each, each)
+        if held is None:
+            continue
+        there, here = held
+        if other == 0:
+            whole[there] = tensor[here].detach().cpu()
+        else:
+            part_of = torch.empty(here.stop - here.start, dtype=tensor.dtype, device=device())
+            torch.distributed.recv(part_of, src=other)
+            whole[there] = part_of.cpu()
+    for part in piece:
+        yield part, whole[part.offset - first : part.offset - first + part.numel].reshape(part.shape)
+
+
+def overlap(first: int, end: int, start: int, each: int) -> Optional[Tuple[slice, slice]]:
+    """Where the values `first` to `end` and a rank's (`each` of them from `start` on) meet: as a slice of the
+    former and as one of the latter; None where they do not."""
+    low, high = max(first, start), min(end, start + each)
+    if low >= high:
+        return None
+    return slice(low - first, high - first), slice(low - start, high - start)
+
+
+# ---- from a whole tensor to this rank's part ----
+
+
+def put(flat: Flat, part: Part, kind: str, whole: Any) -> None:
+    """Copies this rank's share of a whole tensor (flat, any device) into the flat one; padding becomes 0."""
+    tensor = flat.tensor(kind).view(-1)
+    if flat.cut:
+        mine = whole[rank() * part.length : (rank() + 1) * part.length]
+        tensor[part.offset : part.offset + mine.numel()].copy_(mine)
+        tensor[part.offset + mine.numel() : part.offset + part.length].zero_()
+        return
+    held = overlap(part.offset, part.offset + part.numel, rank() * tensor.numel(), tensor.numel())
+    if held is not None:
+        tensor[held[1]].copy_(whole[held[0]])
+
+
+def make_room(flat: Flat, kind: str, dtype: Any) -> None:
+    """The optimizer makes its states at its first step; a resume comes before that."""
+    import torch
+
+    if kind != "master" and not is_like(flat.state.get(kind), flat.master):
+        flat.state[kind] = torch.zeros_like(flat.master.data, dtype=dtype)
+
+
+# ---- where we are ----
+
+
+def device() -> Any:
+    """Where collectives run: the accelerator's device; the CPU under gloo."""
+    import torch
+
+    if torch.distributed.get_backend() == "gloo":
+        return torch.device("cpu")
+    if "deepspeed" not in sys.modules:
+        return torch.device("cuda", torch.cuda.current_device())
+    from deepspeed.accelerator import get_accelerator
+
+    accelerator: Any = get_accelerator()
+    return torch.device(accelerator.current_device_name())
+
+
+def rank() -> int:
+    from torch import distributed
+
+    return distributed.get_rank()
+
+
+def world_size() -> int:
+    from torch import distributed
+
+    return distributed.get_world_size()

@@ -1,0 +1,259 @@
+"""transformers' Trainer saves an adapter under DeepSpeed small and whole, and goes on from what it saved.
+
+Everything else, and every model without an adapter, is saved and loaded as before. What `_save` writes (also
+a subclass's) is the same: adapter, tokenizer, arguments. In the place of DeepSpeed's shards stand the two
+files of `trainer_state`, written with the adapter and moved into place with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tempfile
+from typing import Any, Dict, Optional
+
+from allranks.inside import flats, guard, random_state, trainer_state
+from allranks.inside.adapter_files import sync, write_whole
+from allranks.inside.adapters import CannotSave, describe, gather, unwrap
+
+FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
+"""Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
+what it went on from; a rank's own copy of the head's trainer_state.json."""
+
+CHOICE = "allranks-resume-from.json"
+"""In the run's output folder: `{"from": path}`, the keeper's choice of a checkpoint."""
+
+
+def patch_trainer(module: Any) -> bool:
+    """Patches `transformers.trainer`; False where that was done already."""
+    trainer = module.Trainer
+    if hasattr(trainer.save_model, "allranks_stock"):
+        return False
+    for name, make in (
+        ("save_model", saving_model),
+        ("_save_checkpoint", saving_checkpoint),
+        ("_save_optimizer_and_scheduler", unless_saved),
+        ("_save_rng_state", unless_saved),
+        ("_save_scaler", unless_saved),
+        ("train", training),
+        ("_load_optimizer_and_scheduler", loading_scheduler),
+        ("_load_rng_state", loading_random_state),
+    ):
+        replace(trainer, name, make)
+    replace(module, "deepspeed_load_checkpoint", loading_checkpoint)
+    if hasattr(module, "TrainerState"):
+        replace(module.TrainerState, "save_to_json", writing_whole)
+    return True
+
+
+def replace(owner: Any, name: str, make: Any) -> None:
+    """Puts `make(stock)` in the place of an attribute; one that this version lacks is left out."""
+    stock = getattr(owner, name, None)
+    if stock is None:
+        return
+    ours: Any = functools.wraps(stock)(make(stock))
+    ours.allranks_stock = stock
+    setattr(owner, name, ours)
+
+
+def applies(trainer: Any) -> bool:
+    """Whether a trainer's model is an adapter under DeepSpeed, so that its saves are ours."""
+    if not getattr(trainer, "is_deepspeed_enabled", False):
+        return False
+    try:
+        model, engine = unwrap(trainer.model_wrapped)
+    except CannotSave:
+        return False
+    return engine is not None and not any(c.is_prompt_learning for c in model.peft_config.values())
+
+
+# ---- save ----
+
+
+def saving_model(stock: Any) -> Any:
+    def save_model(self: Any, output_dir: Optional[str] = None, _internal_call: bool = False) -> None:
+        if not applies(self):
+            stock(self, output_dir, _internal_call)
+            return
+        directory = self.args.output_dir if output_dir is None else output_dir
+        model, engine = unwrap(self.model_wrapped)
+        try:
+            state, _ = gather(model, engine, bool(self.args.should_save))
+        except CannotSave:  # on every rank, before any of them gathered: stock's way is still open to all
+            stock(self, output_dir, _internal_call)
+            return
+        snapshot = snapshot_of(self, engine) if getattr(self, FULL, False) else None
+
+        def write(folder: str) -> None:
+            put(snapshot, folder)
+            self._save(folder, state_dict=state)
+
+        if state is not None:
+            write_whole(directory, write, describe(model, int(self.state.global_step)))
+        else:
+            put(snapshot, None)
+        if snapshot is not None:
+            setattr(self, SAVED, directory)
+        push(self, _internal_call)
+
+    return save_model
+
+
+def put(snapshot: Optional[trainer_state.Snapshot], folder: Optional[str]) -> None:
+    """Every rank's part in writing the state; only rank 0 writes it."""
+    if snapshot is None:
+        return
+    if folder is not None and flats.rank() == 0:
+        trainer_state.write(snapshot, folder)
+    else:
+        trainer_state.send(snapshot)
+
+
+def push(trainer: Any, internal: bool) -> None:
+    """To the hub, as stock does after a save that the user's script asked for."""
+    if trainer.args.push_to_hub and not internal:
+        revision = getattr(trainer.args, "hub_revision", None)  # from transformers 4.53 on
+        trainer.push_to_hub(commit_message="Model save", **({"revision": revision} if revision else {}))
+
+
+def snapshot_of(trainer: Any, engine: Any) -> Optional[trainer_state.Snapshot]:
+    """None where DeepSpeed keeps its state in a way that is not known here: then its own shards are written."""
+    more: Dict[str, Any] = {}
+    scheduler = trainer.lr_scheduler
+    if scheduler is not None and type(scheduler).__name__ != "DeepSpeedSchedulerWrapper":
+        more["scheduler"] = trainer_state.scheduler_state(scheduler)
+    try:
+        return trainer_state.take(engine, int(trainer.state.global_step), more)
+    except flats.NotHeld as error:
+        guard.note("saves DeepSpeed's own shards", error)
+        return None
+
+
+def saving_checkpoint(stock: Any) -> Any:
+    def _save_checkpoint(self: Any, *args: Any, **kwargs: Any) -> Any:
+        setattr(self, SAVED, None)
+        setattr(self, FULL, not self.args.save_only_model)
+        try:
+            return stock(self, *args, **kwargs)
+        finally:
+            setattr(self, FULL, False)
+            setattr(self, SAVED, None)
+
+    return _save_checkpoint
+
+
+def unless_saved(stock: Any) -> Any:
+    """What our files hold already is not written once more."""
+
+    def save(self: Any, output_dir: Any, *args: Any, **kwargs: Any) -> Any:
+        saved = getattr(self, SAVED, None)
+        if saved is None or os.path.abspath(saved) != os.path.abspath(output_dir):
+            return stock(self, output_dir, *args, **kwargs)
+
+    return save
+
+
+def writing_whole(stock: Any) -> Any:
+    """trainer_state.json is there whole or not at all, also when the node dies while it is written."""
+
+    def save_to_json(self: Any, json_path: str) -> None:
+        new = json_path + ".tmp"
+        stock(self, new)
+        sync(new)
+        os.replace(new, json_path)
+
+    return save_to_json
+
+
+# ---- go on ----
+
+
+def training(stock: Any) -> Any:
+    def train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
+        return stock(self, place_for(self, resume_from_checkpoint), *args, **kwargs)
+
+    return train
+
+
+def place_for(trainer: Any, asked: Any) -> Any:
+    """What `train` shall go on from: the keeper's choice, else what the script asked for.
+
+    The head's disk alone need hold it: a rank that does not see the folder gets the trainer's own file.
+    """
+    torch = guard.loaded("torch")
+    if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return chosen() or asked
+    path, text = trainer_state.agree(lambda: on_rank_0(asked))
+    if path is None:
+        return asked
+    if text is None or os.path.isfile(os.path.join(path, "trainer_state.json")):
+        return path
+    copy = tempfile.TemporaryDirectory(prefix="allranks-resume-")  # gone when the trainer is
+    setattr(trainer, COPY, copy)
+    folder = os.path.join(copy.name, os.path.basename(path))
+    os.mkdir(folder)
+    with open(os.path.join(folder, "trainer_state.json"), "w", encoding="utf-8") as file:
+        file.write(text)
+    return folder
+
+
+def on_rank_0(asked: Any) -> Any:
+    """(the folder, its trainer_state.json where the folder is one of ours), or (None, None)."""
+    path = chosen() or (asked if isinstance(asked, str) else None)
+    if path is None or not trainer_state.is_ours(path):
+        return path, None
+    try:
+        with open(os.path.join(path, "trainer_state.json"), encoding="utf-8") as file:
+            return path, file.read()
+    except OSError as error:
+        raise trainer_state.CannotResume("%s: %s" % (path, error)) from None
+
+
+def chosen() -> Optional[str]:
+    """The keeper's choice, read where rank 0 runs: on the head node."""
+    folder = os.environ.get("ALLRANKS_OUTPUT_DIR")
+    if not folder or not os.environ.get("ALLRANKS_RUN_ID"):
+        return None
+    try:
+        with open(os.path.join(folder, CHOICE), encoding="utf-8") as file:
+            path = json.load(file).get("from")
+    except FileNotFoundError:
+        return None
+    return path if isinstance(path, str) and path else None
+
+
+def loading_checkpoint(stock: Any) -> Any:
+    """In the place of transformers' `deepspeed_load_checkpoint`."""
+
+    def deepspeed_load_checkpoint(engine: Any, checkpoint_path: Any, *args: Any, **kwargs: Any) -> Any:
+        if not trainer_state.agree(lambda: trainer_state.is_ours(str(checkpoint_path))):
+            return stock(engine, checkpoint_path, *args, **kwargs)
+        setattr(engine, RESUMED, trainer_state.load(engine, str(checkpoint_path)))
+
+    return deepspeed_load_checkpoint
+
+
+def resumed(trainer: Any) -> Optional[Dict[str, Any]]:
+    return getattr(trainer.model_wrapped, RESUMED, None)
+
+
+def loading_scheduler(stock: Any) -> Any:
+    def _load_optimizer_and_scheduler(self: Any, checkpoint: Any) -> Any:
+        data = resumed(self) if checkpoint is not None else None
+        if data is None:
+            return stock(self, checkpoint)
+        if data["more"].get("scheduler") is not None:
+            self.lr_scheduler.load_state_dict(data["more"]["scheduler"])
+
+    return _load_optimizer_and_scheduler
+
+
+def loading_random_state(stock: Any) -> Any:
+    def _load_rng_state(self: Any, checkpoint: Any) -> Any:
+        data = resumed(self) if checkpoint is not None else None
+        if data is None:
+            return stock(self, checkpoint)
+        random_state.put(random_state.of_rank(data["random"], flats.rank(), flats.world_size()))
+
+    return _load_rng_state

@@ -1,0 +1,304 @@
+"""What a run needs to go on, beside its adapter: saved and loaded without a frozen value, without a pickle.
+
+Two files: `allranks-resume.safetensors` holds master weights and optimizer states by parameter name, whole;
+`allranks-resume.json` all that is no tensor. Rank 0 alone writes and reads them, so that a folder on the head
+node's own disk is enough, and any number of ranks can go on from them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+from allranks.inside import flats, random_state
+from allranks.inside.adapter_files import MANIFEST, RESUME_JSON, RESUME_TENSORS, digest
+from allranks.inside.flats import Flat
+from allranks.inside.tensor_file import Entry, TensorFile
+
+FORMAT = 1
+COUNTERS = ("global_steps", "global_samples", "skipped_steps", "micro_steps")
+
+
+class CannotResume(RuntimeError):
+    """Raised on every rank, before anything was changed: the run must not go on from somewhere else."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of one rank at one step: this rank's flat tensors, and on rank 0 what is no tensor."""
+
+    flats: Tuple[Flat, ...]
+    data: Dict[str, Any]
+
+
+def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snapshot:
+    """Collective. `more` is the trainer's (JSON). Raises flats.NotHeld, alike on every rank, where DeepSpeed
+    keeps its state in a way that is not known here."""
+    held = tuple(flats.of_engine(engine))
+    zero = engine.optimizer
+    data = {
+        "format": FORMAT,
+        "step": step,
+        "world_size": flats.world_size(),
+        "samples_a_step": samples_a_step(engine),
+        "zero_stage": 3 if held[0].cut else 2,
+        "optimizer": type(zero.optimizer).__name__,
+        "engine": {name: getattr(engine, name, 0) for name in COUNTERS},
+        "loss_scale": numbers(vars(zero.loss_scaler)) if hasattr(zero, "loss_scaler") else {},
+        "groups": [numbers(group) for group in zero.optimizer.param_groups],
+        "scalars": [[flat.group, flat.scalars()] for flat in held],
+        "scheduler": scheduler_state(getattr(engine, "lr_scheduler", None)),
+        "more": dict(more or {}),
+    }
+    try:
+        json.dumps(data)
+    except (TypeError, ValueError) as error:
+        raise flats.NotHeld("the state has a part without a JSON form: %s" % error) from None
+    data["random"] = random_state.gathered()
+    return Snapshot(held, data)
+
+
+def samples_a_step(engine: Any) -> int:
+    """Samples of all ranks in one optimizer step: the data's position counts in these."""
+    ranks = flats.world_size()
+    return int(engine.train_micro_batch_size_per_gpu()) * int(engine.gradient_accumulation_steps()) * ranks
+
+
+def numbers(values: Dict[str, Any]) -> Dict[str, Any]:
+    """What of an object's or a group's values is a number, a text or a list of these."""
+    plain = (bool, int, float, str, type(None))
+    found = {}
+    for key, value in values.items():
+        if isinstance(value, plain) or (
+            isinstance(value, (list, tuple)) and value and all(isinstance(one, plain) for one in value)
+        ):
+            found[key] = value
+    return found
+
+
+def scheduler_state(scheduler: Any) -> Optional[Dict[str, Any]]:
+    return scheduler.state_dict() if hasattr(scheduler, "state_dict") else None
+
+
+# ---- write ----
+
+
+def entries(held: Tuple[Flat, ...]) -> List[Entry]:
+    return [
+        ("%s/%s" % (kind, part.name), flat.tensor(kind).dtype, part.shape)
+        for flat in held
+        for kind in flat.kinds()
+        for part in flat.parts
+    ]
+
+
+def write(snapshot: Snapshot, folder: str) -> None:
+    """Rank 0's side: writes both files into `folder` while the others `send`."""
+    with TensorFile(os.path.join(folder, RESUME_TENSORS), entries(snapshot.flats)) as file:
+        for flat in snapshot.flats:
+            for kind in flat.kinds():
+                for part, tensor in flats.gathered(flat, kind):
+                    file.add("%s/%s" % (kind, part.name), tensor)
+    with open(os.path.join(folder, RESUME_JSON), "w", encoding="utf-8") as text:
+        json.dump(snapshot.data, text)
+
+
+def send(snapshot: Snapshot) -> None:
+    """The other ranks' side."""
+    for flat in snapshot.flats:
+        for kind in flat.kinds():
+            for _ in flats.gathered(flat, kind):
+                pass
+
+
+def planned_bytes(held: Tuple[Flat, ...]) -> int:
+    """Of the tensors' file, without its header."""
+    return sum(
+        part.numel * flat.tensor(kind).element_size()
+        for flat in held for kind in flat.kinds() for part in flat.parts
+    )  # fmt: skip
+
+
+# ---- read ----
+
+
+def is_ours(folder: str) -> bool:
+    """Whether a folder holds such a state; asked on rank 0."""
+    return all(os.path.isfile(os.path.join(folder, name)) for name in (RESUME_JSON, RESUME_TENSORS))
+
+
+def load(engine: Any, folder: str) -> Dict[str, Any]:
+    """Puts the state of `folder` (seen by rank 0) into the engine; returns its JSON. Collective.
+
+    Raises CannotResume on every rank, before anything was changed, where it does not fit.
+    """
+    held = tuple(flats.of_engine(engine))
+    data, names = agree(lambda: read(folder, held, samples_a_step(engine)))
+    zero = engine.optimizer
+    if hasattr(zero, "checkpoint_event_prologue"):
+        zero.checkpoint_event_prologue()  # also what ZeRO-3 keeps whole goes back to its parts first
+    _load_tensors(engine, held, folder, names)
+    _load_numbers(engine, held, data)
+    if hasattr(zero, "checkpoint_event_epilogue"):
+        zero.checkpoint_event_epilogue()
+    return data
+
+
+def read(folder: str, held: Tuple[Flat, ...], samples: int) -> Any:
+    """Rank 0: the JSON and {tensor name: its type}, once all of it fits. Raises CannotResume."""
+    from safetensors import safe_open
+
+    try:
+        data = _checked(folder)
+        with safe_open(os.path.join(folder, RESUME_TENSORS), framework="pt") as file:
+            names = list(file.keys())
+            found = {name: tuple(file.get_slice(name).get_shape()) for name in names}
+            types = {name: str(file.get_slice(name).get_dtype()) for name in names}
+    except CannotResume:
+        raise
+    except Exception as error:
+        raise CannotResume("%s cannot be read: %s: %s" % (folder, type(error).__name__, error)) from None
+    _fits(folder, data, held, found, samples)
+    return data, types
+
+
+def _checked(folder: str) -> Dict[str, Any]:
+    """The JSON of a folder whose files are those of its manifest."""
+    with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
+        files = json.load(file).get("files") or {}
+    for name in (RESUME_JSON, RESUME_TENSORS):
+        if files.get(name) != digest(os.path.join(folder, name)):
+            raise CannotResume(
+                "%s is not the file that was saved (%s)" % (os.path.join(folder, name), MANIFEST)
+            )
+    with open(os.path.join(folder, RESUME_JSON), encoding="utf-8") as file:
+        data = json.load(file)
+    if data.get("format") != FORMAT:
+        raise CannotResume("%s is of format %r, this version reads %d" % (folder, data.get("format"), FORMAT))
+    return data
+
+
+def _fits(
+    folder: str, data: Dict[str, Any], held: Tuple[Flat, ...], found: Dict[str, Any], samples: int
+) -> None:
+    wanted = {"master/" + part.name: part.shape for flat in held for part in flat.parts}
+    masters = {name: shape for name, shape in found.items() if name.startswith("master/")}
+    wrong = sorted(set(wanted) ^ set(masters)) or sorted(n for n in wanted if wanted[n] != masters[n])
+    if wrong:
+        raise CannotResume(
+            "%s holds the state of %d parameters, %d train here; %s differs. Resume with the model, targets and "
+            "rank of that run." % (folder, len(masters), len(wanted), wrong[0][len("master/") :])
+        )
+    if data["samples_a_step"] == samples:
+        return
+    then, now = int(data["world_size"]), flats.world_size()
+    each = int(data["samples_a_step"])
+    do = "no whole number of samples a rank gives that with %d ranks: use a number of ranks that divides %d" % (
+        now, each)  # fmt: skip
+    if each % now == 0:
+        do = "micro batch × accumulation = %d on each of the %d ranks gives that" % (each // now, now)
+    raise CannotResume(
+        "%s was trained with %d samples a step (%d ranks), here are %d (%d ranks): the learning rate and the "
+        "place in the data count in steps. %s." % (folder, each, then, samples, now, do)
+    )
+
+
+def agree(act: Any) -> Any:
+    """Rank 0 acts; what it got, or its CannotResume, on every rank. As JSON: nothing is unpickled."""
+    import torch
+
+    text = b""
+    if flats.rank() == 0:
+        try:
+            text = json.dumps({"got": act()}).encode("utf-8")
+        except CannotResume as error:
+            text = json.dumps({"error": str(error)}).encode("utf-8")
+    length = torch.tensor([len(text)], dtype=torch.int64, device=flats.device())
+    torch.distributed.broadcast(length, src=0)
+    buffer = torch.empty(int(length.item()), dtype=torch.uint8, device=flats.device())
+    if flats.rank() == 0:
+        buffer.copy_(torch.frombuffer(bytearray(text), dtype=torch.uint8))
+    torch.distributed.broadcast(buffer, src=0)
+    answer = json.loads(bytes(buffer.cpu().tolist()).decode("utf-8"))
+    if "error" in answer:
+        raise CannotResume(answer["error"])
+    return answer["got"]
+
+
+def _load_tensors(engine: Any, held: Tuple[Flat, ...], folder: str, types: Dict[str, str]) -> None:
+    """Tensor by tensor from rank 0 to all, each of which keeps its share."""
+    import torch
+    from safetensors import safe_open
+
+    file = safe_open(os.path.join(folder, RESUME_TENSORS), framework="pt") if flats.rank() == 0 else None
+    for flat in held:
+        kinds = {
+            name.split("/", 1)[0]: kind
+            for name, kind in types.items()
+            if name.endswith("/" + flat.parts[0].name)
+        }
+        for kind in sorted(kinds):
+            dtype = dtype_of(kinds[kind])
+            flats.make_room(flat, kind, dtype)
+            for part in flat.parts:
+                whole = torch.empty(part.numel, dtype=dtype, device=flats.device())
+                if file is not None:
+                    whole.copy_(file.get_tensor("%s/%s" % (kind, part.name)).reshape(-1))
+                torch.distributed.broadcast(whole, src=0)
+                flats.put(flat, part, kind, whole)
+                if kind == "master" and not flat.cut:
+                    _put_whole(engine, part, whole)
+        if flat.cut:
+            _round_master(engine.optimizer, flat)
+
+
+def dtype_of(name: str) -> Any:
+    """torch's type of a safetensors name."""
+    import torch
+
+    from allranks.inside.tensor_file import TYPES
+
+    return {short: getattr(torch, full.split(".")[1]) for full, short in TYPES.items()}[name]
+
+
+def _put_whole(engine: Any, part: Any, whole: Any) -> None:
+    """Stages 1 and 2: every rank has the whole parameter, rounded from its master weights."""
+    engine.module.get_parameter(part.name).data.copy_(whole.reshape(part.shape))
+
+
+def _round_master(zero: Any, flat: Flat) -> None:
+    """Stage 3: the partitioned parameters are the master weights, rounded."""
+    for number, master in enumerate(zero.fp32_partitioned_groups_flat):
+        if master is not flat.master:
+            continue
+        low = zero.fp16_partitioned_groups_flat[number]
+        if low is not None and low is not master:
+            low.data.copy_(master.data)
+        for parameter, part in zip(zero.fp16_groups[number], flat.parts):
+            # The same memory as `low` where that is there: a copy onto itself then.
+            parameter.ds_tensor.data.copy_(master.data[part.offset : part.offset + part.length])
+
+
+def _load_numbers(engine: Any, held: Tuple[Flat, ...], data: Dict[str, Any]) -> None:
+    import torch
+
+    zero = engine.optimizer
+    of_group = {group: scalars for group, scalars in reversed(data["scalars"])}
+    for flat in held:
+        for key, value in (of_group.get(flat.group) or {}).items():
+            now = flat.state.get(key)
+            as_tensor = hasattr(now, "dtype") or (now is None and data["optimizer"] in torch.optim.__dict__)
+            dtype = getattr(now, "dtype", torch.float32)
+            flat.state[key] = torch.tensor(value, dtype=dtype) if as_tensor else value
+    for group, saved in zip(zero.optimizer.param_groups, data["groups"]):
+        for key, value in saved.items():
+            group[key] = tuple(value) if isinstance(group.get(key), tuple) else value
+    for key, value in data["loss_scale"].items():
+        setattr(zero.loss_scaler, key, value)
+    for name in COUNTERS:
+        setattr(engine, name, data["engine"][name])
+    scheduler = getattr(engine, "lr_scheduler", None)
+    if scheduler is not None and data["scheduler"] is not None:
+        scheduler.load_state_dict(data["scheduler"])

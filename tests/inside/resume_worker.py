@@ -1,0 +1,149 @@
+"""One rank that trains, breaks off and goes on; started by test_resume.py under torchrun.
+
+    resume_worker.py OUT MODE…
+
+A mode is a name of MODES below. Each rank's losses go to OUT/<mode>/rank-<R>.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+import transformers.trainer
+from peft import LoraConfig, get_peft_model
+from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainerCallback, TrainingArguments
+
+from allranks.inside import trainer_saves, trainer_state
+
+warnings.filterwarnings("ignore")
+STEPS, BREAK = 6, 3
+KINDS = {
+    # name: (ZeRO stage, persistence threshold in values, bf16, offload)
+    "parts": (3, 0, True, False),
+    "some-whole": (3, 200, True, False),
+    "float32": (3, 0, False, False),
+    "offload": (3, 0, True, True),
+    "stage-2": (2, 0, True, False),
+    "stage-1": (1, 0, False, False),
+}
+
+
+def model_of(seed: int):
+    """The same base for every seed; the adapter's first values differ, so that loading them shows."""
+    config = DeepseekV3Config(
+        hidden_size=64, num_hidden_layers=2, n_routed_experts=4, n_group=2, topk_group=1, vocab_size=128,
+        first_k_dense_replace=1, q_lora_rank=32, kv_lora_rank=16, qk_nope_head_dim=16, qk_rope_head_dim=8,
+        v_head_dim=16, num_attention_heads=4, num_key_value_heads=4, intermediate_size=96,
+        moe_intermediate_size=32, num_experts_per_tok=2, tie_word_embeddings=False,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    base = DeepseekV3ForCausalLM(config)
+    torch.manual_seed(seed)
+    targets = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
+    lora = LoraConfig(r=5, lora_alpha=8, target_modules=targets, lora_dropout=0.2, task_type="CAUSAL_LM")
+    return get_peft_model(base, lora)
+
+
+class Samples(torch.utils.data.Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, index):
+        ids = torch.randint(0, 128, (16,), generator=torch.Generator().manual_seed(index))
+        return {"input_ids": ids, "labels": ids}
+
+
+def deepspeed_json(kind: str) -> dict:
+    stage, threshold, bf16, offload = KINDS[kind]
+    config = {
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": "auto",
+        "zero_optimization": {"stage": stage},
+        "bf16": {"enabled": bf16},
+        "gradient_clipping": 1.0,
+    }
+    if stage == 3:
+        config["zero_optimization"]["stage3_param_persistence_threshold"] = threshold
+    if offload:
+        config["zero_optimization"].update(
+            offload_param={"device": "cpu"}, offload_optimizer={"device": "cpu"}
+        )
+        config["zero_force_ds_cpu_optimizer"] = False
+    return config
+
+
+class Losses(TrainerCallback):
+    def __init__(self, stop: int):
+        self.found, self.stop = [], stop
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if "loss" in logs:
+            self.found.append([state.global_step, logs["loss"], logs["grad_norm"], logs["learning_rate"]])
+
+    def on_step_end(self, args, state, control, **kwargs):
+        control.should_training_stop = state.global_step >= self.stop
+
+
+def trainer_of(kind: str, out: Path, seed: int, stop: int = STEPS, accumulation: int = 2):
+    arguments = TrainingArguments(
+        output_dir=str(out), deepspeed=deepspeed_json(kind), max_steps=STEPS, save_steps=BREAK, learning_rate=1e-2,
+        bf16=KINDS[kind][2], per_device_train_batch_size=1, gradient_accumulation_steps=accumulation, use_cpu=True,
+        report_to=[], disable_tqdm=True, logging_steps=1, warmup_steps=1, lr_scheduler_type="cosine", seed=7,
+    )  # fmt: skip
+    losses = Losses(stop)
+    trainer = Trainer(model=model_of(seed), args=arguments, train_dataset=Samples(), callbacks=[losses])
+    return trainer, losses
+
+
+def run(out: Path, name: str, trainer: Trainer, losses: Losses, resume: object = None) -> None:
+    result: dict = {}
+    try:
+        trainer.train(resume_from_checkpoint=resume)
+    except trainer_state.CannotResume as error:
+        result["refused"] = str(error)
+    result["losses"] = losses.found
+    folder = out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"rank-{os.environ['RANK']}.json").write_text(json.dumps(result))
+
+
+def through_trainer(kind: str, out: Path) -> None:
+    """Whole; broken off after three steps; and gone on with, by a rank 1 that does not see the folder."""
+    run(out, "whole", *trainer_of(kind, out / "whole", 1))
+    run(out, "broken", *trainer_of(kind, out / "broken", 1, stop=BREAK))
+    home = os.getcwd()
+    os.chdir(out if os.environ["RANK"] == "0" else "/")
+    run(out, "resumed", *trainer_of(kind, out / "resumed", 2), f"broken/checkpoint-{BREAK}")
+    os.chdir(home)
+
+
+def one_rank(mode: str, out: Path) -> None:
+    """One rank instead of two: with as many samples a step, with fewer, from a state that was altered."""
+    checkpoint = out / "parts" / "broken" / f"checkpoint-{BREAK}"
+    if mode == "altered":
+        checkpoint = Path(shutil.copytree(checkpoint, out / "altered-from" / checkpoint.name))
+        state = checkpoint / "allranks-resume.json"
+        state.write_text(state.read_text().replace('"skipped_steps": 0', '"skipped_steps": 1'))
+    trainer, losses = trainer_of("parts", out / mode, 2, accumulation=1 if mode == "alone-fewer" else 4)
+    run(out, mode, trainer, losses, str(checkpoint))
+
+
+def main() -> None:
+    out, modes = Path(sys.argv[1]), sys.argv[2:]
+    trainer_saves.patch_trainer(transformers.trainer)
+    for mode in modes:
+        if mode in KINDS:
+            through_trainer(mode, out / mode)
+        else:
+            one_rank(mode, out)
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

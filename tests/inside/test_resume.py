@@ -1,0 +1,124 @@
+"""Two ranks under gloo break off after three steps of six and go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allranks import checkpoints
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(400)]
+WORKER = Path(__file__).parent / "resume_worker.py"
+KINDS = ("parts", "some-whole", "float32", "offload", "stage-2", "stage-1")
+LIMIT_SECONDS = 300  # 60 s, and a minute more where DeepSpeed's shm_comm must be compiled first
+
+
+def torchrun(root: Path, out: Path, ranks: int, *modes: str) -> None:
+    binaries = str(Path(sys.executable).parent)
+    env = dict(
+        os.environ, PATH=binaries + os.pathsep + os.environ["PATH"], PYTHONPATH=str(root / "src"), OMP_NUM_THREADS="1",
+        HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", ALLRANKS_HOME=str(out / "home"),
+    )  # fmt: skip
+    env.setdefault("TORCH_EXTENSIONS_DIR", str(Path(sys.prefix) / "torch_extensions"))
+    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
+    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out), *modes]
+    with open(out / "log", "wb") as log:
+        process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
+        try:
+            code = process.wait(timeout=LIMIT_SECONDS)
+        finally:
+            if process.poll() is None:  # not reaped, so the number is still that of the session started above
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    assert code == 0, (out / "log").read_text()[-4000:]
+
+
+@pytest.fixture(scope="module")
+def trained(root, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("resume")
+    torchrun(root, out, 2, *KINDS)
+    return out
+
+
+@pytest.fixture(scope="module")
+def alone(root, trained) -> Path:
+    torchrun(root, trained, 1, "alone", "alone-fewer", "altered")
+    return trained
+
+
+def told(out: Path, name: str, rank: int = 0) -> dict:
+    return json.loads((out / name / f"rank-{rank}.json").read_text())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_rest_is_the_uninterrupted_runs_bit_for_bit(trained, kind):
+    """Losses, gradient norms and learning rates of every rank, and the adapter's bytes; with dropout."""
+    out = trained / kind
+    for rank in (0, 1):
+        whole, resumed = told(out, "whole", rank)["losses"], told(out, "resumed", rank)["losses"]
+        assert [entry[0] for entry in resumed] == [4, 5, 6]
+        assert resumed == whole[3:]
+    adapters = [out / name / "checkpoint-6" / "adapter_model.safetensors" for name in ("whole", "resumed")]
+    assert adapters[0].read_bytes() == adapters[1].read_bytes()
+    states = [path.parent / "allranks-resume.safetensors" for path in adapters]
+    assert states[0].read_bytes() == states[1].read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_checkpoint_holds_no_frozen_value_and_no_pickled_state(trained, kind):
+    checkpoint = trained / kind / "broken" / "checkpoint-3"
+    names = {path.name for path in checkpoint.iterdir()}
+
+    assert not [name for name in names if name.startswith(("global_step", "rng_state", "latest"))]
+    assert not names & {"optimizer.pt", "scheduler.pt"}
+    from safetensors import safe_open
+
+    with safe_open(
+        checkpoint / "allranks-resume.safetensors", framework="pt"
+    ) as file:  # ours, read by theirs
+        parameters = sum(file.get_tensor(name).numel() for name in file.keys())  # noqa: SIM118 (no dict)
+    with safe_open(checkpoint / "adapter_model.safetensors", framework="pt") as file:
+        trained_parameters = sum(file.get_tensor(name).numel() for name in file.keys())  # noqa: SIM118
+    assert parameters == 3 * trained_parameters  # master weights and Adam's two moments
+    report = checkpoints.verify(str(checkpoint), {"trained": True})
+    assert report.whole, [(f.id, f.saw) for f in report.findings]
+
+
+def test_another_number_of_ranks_goes_on_where_the_samples_a_step_stay(alone):
+    """One rank with twice the accumulation sees the same samples; its dropout alone is another."""
+    here, there = told(alone, "alone")["losses"], told(alone / "parts", "whole")["losses"][3:]
+
+    assert [entry[0] for entry in here] == [4, 5, 6]
+    for (_, loss, _, rate), (_, expected, _, expected_rate) in zip(here, there, strict=True):
+        assert rate == expected_rate
+        assert loss == pytest.approx(expected, abs=0.02) and loss != expected
+
+
+def test_other_samples_a_step_are_refused_with_what_would_work(alone):
+    text = told(alone, "alone-fewer")["refused"]
+
+    assert "4 samples a step (2 ranks), here are 1 (1 ranks)" in text
+    assert "micro batch × accumulation = 4 on each of the 1 ranks" in text
+
+
+def test_an_altered_state_is_refused(alone):
+    assert "is not the file that was saved" in told(alone, "altered")["refused"]
+
+
+def test_a_damaged_state_is_no_whole_checkpoint(trained, tmp_path):
+    shutil.copytree(trained / "parts" / "broken" / "checkpoint-3", tmp_path / "checkpoint-3")
+    state = tmp_path / "checkpoint-3" / "allranks-resume.safetensors"
+    raw = bytearray(state.read_bytes())
+    raw[-1] ^= 1
+    state.write_bytes(raw)
+
+    report = checkpoints.verify(str(tmp_path / "checkpoint-3"))
+
+    assert not report.whole and "checkpoint-altered" in [finding.id for finding in report.findings]
