@@ -57,7 +57,7 @@ class _Rules:
 
 
 def activations_of(model: Model, trained: Trained | None, setting: Setting, zero3: bool) -> Activations:
-    tokens = setting.micro_batch * setting.cutoff
+    tokens = setting.rows * setting.cutoff
     adapters = setting.method == "lora"
     rules = _Rules(
         model=model,

@@ -85,11 +85,8 @@ def _faster(case: Case) -> Iterator[Change]:
     accumulation = case.setting.accumulation * 4
     paste = f"gradient_accumulation_steps: {accumulation}"
     yield Change(f"accumulation {accumulation}", paste, changed(case, accumulation=accumulation))
-    if case.smoke_test:
-        paste = "remove NCCL_P2P_DISABLE, NCCL_SHM_DISABLE and NCCL_IB_DISABLE from env"
-        yield Change(
-            "the smoke test's network settings off", paste, dataclasses.replace(case, smoke_test=False)
-        )
+    if case.smoke_test or case.tcp_only:
+        yield _smoke_test_off(case)
     if len(case.nodes) > 1:
         a_node = max(case.nodes)
         yield Change(
@@ -97,6 +94,18 @@ def _faster(case: Case) -> Iterator[Change]:
         )
     if case.sharded and case.setting.uses_gpu:
         yield from _sharing(case)
+
+
+def _smoke_test_off(case: Case) -> Change:
+    """NVLink and shared memory within a node, InfiniBand between nodes where there is any."""
+    made = dataclasses.replace(case, smoke_test=False, tcp_only=False)
+    cost, beside = "", case.hardware.beside
+    if case.tcp_only and len(case.nodes) > 1 and beside is not None:
+        networks = (beside, *(one for one in case.hardware.networks if one.name != beside.name))
+        made = dataclasses.replace(made, hardware=dataclasses.replace(case.hardware, networks=networks))
+        cost = f"if the nodes have {beside.name}" if beside.assumed else ""
+    paste = "remove NCCL_P2P_DISABLE, NCCL_SHM_DISABLE and NCCL_IB_DISABLE from env"
+    return Change("the smoke test's network settings off", paste, made, cost)
 
 
 def _sharing(case: Case) -> Iterator[Change]:
@@ -108,7 +117,10 @@ def _sharing(case: Case) -> Iterator[Change]:
     if not case.zero.quantized_weights:
         paste = json_paste(case, "zero_quantized_weights", "true")
         yield Change(
-            "weights gathered in 8 bits (qwZ)", paste, changed(case, quantized_weights=True), "rounded weights"
+            "weights gathered in 8 bits (qwZ)",
+            paste,
+            changed(case, quantized_weights=True),
+            "rounded weights",
         )
     for change in (quantized(case), offloaded(case)):
         if change is not None:

@@ -33,6 +33,7 @@ from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
 
 GIB = 2**30
 
+
 @dataclass(frozen=True)
 class Budget:
     """`memory` and `traffic` as they stand in the plan's JSON; `advice` likewise; `trainer` are arguments to change."""
@@ -52,7 +53,8 @@ def case_of(
     config: Mapping[str, Any] | None,
     versions: Versions,
     facts: Mapping[str, Facts] | None,
-    samples: int | None,
+    samples: int | None = None,
+    price: float | None = None,
 ) -> Case:
     return Case(
         model=model,
@@ -63,7 +65,9 @@ def case_of(
         hardware=hardware_of(run, setting.uses_gpu, facts),
         versions=versions,
         smoke_test=run.env.get("NCCL_P2P_DISABLE") == "1" and run.env.get("NCCL_SHM_DISABLE") == "1",
+        tcp_only=run.env.get("NCCL_IB_DISABLE") == "1",
         samples=samples,
+        price=price,
         deepspeed=run.deepspeed,
         node_names=tuple(node.name for node in run.cluster.nodes),
     )
@@ -82,6 +86,7 @@ def budget_of(run: Run, case: Case) -> Budget:
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
+    findings += _stage_findings(run, case)
     findings += _version_findings(run, case) + _unseen_host(run, case, memory)
     quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
@@ -130,8 +135,7 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
         saw=f"{total / GIB:.1f} GiB a GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
         expected=f"at most {0.92 * usable / GIB:.1f} GiB (92 %)",
         why=f"GiB by part: {parts}." + ("" if never else " The estimate is off by up to 5 %."),
-        fix=" · or ".join(_one_line(change) for change in fitting)
-        or "a larger GPU: no setting makes it fit",
+        fix=" · or ".join(_one_line(change) for change in fitting) or "a larger GPU: no setting makes it fit",
         evidence=tuple(f"{change.name}: {change.cost}" for change in fitting if change.cost),
     )
 
@@ -163,7 +167,9 @@ def _host_fix(case: Case, phase: str, fitting: list[Change]) -> str:
     if phase == "load" and joins_experts(case):
         return _older_transformers(case)
     if phase == "save" and case.sharded and case.zero.gather_on_save:
-        return '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}, then zero_to_fp32.py'
+        return (
+            '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}, then zero_to_fp32.py'
+        )
     if fitting:
         return fitting[0].paste
     return "fewer ranks a node, or more nodes"
@@ -253,6 +259,23 @@ def _needs_deepspeed(run: Run, version: tuple[int, ...] | None) -> Finding:
     )
 
 
+def _stage_findings(run: Run, case: Case) -> list[Finding]:
+    if not case.setting.beside:
+        return []
+    return [
+        Finding(
+            id="stage-not-planned",
+            verdict=UNKNOWN,
+            where=run.where("train.llamafactory.stage"),
+            saw=f"stage: {case.setting.stage} keeps {case.setting.beside} beside the model, which is not counted.",
+            expected="pt, sft, rm, or dpo and kto with LoRA",
+            why="the run needs more than the printed figures; whether it fits cannot be said.",
+            fix="allranks run FILE --smoke takes a few real steps",
+            blocks=False,
+        )
+    ]
+
+
 def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
     """Said where nobody knows the nodes' memory and the need is beyond what a node usually has."""
     if not memory.host_in_doubt:
@@ -278,7 +301,7 @@ def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
             id="host-memory-unknown",
             verdict=UNKNOWN,
             where=run.where("nodes"),
-            saw=f"a node needs {memory.host_total / GIB:,.0f} GiB of host memory to {DOING[phase]}, and no node was asked.",
+            saw=f"a node needs {memory.host_total / GIB:,.0f} GiB of host memory to {DOING[phase]}; none was asked.",
             expected=expected,
             why="whether the run fits cannot be said: many GPU nodes have 1 TiB.",
             fix=f"allranks check {run.file or 'FILE'}",

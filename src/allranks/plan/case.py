@@ -28,7 +28,11 @@ class Case:
     hardware: Hardware
     versions: Versions
     smoke_test: bool = False
+    tcp_only: bool = False
+    """NCCL_IB_DISABLE is set: nodes talk over TCP, whatever else they have."""
     samples: int | None = None
+    price: float | None = None
+    """Of one GPU hour, in any currency."""
     deepspeed: str = "auto"
     """The run file's `deepspeed`: a profile, `none`, or the path of a JSON."""
     node_names: tuple[str, ...] = ()
@@ -54,7 +58,7 @@ class Case:
     @property
     def tokens(self) -> int:
         """Tokens of one micro-batch on one rank, at most."""
-        return self.setting.micro_batch * self.setting.cutoff
+        return self.setting.rows * self.setting.cutoff
 
     @property
     def adapter_width(self) -> int:

@@ -117,8 +117,45 @@ def key_findings(run: Run, setting: Setting, config: Mapping[str, Any]) -> list[
                 fix=", ".join(f'"{key.rpartition(".")[2]}": "auto"' for key, *_ in differing),
             )
         )
+    findings += _refused(run, config)
     findings += _unknown(run, config)
     return findings
+
+
+COMPRESSING = ("onebitadam", "zerooneadam", "onebitlamb")
+REDUCED_IN = ("fp16", "bf16", "fp32")
+
+
+def _refused(run: Run, config: Mapping[str, Any]) -> list[Finding]:
+    """Values at which `deepspeed.initialize` raises (DeepSpeed 0.19.8: `runtime/config.py`, `engine.py`, `_configure_
+    basic_optimizer`, `zero/stage3.py`; 0.16.9 for the compressing optimizers)."""
+    stage = _at(config, "zero_optimization.stage") or 0
+    kind = str(_at(config, "optimizer.type") or "")
+    reduced = config.get("communication_data_type")
+    found: list[tuple[str, str, str]] = []
+    if kind.lower() in COMPRESSING:
+        why = "DeepSpeed 0.19 has no such optimizer, and earlier ones refuse it with ZeRO"
+        found.append((f"optimizer.type: {kind}", f"{why}; it compresses gradients alone.", '"type": "AdamW"'))
+    if reduced is not None and str(reduced).lower() not in REDUCED_IN:
+        why = f"DeepSpeed knows {', '.join(REDUCED_IN)}."
+        found.append((f"communication_data_type: {reduced}", why, '"communication_data_type": "bf16"'))
+    if stage not in (0, 1, 2, 3):
+        found.append((f"zero_optimization.stage: {stage}", "there are stages 0 to 3.", '"stage": 3'))
+    if stage == 3 and config.get("prescale_gradients"):
+        why = "ZeRO-3 asserts that gradients are scaled after they are reduced."
+        found.append(("prescale_gradients: true", why, '"prescale_gradients": false'))
+    return [
+        Finding(
+            id="deepspeed-refuses",
+            verdict=BLOCK,
+            where=run.where("deepspeed"),
+            saw=f"{run.deepspeed}: {saw}",
+            expected="a value that DeepSpeed takes",
+            why=why,
+            fix=fix,
+        )
+        for saw, why, fix in found
+    ]
 
 
 def _unknown(run: Run, config: Mapping[str, Any]) -> list[Finding]:

@@ -87,6 +87,8 @@ class Hardware:
     host_bytes: int | None
     networks: tuple[Network, ...]
     assumed_gpu: bool = True
+    beside: Network | None = None
+    """What the nodes could use where the run is held to TCP: their InfiniBand ports, or what is usual."""
 
     @property
     def network(self) -> Network:
@@ -119,6 +121,7 @@ def hardware_of(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = No
         host_bytes=min(hosts) if hosts and len(hosts) == len(run.cluster.nodes) else None,
         networks=_networks(run, facts),
         assumed_gpu=assumed,
+        beside=_fastest(run, facts or {}, tcp=False) or INFINIBAND_8X200,
     )
 
 
@@ -152,7 +155,7 @@ def _networks(run: Run, facts: Mapping[str, Facts] | None) -> tuple[Network, ...
     compared = (ETHERNET_100, INFINIBAND_8X200)
     if len(run.cluster.nodes) > 1 and all(is_loopback(node.address) for node in run.cluster.nodes):
         return (LOOPBACK, *compared)
-    found = _fastest(run, facts or {})
+    found = _fastest(run, facts or {}, tcp=_tcp(run))
     if found is not None:
         return (found, *compared)
     if run.network.fabric.lower() in ("ib", "infiniband", "roce", "rdma"):
@@ -160,10 +163,14 @@ def _networks(run: Run, facts: Mapping[str, Facts] | None) -> tuple[Network, ...
     return compared
 
 
-def _fastest(run: Run, facts: Mapping[str, Facts]) -> Network | None:
-    """The slowest node's best: its active InfiniBand or RoCE ports together, else its interface."""
+def _tcp(run: Run) -> bool:
+    return run.network.fabric.lower() in TCP_FABRICS or run.env.get("NCCL_IB_DISABLE") == "1"
+
+
+def _fastest(run: Run, facts: Mapping[str, Facts], tcp: bool) -> Network | None:
+    """The slowest node's best: its active InfiniBand or RoCE ports together, unless held to `tcp`; else its
+    interface."""
     rates: list[tuple[float, str]] = []
-    tcp = run.network.fabric.lower() in TCP_FABRICS or run.env.get("NCCL_IB_DISABLE") == "1"
     for node in run.cluster.nodes:
         one = facts.get(node.name)
         if one is None:

@@ -45,7 +45,7 @@ def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
 
 
 def _own(case: Case, ranks: int) -> float:
-    """On CPU the weights themselves rest in host memory while they are loaded (ZeRO-3: a part of 1/N on each rank, ZeRO,
+    """On CPU the weights themselves rest in host memory while they are loaded (ZeRO-3: 1/N on each rank,
     arXiv 1910.02054, section 3)."""
     if case.setting.uses_gpu:
         return 0.0

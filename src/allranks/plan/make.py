@@ -19,7 +19,7 @@ from allranks.plan.result import Plan
 from allranks.plan.setting import Setting, setting_of
 from allranks.plan.versions import Versions, versions_of
 from allranks.spec import Run
-from allranks.words import UNKNOWN, Facts, Finding
+from allranks.words import NOTE, UNKNOWN, Facts, Finding
 
 
 def make_plan(
@@ -29,6 +29,7 @@ def make_plan(
     *,
     deepspeed: Mapping[str, Any] | None = None,
     dataset_samples: int | None = None,
+    price: float | None = None,
     described: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan of a run.
@@ -36,7 +37,8 @@ def make_plan(
     `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers
     are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
     the content of the JSON that `run.deepspeed` names, where it names a path; `dataset_samples` the dataset's
-    size where somebody counted it; `described` what `meta_device.py` printed for a family that is not described
+    size where somebody counted it; `price` that of a GPU hour, in
+    any currency; `described` what `meta_device.py` printed for a family that is not described
     here. Never raises for what the user wrote: what is wrong is in `findings`.
     """
     versions = versions_of(run, facts)
@@ -53,7 +55,7 @@ def make_plan(
     trainer = _trainer(setting, model, trained)
     budget = None
     if model is not None and trained is not None and trained.parameters:
-        case = case_of(run, setting, model, trained, content, versions, facts, dataset_samples)
+        case = case_of(run, setting, model, trained, content, versions, facts, dataset_samples, price)
         budget = budget_of(run, case)
         findings += budget.findings
         trainer |= budget.trainer
@@ -97,9 +99,12 @@ def _model(
     findings: list[Finding],
 ) -> Model | None:
     if not setting.known:
-        reason = "train.command runs a script of your own; its model is not known here"
-    elif config is None:
-        reason = "no config.json was given: neither beside the run file nor in the model's folder"
+        findings.append(
+            _unread(run, "train.command", NOTE, "the model of a script of your own is not known here.")
+        )
+        return None
+    if config is None:
+        reason = "no config.json was given: neither beside the run file nor in the model's folder."
     else:
         try:
             if described is not None:
@@ -107,19 +112,22 @@ def _model(
             return families.describe(config, fused_experts=versions.fused_experts)
         except UnknownModel as error:
             reason = str(error)
-    findings.append(
-        Finding(
-            id="model-config-unreadable",
-            verdict=UNKNOWN,
-            where=run.where("train.llamafactory.model_name_or_path" if setting.known else "train.command"),
-            saw=reason,
-            expected="a config.json of a known family",
-            why="parameters, memory and traffic cannot be planned.",
-            fix="put the model's config.json beside the run file" if setting.known else "",
-            blocks=False,
-        )
-    )
+    key = "train.llamafactory.model_name_or_path"
+    findings.append(_unread(run, key, UNKNOWN, reason, "put the model's config.json beside the run file"))
     return None
+
+
+def _unread(run: Run, key: str, verdict: str, saw: str, fix: str = "") -> Finding:
+    return Finding(
+        id="model-config-unreadable",
+        verdict=verdict,
+        where=run.where(key),
+        saw=saw,
+        expected="a config.json of a known family",
+        why="parameters, memory and traffic cannot be planned.",
+        fix=fix,
+        blocks=False,
+    )
 
 
 def _deepspeed(

@@ -53,6 +53,8 @@ class Memory:
     host: Mapping[str, int]
     host_usable: int | None
     on_gpu: bool
+    beside: str = ""
+    """What the run keeps on top and the plan does not count."""
 
     @property
     def total(self) -> int:
@@ -78,12 +80,11 @@ class Memory:
         found = [_verdict(self.host_total, self.host_usable)]
         if self.on_gpu:
             found.append(_verdict(self.total, self.usable))
-            if DOES_NOT_FIT in found:
-                return DOES_NOT_FIT
-            if found[1] is None or (found[1] == FITS and self.host_in_doubt):
+            if found[1] is None and found[0] != DOES_NOT_FIT:
                 return None
         known = [verdict for verdict in found if verdict]
-        return max(known, key=(FITS, TOO_CLOSE, DOES_NOT_FIT).index) if known else None
+        worst = max(known, key=(FITS, TOO_CLOSE, DOES_NOT_FIT).index) if known else None
+        return None if worst == FITS and (self.host_in_doubt or self.beside) else worst
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -142,6 +143,7 @@ def memory_of(case: Case) -> Memory:
         host=host_memory(case, sum(whole.values())),
         host_usable=case.hardware.host_bytes,
         on_gpu=on_gpu,
+        beside=case.setting.beside,
     )
 
 
@@ -198,8 +200,20 @@ def _moments(case: Case) -> dict[str, dict[str, float]]:
     else:
         moments["loss"] = {"activations": kept, "logits": loss}
         moments["backward of the largest layer"] = {"activations": kept + layer}
+    if case.setting.eval_batch:
+        moments["evaluation"] = _evaluation(case)
     moments["optimizer step"] = {"optimizer": _step(case)}
     return moments
+
+
+def _evaluation(case: Case) -> dict[str, float]:
+    """Forward alone, with `per_device_eval_batch_size` samples: one layer in hand, and the logits, which Liger makes
+    then too (liger-kernel, `transformers/model/llama.py`, `skip_logits`: its fused loss is for training); transformers'
+    `ForCausalLMLoss` upcasts them and takes their log-softmax."""
+    tokens = case.setting.eval_batch * case.setting.cutoff
+    whole = max(case.head_bytes, case.gathered.peak) if case.sharded else 0.0
+    layer = case.activations.layer * tokens / max(1, case.tokens)
+    return {"working_set": whole, "activations": layer, "logits": 12.0 * case.model.vocabulary * tokens}
 
 
 def _step(case: Case) -> float:

@@ -158,6 +158,17 @@ def _one_sample(case: Case) -> Change | None:
     return Change("one sample at a time", paste, change, f"{batch} times as many gathers a step")
 
 
+def _evaluate_less(case: Case) -> Change | None:
+    if case.setting.eval_batch <= 1:
+        return None
+    return Change(
+        "evaluate one sample at a time",
+        "per_device_eval_batch_size: 1",
+        changed(case, eval_batch=1),
+        "slower evaluation",
+    )
+
+
 def _fused_loss(case: Case) -> Change | None:
     if case.setting.liger:
         return None
@@ -181,6 +192,7 @@ _STEPS: tuple[Callable[[Case], Change | None], ...] = (
     _sequential,
     _not_reentrant,
     _checkpoint,
+    _evaluate_less,
     _fused_loss,
     _one_sample,
     _split_weights,

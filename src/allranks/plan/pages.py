@@ -68,7 +68,8 @@ What it looks at
   the families that are described.
 
 Why it matters
-  Parameters, memory and traffic cannot be planned; everything else is. It does not stop a run.
+  Parameters, memory and traffic cannot be planned; everything else is. It does not stop a run. For a script of
+  your own (train.command) it is only noted.
 
 What to do
   Put the model's config.json beside the run file, as NAME.config.json.
@@ -145,6 +146,31 @@ Why it matters
 
 What to do
   The printed setting. A save that gathers the whole model is avoided by allranks' own adapter save.
+""",
+    "stage-not-planned": """The stage keeps more than the model that is planned.
+
+What it looks at
+  stage and pref_loss: ppo has a value head, a reward model and generation; dpo and kto that train the whole model
+  keep a reference model.
+
+Why it matters
+  The printed memory is too little by that much, so nothing is said to fit.
+
+What to do
+  Let the run start with --smoke first, which takes a few real steps.
+""",
+    "deepspeed-refuses": """DeepSpeed refuses a value of the JSON.
+
+What it looks at
+  optimizer.type: OneBitAdam, ZeroOneAdam and OneBitLamb, which DeepSpeed 0.19 no longer has and earlier versions
+  refuse together with ZeRO. communication_data_type: fp16, bf16 or fp32. zero_optimization.stage: 0 to 3.
+  prescale_gradients with ZeRO-3.
+
+Why it matters
+  deepspeed.initialize raises on every rank, after the model was loaded.
+
+What to do
+  The printed value.
 """,
     "host-memory-unknown": """A node may have too little host memory.
 

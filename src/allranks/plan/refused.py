@@ -14,16 +14,18 @@ def refused(case: Case) -> list[dict[str, str]]:
     found = [
         {
             "name": "1-bit Adam",
-            "reason": "DeepSpeed's OneBitAdam works with ZeRO 1 at most, and it compresses gradients: "
+            "reason": "DeepSpeed 0.19 has no OneBitAdam, earlier ones refuse it with ZeRO; it compresses gradients: "
             f"{gradients / 1e6:,.0f} MB of {traffic.received / 1e9:,.1f} GB a step ({share:.2%}).",
         },
         {
             "name": "pipeline parallelism",
-            "reason": "DeepSpeed's pipeline needs a PipelineModule and ZeRO 1 at most; transformers' models are none.",
+            "reason": "DeepSpeed's pipeline needs a PipelineModule and ZeRO 1 at most (runtime/pipe/engine.py); "
+            "transformers' models are none.",
         },
         {
             "name": "communication_data_type",
-            "reason": f"it is the precision of reduced gradients, {share:.2%} of the traffic; gathers are not touched.",
+            "reason": "fp16, bf16 and fp32 are taken in a JSON of your own; it is the precision of reduced gradients, "
+            f"{share:.2%} of the traffic, and gathers are not touched.",
         },
     ]
     return found
@@ -55,10 +57,14 @@ def other_roads(case: Case) -> list[dict[str, str]]:
 
 
 def binding(case: Case) -> str:
-    """NUMA and HCA binding, as far as it needs anything."""
+    """NUMA and HCA binding, as far as it needs anything (NCCL user guide, NCCL_IB_HCA; torch 2.9 and later,
+    `torch/numa/binding.py`)."""
     if not case.setting.uses_gpu or max(case.nodes) == 1:
         return ""
+    offloads = case.zero.offload_parameters or case.zero.offload_optimizer
+    worth = "with offload it is worth having" if offloads else "without offload little goes through the CPU"
     return (
-        "NCCL pairs each GPU with its nearest HCA by itself; set NCCL_IB_HCA only to leave ports out. "
-        "torchrun does not pin processes: with offload, numactl --cpunodebind per local rank keeps host copies near."
+        "NCCL pairs each GPU with its nearest HCA by itself; set NCCL_IB_HCA only to leave ports out. Processes are "
+        f"not bound to NUMA nodes: {worth}; --numa-binding=node after torchrun in the scripts of plan "
+        "--render does it (torch 2.9 or later)."
     )

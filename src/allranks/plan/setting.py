@@ -9,6 +9,9 @@ from typing import Any
 from allranks.plan.lora import Lora, lora_of
 from allranks.spec import Run
 
+PAIRED = ("dpo", "rm")
+"""Stages that learn from pairs: a batch holds twice as many sequences as samples."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -35,6 +38,27 @@ class Setting:
     scheduler: str
     packing: bool
     known: bool = True
+    stage: str = "sft"
+    pref_loss: str = "sigmoid"
+    eval_batch: int = 0
+    """Samples a rank evaluates at once; 0 where nothing is evaluated."""
+
+    @property
+    def rows(self) -> int:
+        """Sequences a rank has in hand at once: preferences are learnt from pairs (LLaMA-Factory 0.9.5,
+        `data/collator.py`, `PairwiseDataCollatorWithPadding`)."""
+        return self.micro_batch * (2 if self.stage in PAIRED else 1)
+
+    @property
+    def beside(self) -> str:
+        """What the stage keeps beside the model and the plan does not count; empty where there is nothing
+        (LLaMA-Factory 0.9.5, `train/trainer_utils.py`: `create_ref_model`, `create_reward_model`)."""
+        if self.stage == "ppo":
+            return "a value head, a reward model and what generation keeps"
+        without = self.stage == "dpo" and self.pref_loss in ("orpo", "simpo")
+        if self.stage in ("dpo", "kto") and self.method != "lora" and not without:
+            return "a reference model"
+        return ""
 
     @property
     def weight_bytes(self) -> float:
@@ -72,4 +96,16 @@ def setting_of(run: Run) -> Setting:
         scheduler=str(arguments.get("lr_scheduler_type") or "linear"),
         packing=bool(arguments.get("packing")),
         known=run.train.kind == "llamafactory",
+        stage=str(arguments.get("stage") or "sft"),
+        pref_loss=str(arguments.get("pref_loss") or "sigmoid"),
+        eval_batch=_eval_batch(arguments),
     )
+
+
+def _eval_batch(arguments: Mapping[str, Any]) -> int:
+    """transformers 5.6, `training_args.py`: `per_device_eval_batch_size` is 8 unless said; `eval_strategy` switches
+    evaluation on."""
+    strategy = arguments.get("eval_strategy", arguments.get("evaluation_strategy", "no"))
+    if strategy in ("no", None, False) and not arguments.get("do_eval"):
+        return 0
+    return int(arguments.get("per_device_eval_batch_size") or 8)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.plan.case import Case
+from allranks.plan.first_step import first_step, loading
 from allranks.plan.hardware import Network
 
 EFFICIENCY_DENSE, EFFICIENCY_EXPERTS = 0.40, 0.15
@@ -21,13 +22,6 @@ experts (assumed; ms-swift reports about 10 times for Megatron's grouped kernels
 LATENCY_SECONDS = 60e-6
 """One all-gather's start on a GPU: NCCL's launch and DeepSpeed's bookkeeping (DeepSpeed#1069: 0.4 ms for both in
 2021, since then coalesced)."""
-
-STORAGE = (
-    ("one NFS server at 1 GB/s", 1e9),
-    ("a parallel filesystem at 10 GB/s", 10e9),
-    ("local NVMe at 5 GB/s", 5e9),
-)
-"""Speeds of shared storage that people report; loading is bound by it. On local NVMe every node reads for itself."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +147,10 @@ def compute_seconds(case: Case) -> float | None:
 
 
 def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
+    """What stands in the plan. Times are of the first network, None on CPU and where the GPU is not known."""
     times = [step_time(case, traffic, network) for network in case.hardware.networks]
     first = times[0]
-    known = first.compute is not None or not case.setting.uses_gpu
-    steps, samples = planned_steps(case)
+    timed = first.compute is not None and case.setting.uses_gpu
     a_step = case.setting.micro_batch * case.setting.accumulation * case.ranks
     return {
         "received_bytes_per_step": traffic.received,
@@ -168,17 +162,28 @@ def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
         "tokens_per_step": a_step * case.setting.cutoff,
         "compute_seconds_per_step": first.compute,
         "networks": [_network_json(case, traffic, time, a_step) for time in times],
-        "seconds_per_step": first.total if known and case.setting.uses_gpu else None,
+        "seconds_per_step": first.total if timed else None,
         "limit": first.limit if case.setting.uses_gpu else None,
+        **_whole_run(case, first.total if timed else None),
+        "loading": loading(case),
+        "first_step": first_step(case, first.total if timed else None),
+    }
+
+
+def _whole_run(case: Case, step_seconds: float | None) -> dict[str, Any]:
+    """Steps, samples, time and cost of the whole run; `cost` in the currency of the price that was given."""
+    steps, samples = planned_steps(case)
+    seconds = step_seconds * steps if steps and step_seconds is not None else None
+    hours = seconds * case.ranks / 3600 if seconds is not None else None
+    return {
         "steps": steps,
         "samples": samples,
         "dataset_samples": case.samples,
         "dataset_share": samples / case.samples if samples and case.samples else None,
-        "seconds": first.total * steps if steps and known and case.setting.uses_gpu else None,
-        "gpu_hours": first.total * steps * case.ranks / 3600
-        if steps and known and case.setting.uses_gpu
-        else None,
-        "loading": loading(case),
+        "seconds": seconds,
+        "gpu_hours": hours,
+        "price_per_gpu_hour": case.price,
+        "cost": hours * case.price if hours is not None and case.price is not None else None,
     }
 
 
@@ -206,18 +211,4 @@ def _network_json(case: Case, traffic: Traffic, time: StepTime, a_step: int) -> 
         "seconds_per_step": time.total if modelled else None,
         "tokens_per_second": a_step * case.setting.cutoff / time.total if modelled and time.total else None,
         "limit": time.limit if modelled else None,
-    }
-
-
-def loading(case: Case) -> dict[str, Any]:
-    """Time until the weights are read, by kind of storage. Over shared storage every byte is read once by each reader
-    (rank 0 alone before transformers 5; each node, through its page cache, since); ZeRO-3 sends it on to all."""
-    size = case.model.total_parameters * case.setting.weight_bytes
-    readers = len(case.nodes) if case.model.fused_experts else 1
-    return {
-        "bytes": int(size),
-        "readers": readers,
-        "seconds": {
-            name: size * (1 if name.startswith("local") else readers) / speed for name, speed in STORAGE
-        },
     }

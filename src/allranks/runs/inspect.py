@@ -162,7 +162,6 @@ def without_effect(run: Run) -> list[Finding]:
         "launch.spares": run.launch.spares > 0,
         "save.copy_to": run.save.copy_to is not None,
         "sweep": bool(run.sweep),
-        "alerts": bool(run.alerts),
         "transport": run.transport != "asyncssh",
         "resume": run.resume == "auto",
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import allranks
-from allranks.cli.common import add_file, add_json, load_run, print_json
+from allranks.cli.common import add_file, add_json, load_run, positive, print_json
 
 if TYPE_CHECKING:
     from allranks.plan import Plan
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
+    parser.add_argument(
+        "--explain", action="store_true", help="say the reason of each value, and what is refused and why"
+    )
+    parser.add_argument(
+        "--samples", type=positive, metavar="N", help="the data set's size, where its files are not here"
+    )
+    parser.add_argument(
+        "--price", type=price, metavar="X", help="what a GPU hour costs: the run's cost is said in it"
+    )
     parser.add_argument(
         "--render",
         metavar="TARGET",
@@ -33,20 +43,32 @@ def targets() -> list[str]:
     return sorted(m.name for m in pkgutil.iter_modules([str(folder)]) if not m.name.startswith("_"))
 
 
+def price(text: str) -> float:
+    """A number above 0, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no price")
+    return value
+
+
 def call(options: argparse.Namespace) -> int:
     from allranks.faces.plan import print_plan
+    from allranks.runs.at_hand import script_findings
     from allranks.runs.inspect import planned, verdict_code
 
     run = load_run(options)
-    plan = planned(run)
-    findings = [*run.notes, *plan.findings]
+    plan = planned(run, samples=options.samples, price=options.price)
+    findings = [*run.notes, *plan.findings, *script_findings(run)]
     code = verdict_code([f for f in findings if f.verdict == "block" and f.id not in run.accept])
     document = {**plan.as_json(), "findings": [f.as_json() for f in findings]}
     written = rendered(options, run, plan) if (options.render or options.output) and not code else None
     if options.json:
         print_json({**document, "rendered": written} if options.render else document)
         return code
-    print_plan(run, plan, findings)
+    print_plan(run, plan, findings, options.explain)
     if written is not None:
         print(f"Wrote {len(written['files'])} files to {options.output}: begin with its README.md.")
     elif options.render:

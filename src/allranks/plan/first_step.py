@@ -1,0 +1,58 @@
+"""How long until the first step is done: processes, weights from storage, weights to the ranks, the step itself.
+
+Reading, from transformers' source: before version 5 rank 0 alone reads, and under ZeRO-3 broadcasts each tensor
+(4.52, `modeling_utils.py`, `GatheredParameters(modifier_rank=0)`); since 5 every rank reads, and a node's page
+cache serves all but the first. Local disks are read by each node for itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allranks.plan.case import Case
+
+STORAGE = (
+    ("one NFS server at 1 GB/s", 1e9),
+    ("a parallel filesystem at 10 GB/s", 10e9),
+    ("local NVMe at 5 GB/s", 5e9),
+)
+"""Speeds of storage (assumed): one 10 Gb link, a Lustre or GPFS client of a 100 Gb link, a PCIe 3 or 4 drive."""
+
+PROCESSES_SECONDS = 60.0
+"""From torchrun to a process group and a tokenizer (assumed): importing torch, DeepSpeed and transformers takes 15 to
+40 s from a container's overlay, the rendezvous and NCCL's first communicator the rest."""
+
+
+def loading(case: Case) -> dict[str, Any]:
+    """Seconds until the weights are read, by kind of storage."""
+    size = case.model.total_parameters * case.setting.weight_bytes
+    readers = len(case.nodes) if case.model.fused_experts else 1
+    return {
+        "bytes": int(size),
+        "readers": readers,
+        "seconds": {
+            name: size * (1 if name.startswith("local") else readers) / speed for name, speed in STORAGE
+        },
+    }
+
+
+def sending_seconds(case: Case) -> float:
+    """Rank 0's broadcasts of all weights under ZeRO-3 before transformers 5: S bytes at the network's rate (a ring or
+    tree broadcast of S bytes takes S over the bus bandwidth: nccl-tests, PERFORMANCE.md)."""
+    if not case.sharded or case.model.fused_experts or len(case.nodes) < 2:
+        return 0.0
+    return case.model.total_parameters * case.setting.weight_bytes / case.hardware.network.bytes_per_second
+
+
+def first_step(case: Case, step_seconds: float | None) -> dict[str, Any]:
+    """The parts in seconds, and `seconds` by kind of storage. Tokenizing the data set comes on top: rank 0 does it
+    once, the others wait, and later runs find it in the cache."""
+    read = loading(case)
+    fixed = PROCESSES_SECONDS + sending_seconds(case) + (step_seconds or 0.0)
+    return {
+        "processes_seconds": PROCESSES_SECONDS,
+        "sending_seconds": sending_seconds(case),
+        "step_seconds": step_seconds,
+        "seconds": {name: fixed + seconds for name, seconds in read["seconds"].items()},
+        "without": "tokenizing the data set",
+    }

@@ -1,0 +1,147 @@
+"""What this machine can say about a run before any node is asked: the data set's size, an unknown model, the script."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from allranks.launch.trainer import here
+from allranks.plan import families
+from allranks.plan.lora import split
+from allranks.plan.model import UnknownModel
+from allranks.spec import Run
+from allranks.words import BLOCK, WARN, Finding
+
+DESCRIBING_SECONDS = 120.0
+"""Importing torch and transformers takes 5 to 40 s, building on the meta device up to a minute for large models."""
+
+LARGEST_JSON = 256 * 2**20
+"""A JSON array has to be read whole to be counted; a longer file is left uncounted."""
+
+
+# ---- the data set ----
+
+
+def samples_of(run: Run) -> int | None:
+    """How many samples the run trains on an epoch, where its files lie on this machine; None where nobody can say.
+
+    LLaMA-Factory 0.9.5 (`data/parser.py`, `data/loader.py`): `dataset` names entries of `dataset_info.json`,
+    `max_samples` cuts each, `val_size` is split off what is left.
+    """
+    arguments = run.train.arguments
+    folder = Path(here(run, str(arguments.get("dataset_dir") or "data")))
+    names = split(arguments.get("dataset"))
+    try:
+        info = json.loads((folder / "dataset_info.json").read_text(encoding="utf-8"))
+        counts = [count_samples(folder / info[name]["file_name"]) for name in names]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    most = arguments.get("max_samples")
+    found = [count if most is None else min(count, int(most)) for count in counts if count is not None]
+    if not found or len(found) != len(names):
+        return None
+    return sum(found) - held_out(sum(found), arguments.get("val_size"))
+
+
+def count_samples(path: Path) -> int | None:
+    """Lines of a .jsonl that hold something, entries of a .json array; None for other kinds and for folders."""
+    if path.suffix == ".jsonl":
+        with path.open("rb") as file:
+            return sum(1 for line in file if line.strip())
+    if path.suffix == ".json" and path.stat().st_size <= LARGEST_JSON:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return len(data) if isinstance(data, list) else None
+    return None
+
+
+def held_out(total: int, size: Any) -> int:
+    """`val_size`: a share below 1, a number of samples from 1 on."""
+    value = float(size or 0)
+    return int(value) if value >= 1 else int(total * value)
+
+
+# ---- a model that is described nowhere ----
+
+
+def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[str, Any] | None:
+    """What the training environment says of a model whose family is not described here; None where it is, or where
+    no Python with torch and transformers is at hand."""
+    if config is None or run.train.kind != "llamafactory":
+        return None
+    try:
+        families.find(str(config.get("model_type")))
+        return None
+    except UnknownModel:
+        return _ask(_usable(python), json.dumps(config, sort_keys=True))
+
+
+def _usable(python: str) -> str | None:
+    """The training environment's Python where it is a program here, else the one in use where it has transformers."""
+    if shutil.which(python):
+        return python
+    return sys.executable if importlib.util.find_spec("transformers") else None
+
+
+@lru_cache(maxsize=8)
+def _ask(python: str | None, config: str) -> dict[str, Any] | None:
+    if python is None:
+        return None
+    program = Path(families.__file__).resolve().parent.parent / "meta_device.py"
+    try:
+        done = subprocess.run(
+            [python, str(program), "/dev/stdin"],
+            input=config,
+            capture_output=True,
+            text=True,
+            timeout=DESCRIBING_SECONDS,
+            check=False,
+        )
+        answer = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return answer if isinstance(answer, dict) and "modules" in answer else None
+
+
+# ---- the script ----
+
+
+def script_findings(run: Run) -> list[Finding]:
+    """A script of `train.command` that is not there: looked for where the nodes are this machine. Elsewhere a relative
+    path is enough to know: ranks start in the run's own folder."""
+    if run.train.kind != "command" or not run.train.command or run.code is not None:
+        return []
+    script = run.train.command[0]
+    if script.startswith("-"):
+        return []
+    if run.launch.with_ == "local":
+        path = Path(here(run, script, bare=True)).expanduser()
+        if path.is_file():
+            return []
+        verdict, saw = BLOCK, f"{path} is not on this machine."
+        fix = "the script's path: a relative one begins at the run file's folder"
+    elif script.startswith(("/", "~")):
+        return []
+    else:
+        verdict, saw = (
+            WARN,
+            f"{script} is relative: on the nodes it would be looked for in the run's own folder.",
+        )
+        fix = "its absolute path on the nodes"
+    return [
+        Finding(
+            id="script-missing",
+            verdict=verdict,
+            where=run.where("train.command"),
+            saw=saw,
+            expected="the script on every node",
+            why='its ranks would end at once with "can\'t open file".',
+            fix=fix,
+        )
+    ]
