@@ -66,6 +66,7 @@ def small(number: int, addresses: list[str], *, head: bool) -> dict[str, Any]:
         "imports": imports(*TRAINER),
         "libraries": NOT_ASKED,
         "leftovers": {"runs": []},
+        "shared": {"folders": {}},
         "extensions": {"folder": "/home/ubuntu/.cache/torch_extensions", "locks": []},
         "gpus": NO_GPUS,
         "driver": driver(None),

@@ -1,0 +1,69 @@
+"""Network storage of the same path is not the same storage on every node.
+
+## What it looks at
+Where two machines or more have network storage at a folder of the run: a file of a random name, made on one
+of them and looked for on the others; it is removed at once.
+
+## Why it matters
+Two servers or exports behind one name, or a client that shows an old state, look alike in every mount table. A
+checkpoint that one node wrote is not there for the others: a resume reads another step on each node, or fails
+on some.
+
+## What to do
+`findmnt -T PATH` on both nodes and the server's address behind the name (`getent hosts SERVER`); mount the same
+export. Or give `save.to` a local disk: each node then keeps its own.
+
+## Source
+A second look after the first round trip (docs/architecture.md): written before anybody looks, since an NFS client
+keeps the absence of a name for up to 60 s (nfs(5), `acdirmax`, `lookupcache`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, mapping
+from allranks.checks.words import shown
+from allranks.words import UNKNOWN, Finding
+
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.answered:
+        for folder, answer in view.map("shared.folders").items():
+            writer, seen = mapping(answer).get("writer"), mapping(answer).get("done")
+            if seen is True:
+                continue
+            if seen is False:
+                yield context.warn(
+                    view,
+                    saw=f"a file that {writer} made in {folder} is not there on {view.name}",
+                    expected="one storage: both have network storage mounted there",
+                    why="checkpoints that one node writes there would be missing on the other.",
+                    fix=f"findmnt -T {folder} on {writer} and on {view.name}; mount the same export",
+                )
+            else:
+                yield context.say(
+                    UNKNOWN,
+                    view,
+                    saw=f"whether {folder} is one storage on {writer} and {view.name} could not be seen: "
+                    f"{shown(mapping(answer).get('reason'), 300)}",
+                    expected="a file made on one node and seen on the other",
+                    why="two storages behind one path would look the same.",
+                    fix=f"findmnt -T {folder} on both",
+                    blocks=False,
+                )
+
+
+def _seen(done: bool | None, **more: str) -> dict:
+    return {("node-1", "shared"): {"folders": {"/nfs/runs": {"writer": "node-0", "done": done, **more}}}}
+
+
+CASES = (
+    fires("a100", _seen(False), node="node-1", verdict="warn", saw="is not there on node-1"),
+    fires("a100", _seen(None, reason="/nfs/runs: Permission denied"), verdict="unknown", saw="denied"),
+    silent("a100", _seen(True)),
+    silent("a100"),
+)

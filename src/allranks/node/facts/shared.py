@@ -1,0 +1,90 @@
+"""Whether a folder of several nodes is one folder: a file of a random name, made on one node, looked for on others.
+
+It takes part only in a second look (`runs/second_look.py`), since the first must be written before anybody looks:
+an NFS client that once asked for a name that was not there goes on believing so for up to a minute.
+
+The request's `nonce` is `{"token": 32 hexadecimal digits, "do": "write" | "look" | "remove", "folders": [...]}`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import Any, Dict, List, Mapping
+
+from allranks.node.facts import _apart
+from allranks.node.facts._reading import Reading, Unreadable
+
+FOLDER_SECONDS = 8.0
+TEXT = b"Made by allranks check for a moment, to see which machines share this folder. It may be removed.\n"
+
+
+def read(request: Mapping[str, Any], reading: Reading) -> None:
+    nonce = request.get("nonce")
+    if not isinstance(nonce, Mapping):
+        reading.put("folders", {})
+        return
+    reading.fact("folders", lambda: carried_out(nonce))
+
+
+def carried_out(nonce: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
+    """By folder `done` (written, seen, or removed), and `reason` where that could not be told."""
+    token = str(nonce.get("token"))
+    work = {"write": write, "look": look, "remove": remove}.get(str(nonce.get("do")))
+    folders: List[str] = [str(folder) for folder in nonce.get("folders") or []]
+    if work is None or not re.fullmatch(r"[0-9a-f]{32}", token):
+        raise Unreadable("the request names no token, or nothing to do with it")
+    name = f".allranks-{token}"
+    answers = _apart.calls({folder: partial(work, folder, name) for folder in folders}, FOLDER_SECONDS)
+    found: Dict[str, Dict[str, Any]] = {}
+    for folder, answer in answers.items():
+        try:
+            found[folder] = {"done": answer()}
+        except Unreadable as error:
+            found[folder] = {"done": None, "reason": str(error)}
+    return found
+
+
+def write(folder: str, name: str) -> bool:
+    with _Folder(folder) as descriptor:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(name, flags, 0o600, dir_fd=descriptor)
+        try:
+            os.write(file, TEXT)
+        finally:
+            os.close(file)  # over NFS this is when it is on the server
+    return True
+
+
+def look(folder: str, name: str) -> bool:
+    """By its name alone: it may be another user's, and nothing else has this name."""
+    with _Folder(folder) as descriptor:
+        try:
+            os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+    return True
+
+
+def remove(folder: str, name: str) -> bool:
+    with _Folder(folder) as descriptor:
+        try:
+            os.unlink(name, dir_fd=descriptor)
+        except FileNotFoundError:
+            pass  # it was never written
+    return True
+
+
+class _Folder:
+    """The folder itself, held open: what its path means cannot change under us."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def __enter__(self) -> int:
+        self.descriptor = os.open(os.path.expanduser(self.path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return self.descriptor
+
+    def __exit__(self, *_: Any) -> None:
+        os.close(self.descriptor)
