@@ -129,6 +129,7 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
         "join_seconds": JOIN_SECONDS,
         "output_dir": output_dir,
         "keep": run.save.keep,
+        "alerts": dict(run.alerts),
         "python": python,
         "expect": {
             "world_size": run.cluster.world_size,

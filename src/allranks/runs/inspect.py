@@ -15,8 +15,8 @@ from allranks.launch.trainer import here
 from allranks.plan import Plan, make_plan
 from allranks.prepare import from_inside
 from allranks.reach import NodeProgram, Nodes
-from allranks.runs.second_look import look_again
 from allranks.runs import at_hand
+from allranks.runs.second_look import look_again
 from allranks.spec import Environment, Run
 from allranks.words import BLOCK, BadInput, Event, Facts, Finding, Node, Problem, facts_from_json
 

@@ -20,6 +20,7 @@ from allranks.node.link import Listener
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish
+from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, Where, event_from_json
@@ -46,6 +47,7 @@ class Keeper(threading.Thread):
         job: Dict[str, Any],
         key: bytes,
         report: Optional[Callable[[str], str]] = None,
+        secrets: Optional[Mapping[str, str]] = None,
     ):
         super().__init__(name="keeper", daemon=True)
         self.directory, self.job, self.task = directory, job, dict(job["keep"])
@@ -53,7 +55,9 @@ class Keeper(threading.Thread):
         self.nodes: List[str] = list(self.task["nodes"])
         self.listener = listener_on(key, job["keeper"], self.nodes)
         self.port = self.listener.port
-        self.record = Record(directory, job, self.nodes)
+        about = {"run": job["run_id"], "name": self.task.get("name"), "node": job["node"]}
+        alerts = Alerts(self.task.get("alerts") or {}, secrets or {}, about)
+        self.record = Record(directory, job, self.nodes, alerts)
         self.watch = Watch(self.task["expect"])
         self.joined: Dict[str, bool] = {}
         self.ended: Dict[str, int] = {}
@@ -172,6 +176,7 @@ class Keeper(threading.Thread):
             self._state(statement)
         if self.stop_why is None and read_json(self.directory.keeper.stop) is not None:
             self.stop_why = "asked"
+        self.record.sent()
         self.record.flush()
 
     def _on_joined(self, node: str) -> None:
@@ -315,9 +320,9 @@ def keep(
 ) -> Keeper:
     """Starts the keeper's thread; called by the head's supervisor at its start.
 
-    Of the secrets nothing is needed here: what supervisors send is masked already. `report` renders the run
+    Of the secrets only the alerts need any: what supervisors send is masked already. `report` renders the run
     directory at a path as HTML: it is a face, which this room does not know.
     """
-    keeper = Keeper(directory, dict(job), key, report)
+    keeper = Keeper(directory, dict(job), key, report, secrets)
     keeper.start()
     return keeper

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Set
 
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
+from allranks.runs.keeper_alerts import Alerts
 from allranks.words import Diagnosis, Event, Finding, Process
 
 STATE_EVERY_SECONDS = 1.0
@@ -18,7 +19,10 @@ FINAL = ("succeeded", "failed", "stopped")
 class Record:
     """The keeper's journal and state. Losing the disk never raises: the run is worth more than its log."""
 
-    def __init__(self, directory: RunDirectory, job: Dict[str, Any], nodes: List[str]):
+    def __init__(
+        self, directory: RunDirectory, job: Dict[str, Any], nodes: List[str], alerts: Optional[Alerts] = None
+    ):
+        self.alerts = alerts
         self.directory, self.node = directory, job["node"]
         self.journal = Journal(directory.keeper.journal)
         self.before = list(job["keep"].get("before") or ())
@@ -82,6 +86,8 @@ class Record:
         data = finding.as_json()
         self.state_now["findings"].append(data)
         self.note("finding", data)
+        if self.alerts is not None:
+            self.alerts.finding(data)
 
     def diagnosis(self, diagnosis: Diagnosis) -> None:
         self.state_now["diagnosis"] = diagnosis.as_json()
@@ -94,6 +100,15 @@ class Record:
     def end(self, state: str, why: str = "") -> None:
         self.state_now["ended_at"] = time.time()
         self.state(state, why)
+        if self.alerts is not None:
+            self.alerts.end(state, self.state_now["diagnosis"], why)
+            self.alerts.close()
+            self.sent()
+
+    def sent(self) -> None:
+        """Writes down which alerts went out, and which did not."""
+        for outcome in self.alerts.take() if self.alerts is not None else ():
+            self.note("alert", outcome)
 
     def flush(self, now: bool = False) -> None:
         """Writes state.json where something changed; cheap enough to be called every turn."""

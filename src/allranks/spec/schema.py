@@ -356,11 +356,11 @@ KEYS = (
         resume,
     ),
     Key("alerts", "a mapping", "Who hears of a verdict.", "nobody"),
-    Key("alerts.webhook", "a web address", "It gets the verdict as JSON.", "none", text(validate.url)),
+    Key("alerts.webhook", "a web address", "It gets each verdict as JSON; `{NAME}` in it is a secret of the run.", "none", text(validate.url)),
     Key(
         "alerts.command",
         "a list of words, or one string",
-        "It gets the verdict as JSON on its standard input.",
+        "Started on the head node; it gets each verdict as JSON on its standard input.",
         "none",
         words,
     ),

@@ -1,0 +1,174 @@
+"""Who hears of a verdict: `alerts.webhook` and `alerts.command`, called from the head node while it happens.
+
+A thread of its own sends, so that a dead address delays nobody. What comes in quick succession goes out as one
+message, and what was said is not said again within `FOLD_SECONDS`: one fault rarely comes alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
+
+from allranks.words import BLOCK, UNKNOWN, WARN
+
+GATHER_SECONDS = 10.0
+"""Between two messages: what comes meanwhile goes out together. The first goes out at once."""
+
+FOLD_SECONDS = 300.0
+WEBHOOK_SECONDS = 10.0
+COMMAND_SECONDS = 30.0
+TRIES = (0.0, 1.0, 4.0)
+CLOSE_SECONDS = 15.0
+"""What the last message may take at the end of a run."""
+
+WORTH = (WARN, UNKNOWN, BLOCK)
+INHERITED = ("PATH", "HOME", "USER", "LANG", "TZ", "http_proxy", "https_proxy", "no_proxy")
+_NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class Alerts:
+    """One run's alerts. Without a webhook and a command it does nothing and starts no thread.
+
+    `{NAME}` in the webhook's address stands for the secret NAME of the run, so that no address with a token in
+    it is stored; the command finds the secrets in its environment.
+    """
+
+    def __init__(self, wanted: Mapping[str, Any], secrets: Mapping[str, str], about: Mapping[str, Any]):
+        """`about` is put into every message: `run`, `name`, `node`."""
+        self.webhook = str(wanted.get("webhook") or "")
+        self.command = [str(word) for word in wanted.get("command") or ()]
+        self.secrets, self.about = dict(secrets), dict(about)
+        self.outcomes: Deque[Dict[str, Any]] = deque(maxlen=256)
+        self._waiting: List[Dict[str, Any]] = []
+        self._folded = 0
+        self._said: Dict[Tuple[Any, ...], float] = {}
+        self._wake, self._lock, self._over = threading.Event(), threading.Lock(), False
+        self._thread: Optional[threading.Thread] = None
+        if self.webhook or self.command:
+            self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+            self._thread.start()
+
+    def finding(self, data: Mapping[str, Any]) -> None:
+        """A finding as JSON; notes and what is fine alarm nobody."""
+        if data.get("verdict") in WORTH:
+            where = dict(data.get("where") or {})
+            self._add((data.get("id"), data.get("verdict"), where.get("node"), where.get("rank")), data)
+
+    def end(self, state: str, diagnosis: Optional[Mapping[str, Any]], why: str = "") -> None:
+        """The end of a run; `stopped` was somebody's wish and is told too: whoever hears of it may not be them."""
+        data = {"id": f"run-{state}", "state": state, "why": why, "diagnosis": diagnosis}
+        self._add(("end", state), data)
+
+    def take(self) -> List[Dict[str, Any]]:
+        """How the messages since the last call went, for the journal: `{to, ok, findings, why}`."""
+        return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
+
+    def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Sends what is waiting, and gives up after `seconds`."""
+        self._over = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _add(self, key: Tuple[Any, ...], data: Mapping[str, Any]) -> None:
+        if self._thread is None:
+            return
+        now = time.monotonic()
+        with self._lock:
+            known = self._said.get(key)
+            if known is not None and now - known < FOLD_SECONDS:
+                self._folded += 1
+                return
+            self._said[key] = now
+            self._waiting.append(dict(data))
+        self._wake.set()
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            self._send_waiting()
+            if self._over:
+                self._send_waiting()
+                return
+            deadline = time.monotonic() + GATHER_SECONDS
+            while time.monotonic() < deadline and not self._over:
+                time.sleep(0.1)
+
+    def _send_waiting(self) -> None:
+        with self._lock:
+            found, self._waiting = self._waiting, []
+            folded, self._folded = self._folded, 0
+        if not found:
+            return
+        message = {**self.about, "at": time.time(), "text": text_of(self.about, found), "folded": folded}
+        message["findings"] = found
+        body = json.dumps(message).encode()
+        for to, send in (("webhook", self._call), ("command", self._start)):
+            if getattr(self, to):
+                why = send(body)
+                self.outcomes.append({"to": to, "ok": not why, "findings": len(found), "why": why})
+
+    def _call(self, body: bytes) -> str:
+        """Posts it; the trouble, without the address: a token may stand in it."""
+        unknown = [name for name in _NAME.findall(self.webhook) if name not in self.secrets]
+        if unknown:
+            return f"{{{unknown[0]}}} in alerts.webhook is none of the run's secrets"
+        address = _NAME.sub(lambda match: self.secrets[match.group(1)], self.webhook)
+        from allranks.runs.keeper_webhook import post  # 40 ms of imports that a run without a webhook saves
+
+        why = ""
+        for pause in TRIES:
+            time.sleep(0.0 if self._over else pause)
+            why, again = post(address, body, WEBHOOK_SECONDS)
+            if not again:
+                break
+        return why
+
+    def _start(self, body: bytes) -> str:
+        env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        env.update(self.secrets)
+        try:
+            done = subprocess.run(
+                self.command,
+                input=body,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=env,
+                cwd="/",
+                timeout=COMMAND_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"the command did not end within {COMMAND_SECONDS:.0f} s"
+        except OSError as error:
+            return f"the command could not be started: {error.strerror}"
+        return f"the command ended with code {done.returncode}" if done.returncode else ""
+
+
+def text_of(about: Mapping[str, Any], found: List[Dict[str, Any]]) -> str:
+    """One line for a person; chat programs show the key `text` of what they are sent."""
+    parts = []
+    for data in found[:3]:
+        if "state" in data:
+            cause = dict(data.get("diagnosis") or {})
+            parts.append(f"{data['state']}" + (f": {cause.get('cause')} {place(cause)}" if cause else ""))
+        else:
+            parts.append(f"{data.get('id')} {place(data)}: {data.get('saw')}")
+    more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
+    line = f"allranks {about.get('run')}: " + "; ".join(part.strip() for part in parts) + more
+    return "".join(c if c.isprintable() else " " for c in line)[:1000]
+
+
+def place(data: Mapping[str, Any]) -> str:
+    where = dict(data.get("where") or {})
+    rank = where.get("rank")
+    return " ".join(str(p) for p in (where.get("node"), None if rank is None else f"rank {rank}") if p)
