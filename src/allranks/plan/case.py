@@ -125,7 +125,9 @@ class Case:
         if not bits:
             return self.model.total_parameters * self.setting.weight_bytes
         small = sum(
-            m.parameters for m in self.model.modules if m.kind == LINEAR and m.name != self.model.head
+            size
+            for m, size in zip(self.model.modules, self.model.sizes, strict=True)
+            if m.kind == LINEAR and m.name != self.model.head
         )
         per_weight = 4.127 / 8 if bits == 4 else bits / 8 * 1.01
         return small * per_weight + (self.model.total_parameters - small) * self.setting.weight_bytes

@@ -83,7 +83,24 @@ def nearest_that_fits(case: Case) -> list[Change]:
         change = finder(case)
         if change is not None and memory_of(change.case).verdict == FITS:
             found.append(change)
-    return found
+    return found or _both(case)
+
+
+def _both(case: Case) -> list[Change]:
+    """Settings that are not enough, and offload or more nodes on top of them."""
+    for settings in _combined(case):
+        for finder in (offloaded, _more_nodes):
+            change = finder(settings.case)
+            if change is not None and memory_of(change.case).verdict == FITS:
+                name, paste = f"{settings.name}, {change.name}", _joined(settings.paste, change.paste)
+                return [Change(name, paste, change.case, change.cost)]
+    return []
+
+
+def _joined(*pastes: str) -> str:
+    """Lines together; of two for one key the later one."""
+    lines = [line for paste in pastes for line in paste.splitlines()]
+    return "\n".join({line.partition(":")[0]: line for line in lines}.values())
 
 
 def _combined(case: Case) -> Iterator[Change]:
@@ -91,16 +108,15 @@ def _combined(case: Case) -> Iterator[Change]:
     singles = list(_smaller(case))
     yield from singles
     names: list[str] = []
-    lines: dict[str, str] = {}
-    planned = case
+    paste, planned = "", case
     for step in _STEPS:
         change = step(planned)
         if change is None:
             continue
         names.append(change.name)
-        lines |= {line.partition(":")[0]: line for line in change.paste.splitlines()}
+        paste = _joined(paste, change.paste)
         planned = change.case
-        yield Change(", ".join(names), "\n".join(lines.values()), planned, change.cost)
+        yield Change(", ".join(names), paste, planned, change.cost)
 
 
 def _smaller(case: Case) -> Iterator[Change]:
@@ -220,7 +236,8 @@ def node_lines(case: Case, more: int) -> str:
     found = re.fullmatch(r"(.*?)(\d+)", last)
     stem, first = (found[1], int(found[2]) + 1) if found else (f"{last}-", 1)
     name = f"{stem}{first}" if more == 1 else f"{stem}[{first}-{first + more - 1}]"
-    return f"- {{name: {name}, gpus: {a_node}}}"
+    quoted = f'"{name}"' if "[" in name else name
+    return f"- {{name: {quoted}, gpus: {a_node}}}"
 
 
 def quantized(case: Case) -> Change | None:
