@@ -67,6 +67,7 @@ def small(number: int, addresses: list[str], *, head: bool) -> dict[str, Any]:
         "libraries": NOT_ASKED,
         "leftovers": {"runs": []},
         "shared": {"folders": {}},
+        "code": {"folders": {}},
         "extensions": {"folder": "/home/ubuntu/.cache/torch_extensions", "locks": []},
         "gpus": NO_GPUS,
         "driver": driver(None),

@@ -35,6 +35,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "limits": {"imports": IMPORT_SECONDS},
         "libraries": wants_gpu(run),
         "ssh": ssh_targets(run, node),
+        "code": code(run),
     }
     if run.container is not None:
         # The training environment is in the image: the host's Python says nothing about it.
@@ -45,6 +46,21 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         asked["model"] = model(run)
         asked["dataset"] = dataset(run)
     return asked
+
+
+def code(run: Run) -> dict[str, Any]:
+    """Whose code is compared between nodes: see `node.facts.code`. In a container it is the image's."""
+    if run.container is not None:
+        return {}
+    if run.train.kind != "llamafactory":
+        script = next((path for path in command_files(run) if path.endswith(".py")), None)
+        return {"script": script} if script else {}
+    folder = model(run) if trusts_remote_code(run) else None
+    return {"trainer": True, **({"model": folder} if folder else {})}
+
+
+def trusts_remote_code(run: Run) -> bool:
+    return run.train.kind == "llamafactory" and run.train.arguments.get("trust_remote_code") is True
 
 
 def model(run: Run) -> str | None:

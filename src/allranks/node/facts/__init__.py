@@ -22,6 +22,8 @@ The request is a JSON object; every key may be missing:
 | `imports` | modules to import for real, in this order |
 | `libraries` | `true`: search the installed torch and NCCL for the names of variables they read |
 | `ssh` | names to addresses that this node must reach over SSH |
+| `code` | `{"script": path, "model": folder, "trainer": true}`: whose code's digests are wanted |
+| `nonce` | of a second look: `{"token", "do": "write", "look" or "remove", "folders"}` |
 | `limits` | seconds by family |
 | `families` | only these families |
 """

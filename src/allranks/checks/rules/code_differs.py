@@ -1,0 +1,108 @@
+"""The code that a node will run is not that of the others.
+
+## What it looks at
+By digest, on every machine: the Python files of LLaMA-Factory's package, those beside the user's script
+(with its JSON and YAML files), and those beside the model, which run with `trust_remote_code`.
+
+## Why it matters
+Versions may agree where the code does not: a clone that was pulled on one node only, a patch that was made
+on one node by hand. The ranks then take different branches: they wait in different collectives until the
+time-out, or train with other settings without an error.
+
+## What to do
+Bring the named files to the same state (`git -C FOLDER status`, `git -C FOLDER rev-parse HEAD` on both nodes),
+or let allranks ship the folder: `code: FOLDER`.
+
+## Source
+SHA-256 of each file, read on the node (`node/facts/code.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from allranks.checks.asking import trusts_remote_code
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.checks.words import counted, listed
+from allranks.words import Finding
+
+NEEDS = ("code.folders",)
+UNKNOWN_BLOCKS = False
+
+CALLED = {"trainer": "LLaMA-Factory", "script": "the script's folder", "model": "the model's own code"}
+
+
+def applies(context: Context) -> bool:
+    return context.on_host and len(context.hosts) > 1
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for part in CALLED:
+        if part == "model" and not trusts_remote_code(context.run):
+            continue
+        found = {view: mapping(view.map("code.folders").get(part)) for view in context.machines}
+        digests = {view: one["digest"] for view, one in found.items() if isinstance(one.get("digest"), str)}
+        counts = Counter(digests.values())
+        if len(counts) < 2:
+            continue
+        usual = counts.most_common(1)[0][0]
+        model = next(view for view in digests if digests[view] == usual)
+        for view, digest in digests.items():
+            if digest != usual:
+                yield differing(context, part, view, found[view], model, found[model])
+
+
+def differing(
+    context: Context, part: str, view: View, one: Mapping[str, Any], model: View, usual: Mapping[str, Any]
+) -> Finding:
+    mine, theirs = mapping(one.get("files")), mapping(usual.get("files"))
+    files = sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name))
+    others = sum(
+        mapping(v.map("code.folders").get(part)).get("digest") == usual.get("digest")
+        for v in context.machines
+    )
+    return context.warn(
+        view,
+        saw=f"{CALLED[part]} on {view.name} ({one.get('folder')}) differs in {counted(len(files), 'file')}: "
+        f"{listed(files, 5)}",
+        expected=f"the files of {model.name}" + (f" and {others - 1} more" if others > 1 else ""),
+        why="ranks that run different code wait in different collectives, or train with other settings.",
+        fix=f"compare {one.get('folder')} with that of {model.name}, and bring both to one state",
+    )
+
+
+def _code(**folders: dict) -> dict:
+    return {"folders": folders}
+
+
+def _of(digest: str, **files: str) -> dict:
+    return {"folder": "/opt/LLaMA-Factory/src/llamafactory", "digest": digest, "files": files, "cut": False}
+
+
+SAME, OTHER = _of("aa", **{"launcher.py": "1"}), _of("bb", **{"launcher.py": "2", "new.py": "3"})
+CASES = (
+    fires(
+        "cpu",
+        {"*/code": _code(trainer=SAME), "node-2/code": _code(trainer=OTHER)},
+        node="node-2",
+        verdict="warn",
+        saw="differs in 2 files: launcher.py, new.py",
+    ),
+    fires("cpu", {"*/code": _code(script=SAME), "node-1/code": _code(script=OTHER)}, node="node-1"),
+    # The model's own code runs only where it is trusted.
+    silent("cpu", {"*/code": _code(model=SAME), "node-1/code": _code(model=OTHER)}),
+    fires(
+        "cpu",
+        {
+            "run/train/arguments/trust_remote_code": True,
+            "*/code": _code(model=SAME),
+            "node-1/code": _code(model=OTHER),
+        },
+        saw="the model's own code",
+    ),
+    silent("cpu", {"*/code": _code(trainer=SAME)}),
+    silent("cpu"),
+)
