@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded_clusters import CLUSTERS, cluster, in_run, judged, planned
+from recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 
 from allranks import checks
 from allranks.checks.catalogue import all_rules
@@ -252,3 +252,13 @@ def test_pages_are_found_by_id():
     assert "## Why it matters" in checks.page("port-held")
     with pytest.raises(KeyError):
         checks.page("no-such-check")
+
+
+def test_relative_paths_mean_the_run_files_folder_where_the_nodes_are_this_machine():
+    found = cluster("demo")
+    folder = str(FOLDER / "demo")
+    assert found.run.here("./data") == f"{folder}/data" and found.run.here("data") == "data"
+    assert found.run.here("train.py", bare=True) == f"{folder}/train.py"
+    assert found.run.here("~/train.py", bare=True) == "~/train.py"
+    away = in_run(found.run, ["launch", "with_"], "ssh")
+    assert away.here("./data") == "./data" and away.here("train.py", bare=True) == "train.py"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from allranks.spec import Run
@@ -178,7 +177,7 @@ def dataset(run: Run) -> dict[str, Any] | None:
 
 def place(run: Run, path: str, bare: bool = False) -> str | None:
     """Where a path of the training environment lies on a node; None where only a container has it."""
-    path = here(run, path, bare)
+    path = run.here(path, bare)
     if run.container is None or not path.startswith("/"):
         return path
     best: tuple[str, str] | None = None
@@ -191,12 +190,3 @@ def place(run: Run, path: str, bare: bool = False) -> str | None:
     if best is None:
         return None
     return (best[0] + path[len(best[1].rstrip("/")) :]) or "/"
-
-
-def here(run: Run, path: str, bare: bool = False) -> str:
-    """A path that begins with `./` or `../`, with `bare` any relative one, is meant from the run file's folder,
-    where that is on the node."""
-    relative = not path.startswith(("/", "~")) if bare else path.startswith(("./", "../"))
-    if run.file and run.launch.with_ == "local" and relative:
-        return str((Path(run.file).resolve().parent / path).resolve())
-    return path

@@ -51,7 +51,7 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
     A folder of its own, since what prunes checkpoints must never meet another run's.
     """
     if run.save.to:
-        return str(PurePosixPath(trainer.here(run, run.save.to)) / run_id)
+        return str(PurePosixPath(run.here(run.save.to)) / run_id)
     return str(places.run_directory(run_id) / "output")
 
 
@@ -61,7 +61,7 @@ def script(run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None) ->
         arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
     program, *words = run.train.command
-    return [trainer.here(run, program, bare=True), *words]
+    return [run.here(program, bare=True), *words]
 
 
 def make(
@@ -130,6 +130,7 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
         "output_dir": output_dir,
         "keep": run.save.keep,
         "alerts": dict(run.alerts),
+        "restarts": run.launch.restarts,
         "python": python,
         "expect": {
             "world_size": run.cluster.world_size,
@@ -149,7 +150,7 @@ def adapter(run: Run, plan: Plan) -> dict[str, Any]:
     """What a whole adapter of this run looks like, for `checkpoints.verify`, and what to load it onto."""
     arguments = run.train.arguments
     return {
-        "base_model": trainer.here(run, str(arguments.get("model_name_or_path", ""))),
+        "base_model": run.here(str(arguments.get("model_name_or_path", ""))),
         "rank": arguments.get("lora_rank"),
         "alpha": arguments.get("lora_alpha"),
         "targets": split_targets(arguments.get("lora_target")),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from allranks.spec import Run
@@ -30,26 +29,15 @@ def arguments(
     asked.setdefault("logging_steps", 1)
     for key in PATHS:
         if isinstance(asked.get(key), str):
-            asked[key] = here(run, asked[key])
+            asked[key] = run.here(asked[key])
     asked["output_dir"] = output_dir
     if deepspeed_path is not None:
         asked["deepspeed"] = deepspeed_path
     if run.resume and run.resume != "auto":
-        asked["resume_from_checkpoint"] = here(run, run.resume)
+        asked["resume_from_checkpoint"] = run.here(run.resume)
     if run.save.every is not None:
         asked.update(save_strategy="steps", save_steps=run.save.every)
     return asked
-
-
-def here(run: Run, path: str, bare: bool = False) -> str:
-    """A path that begins with `./` or `../` is meant from the run file's folder; with `bare` any relative one.
-
-    It can only mean something where the nodes are this machine; elsewhere it stays as written.
-    """
-    relative = not path.startswith("/") if bare else path.startswith(("./", "../"))
-    if run.file and run.launch.with_ == "local" and relative:
-        return str((Path(run.file).resolve().parent / path).resolve())
-    return path
 
 
 def words(arguments: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from allranks.launch.trainer import here
 from allranks.plan import families
 from allranks.plan.lora import split
 from allranks.plan.model import UnknownModel
@@ -36,7 +35,7 @@ def samples_of(run: Run) -> int | None:
     `max_samples` cuts each, `val_size` is split off what is left.
     """
     arguments = run.train.arguments
-    folder = Path(here(run, str(arguments.get("dataset_dir") or "data")))
+    folder = Path(run.here(str(arguments.get("dataset_dir") or "data")))
     names = split(arguments.get("dataset"))
     try:
         info = json.loads((folder / "dataset_info.json").read_text(encoding="utf-8"))
@@ -121,7 +120,7 @@ def script_findings(run: Run) -> list[Finding]:
     if script.startswith("-"):
         return []
     if run.launch.with_ == "local":
-        path = Path(here(run, script, bare=True)).expanduser()
+        path = Path(run.here(script, bare=True)).expanduser()
         if path.is_file():
             return []
         verdict, saw = BLOCK, f"{path} is not on this machine."

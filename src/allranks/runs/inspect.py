@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from allranks import checks
-from allranks.launch.trainer import here
 from allranks.plan import Plan, make_plan
 from allranks.prepare import from_inside
 from allranks.reach import NodeProgram, Nodes
@@ -51,7 +50,7 @@ def local_config(run: Run) -> dict[str, Any] | None:
     """The model's `config.json` where it lies on this machine: beside the run file, or in the model's folder."""
     candidates = [run.model_config] if run.model_config else []
     if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
-        folder = here(run, str(run.train.arguments["model_name_or_path"]))
+        folder = run.here(str(run.train.arguments["model_name_or_path"]))
         candidates.insert(0, str(Path(folder) / "config.json"))
     for candidate in candidates:
         config = read_object(candidate)
@@ -158,7 +157,6 @@ def without_effect(run: Run) -> list[Finding]:
         "code": run.code is not None,
         "environment.modules": bool(run.environment.modules),
         "environment.activate": run.environment.activate is not None,
-        "launch.restarts": run.launch.restarts > 0,
         "launch.spares": run.launch.spares > 0,
         "save.copy_to": run.save.copy_to is not None,
         "sweep": bool(run.sweep),

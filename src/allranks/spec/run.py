@@ -134,6 +134,18 @@ class Run:
         """
         return self.where(key).line
 
+    def here(self, path: str, bare: bool = False) -> str:
+        """A path of the nodes that begins with `./` or `../` is meant from the run file's folder; with `bare`
+        any relative one is. It can only mean something where the nodes are this machine; elsewhere, and where it
+        begins with `~`, it stays as written."""
+        relative = not path.startswith(("/", "~")) if bare else path.startswith(("./", "../"))
+        if self.file and self.launch.with_ == "local" and relative:
+            # Not for every reader of a run file: it brings urllib and ipaddress along.
+            from pathlib import Path
+
+            return str((Path(self.file).resolve().parent / path).resolve())
+        return path
+
     def where(self, key: str) -> Where:
         """The place of a dotted key: the run file, the LLaMA-Factory YAML it came from, or its `--set`."""
         parts = key.split(".")
