@@ -15,6 +15,8 @@ from allranks.faces.report_text import number, whole
 MOST_RANKS = 20_000
 MOST_FINDINGS = 2_000
 MOST_MARKS = 200
+TRACED_STEPS = 3
+"""Steps in which ZeRO-3 still traces the model and gathers more than later."""
 MOST_PHASES = 20
 LINES = 8
 """Up to so many ranks each has a line of its own in a chart; above, the spread and the outliers are drawn."""
@@ -112,9 +114,22 @@ class Collector:
         rows = data.get("steps")
         if rows and isinstance(rows, list):
             self.steps.put_rows(rank, rows)
+        self._carry(record, data.get("carried"))
         memory = (data.get("rss_bytes"), data.get("gpu_bytes"), data.get("gpu_peak_bytes"))
         if any(value is not None for value in memory):
             self.memory.put(rank, max(0.0, at - (self.origin or at)), memory)
+
+    def _carry(self, record: Dict[str, Any], carried: Any) -> None:
+        """The node's counter at the end of an early step and of the newest: the steps between them are counted."""
+        if not isinstance(carried, list) or len(carried) != 2:
+            return
+        step, value = whole(carried[0]), whole(carried[1])
+        if value is None or step is None or step < TRACED_STEPS:
+            return
+        first = record.get("carried_from")
+        if first is None or value < first[1]:
+            record["carried_from"] = (step, value)
+        record["carried_to"] = (step, value)
 
     def _spend(self, record: Dict[str, Any], at: float, phase: Any) -> None:
         """The time since the rank was last heard belongs to the phase that it was in then."""
@@ -292,9 +307,28 @@ class Collector:
             "training_seconds": trained,
             "gpu_peak_bytes": _most(r["gpu_peak_bytes"] for r in rows),
             "rss_peak_bytes": _most(r["rss_bytes"] for r in rows),
+            "received_bytes_per_step": median(_received(r) for r in self.ranks.values() if _received(r)),
+            "node_rss_bytes": _most(_by_node(rows).values()),
             "ranks_started": sum(1 for r in self.ranks.values() if r["starts"]),
             "last_step": _most(r.get("step") for r in rows),
         }
+
+
+def _by_node(rows: List[Dict[str, Any]]) -> Dict[Any, float]:
+    """The peaks of a node's ranks together."""
+    found: Dict[Any, float] = {}
+    for row in rows:
+        if row.get("rss_bytes") is not None:
+            found[row.get("node")] = found.get(row.get("node"), 0.0) + row["rss_bytes"]
+    return found
+
+
+def _received(record: Mapping[str, Any]) -> Optional[float]:
+    """Bytes a step into the node of a local rank 0; None where too little was seen."""
+    first, last = record.get("carried_from"), record.get("carried_to")
+    if first is None or last is None or last[0] <= first[0]:
+        return None
+    return (last[1] - first[1]) / (last[0] - first[0])
 
 
 def _typical(series: Series, rank: int, name: str) -> Optional[float]:

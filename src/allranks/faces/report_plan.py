@@ -14,7 +14,7 @@ ROWS = (
     ("trainable parameters", "count", ("plan", "trainable_parameters"), ("settings", "trainable_parameters")),
     (WITH_ADAPTER, "count", ("plan", "total_parameters"), ("settings", "total_parameters")),
     ("parameters in the adapter", "count", ("plan", "trainable_parameters"), ("adapter", "parameters")),
-    ("tensors in the adapter", "count", ("plan", "adapter", "tensors"), ("adapter", "tensors")),
+    ("tensors in the adapter", "count", ("keep", "adapter", "tensors"), ("adapter", "tensors")),
     ("world size", "count", ("plan", "ranks"), ("settings", "world_size")),
     ("optimizer steps", "count", ("keep", "expect", "total_steps"), ("summary", "last_step")),
     ("ZeRO stage", "count", ("plan", "deepspeed", "zero_optimization", "stage"), ("settings", "zero_stage")),
@@ -33,10 +33,22 @@ ROWS = (
     (
         "peak GPU memory of a rank",
         "size",
-        ("plan", "memory", "gpu_bytes", "total"),
+        ("plan", "memory", "gpu_allocated_bytes"),
         ("summary", "gpu_peak_bytes"),
     ),
-    ("step time", "seconds", ("plan", "step_seconds"), ("summary", "step_seconds")),
+    (
+        "memory of a node",
+        "size",
+        ("plan", "memory", "host_parts", "train"),
+        ("summary", "node_rss_bytes"),
+    ),
+    (
+        "received by a node a step",
+        "size",
+        ("plan", "traffic", "node_in_bytes_per_step"),
+        ("summary", "received_bytes_per_step"),
+    ),
+    ("step time", "seconds", ("plan", "traffic", "seconds_per_step"), ("summary", "step_seconds")),
 )
 
 
@@ -55,7 +67,7 @@ def compare(
     rows = []
     for what, unit, planned_at, measured_at in ROWS:
         planned, measured = _find(sources, planned_at), _find(sources, measured_at)
-        if planned is not None and what == WITH_ADAPTER:
+        if planned is not None and what == WITH_ADAPTER and plan.get("method", "lora") == "lora":
             planned += _find(sources, ("plan", "trainable_parameters")) or 0.0
         if planned is None and (measured is None or measured_at[0] == "adapter"):
             continue

@@ -110,6 +110,8 @@ def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
         "steps": steps,
         "rss_bytes": resident(),
     }
+    if rank.carried is not None:
+        data["carried"] = list(rank.carried)
     data.update(rank.gpu_memory)
     progress = progress_of(rank) if rank.phase in WITH_PROGRESS else None
     if progress:

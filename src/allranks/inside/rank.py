@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 
+from allranks.inside import carried
 from allranks.inside.place import Place
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 PHASES = ("importing", "preparing", "training", "done")
 """The phases that a run moves through; `loading`, `evaluating` and `saving` lie on top for their time."""
+
+READ_SECONDS = 0.2
+"""Between two looks at the network's counters: a port's own takes up to a millisecond, a step should not notice."""
 
 EVENTS_KEPT = 256
 STEPS_KEPT = 2000
@@ -40,6 +44,9 @@ class Rank:
         """Who counts the steps: `trainer`, `deepspeed` or `torch`. A Trainer drives DeepSpeed, which drives an
         optimizer; only the outermost may count."""
         self.records: Deque[Record] = deque(maxlen=STEPS_KEPT)
+        self.carried: Optional[Tuple[int, Optional[int]]] = None
+        """A step, and the bytes that the node had received by its end."""
+        self._read = -READ_SECONDS
         self.dropped = 0
         self.events: Deque[Tuple[float, str, Dict[str, Any]]] = deque(maxlen=EVENTS_KEPT)
         self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
@@ -143,6 +150,8 @@ class Rank:
         self._mark = now
         self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
         self.exit_code = None
+        if self.place.local_rank == 0 and now - self._read >= READ_SECONDS:
+            self._read, self.carried = now, (step, carried.received(os.environ))
         first, self.step, self._held = self.step is None, step, record
         if first:
             self.wake.set()

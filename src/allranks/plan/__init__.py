@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from allranks.plan.make import make_plan
-    from allranks.plan.measured import compare
     from allranks.plan.pages import ids, page
     from allranks.plan.result import Plan
 
-__all__ = ["Plan", "compare", "ids", "make_plan", "page"]
+__all__ = ["Plan", "ids", "make_plan", "page"]
 
-_HOMES = {"Plan": "result", "compare": "measured", "ids": "pages", "make_plan": "make", "page": "pages"}
+_HOMES = {"Plan": "result", "ids": "pages", "make_plan": "make", "page": "pages"}
 
 
 def __getattr__(name: str) -> Any:

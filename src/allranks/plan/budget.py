@@ -9,6 +9,7 @@ from typing import Any
 
 from allranks.plan.advice import faster
 from allranks.plan.case import Case
+from allranks.plan.environment import is_loopback
 from allranks.plan.gather import NON_REENTRANT
 from allranks.plan.hardware import hardware_of
 from allranks.plan.host import joins_experts
@@ -67,6 +68,7 @@ def case_of(
         smoke_test=run.env.get("NCCL_P2P_DISABLE") == "1" and run.env.get("NCCL_SHM_DISABLE") == "1",
         tcp_only=run.env.get("NCCL_IB_DISABLE") == "1",
         samples=samples,
+        one_machine=all(is_loopback(node.address) for node in run.cluster.nodes),
         price=price,
         deepspeed=run.deepspeed,
         node_names=tuple(node.name for node in run.cluster.nodes),

@@ -31,6 +31,8 @@ class Case:
     tcp_only: bool = False
     """NCCL_IB_DISABLE is set: nodes talk over TCP, whatever else they have."""
     samples: int | None = None
+    one_machine: bool = False
+    """All nodes are this machine's loopback."""
     price: float | None = None
     """Of one GPU hour, in any currency."""
     deepspeed: str = "auto"

@@ -89,6 +89,7 @@ class Memory:
     def as_json(self) -> dict[str, Any]:
         return {
             "gpu_bytes": {**self.parts, "total": self.total},
+            "gpu_allocated_bytes": self.total - self.parts["runtime"] - self.parts["fragmentation"],
             "gpu_moment": self.moment,
             "gpu_usable_bytes": self.usable,
             "gpu_margin_bytes": None if self.usable is None else self.usable - self.total,

@@ -59,6 +59,7 @@ class Plan:
             "trainable_parameters": self.trainable_parameters,
             "total_parameters": self.total_parameters,
             "active_parameters": self.model.active_parameters if self.model else None,
+            "method": self.setting.method if self.setting.known else None,
             "model": self._model(),
             "memory": self.memory or EMPTY_MEMORY,
             "traffic": self.traffic or {"received_bytes_per_step": None},

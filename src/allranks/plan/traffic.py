@@ -155,6 +155,7 @@ def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
     return {
         "received_bytes_per_step": traffic.received,
         "node_out_bytes_per_step": traffic.node_out,
+        "node_in_bytes_per_step": _arriving(case, traffic),
         "by_collective": traffic.by_collective,
         "one_gather_bytes": traffic.one_gather,
         "gathers_per_micro_step": round(traffic.gathers, 3),
@@ -168,6 +169,16 @@ def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
         "loading": loading(case),
         "first_step": first_step(case, first.total if timed else None),
     }
+
+
+def _arriving(case: Case, traffic: Traffic) -> int | None:
+    """Bytes that a node's interface counts as received: on a ring as much as leaves it; where all nodes are one
+    machine, everything that all ranks receive, over its loopback. None within one node: nothing need cross it."""
+    if case.one_machine:
+        if case.setting.uses_gpu:  # NCCL goes through shared memory and NVLink there
+            return None
+        return traffic.received * case.ranks
+    return traffic.node_out if len(case.nodes) > 1 else None
 
 
 def _whole_run(case: Case, step_seconds: float | None) -> dict[str, Any]:
