@@ -141,6 +141,8 @@ class Torchrun:
 
     def __init__(self, job: Mapping[str, Any], directory: NodeDirectory, secrets: Mapping[str, str]):
         self.job, self.directory, self.secrets = job, directory, secrets
+        self.more: Dict[str, str] = {}
+        """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
         self.pid = 0
         self.handle: Optional[int] = None
         self._child: "Optional[subprocess.Popen[bytes]]" = None
@@ -151,7 +153,7 @@ class Torchrun:
         self._log_offset = size_of(self.directory.torchrun_log)
         for name, text in dict(self.job.get("files") or {}).items():
             write_text(self.directory.file(name), text)
-        env = environment(self.job, self.directory, self.secrets, os.environ)
+        env = {**environment(self.job, self.directory, self.secrets, os.environ), **self.more}
         cwd = str(self.job.get("cwd") or self.directory.work)
         argv = [str(word) for word in self.job["argv"]]
         self._child = start(argv, env, cwd, self.directory.torchrun_log)

@@ -224,6 +224,7 @@ class Supervisor:
             attempt = int(message["start"])
             if self.attempt is None or attempt > self.attempt:
                 self.wanted_attempt = attempt
+                self.torchrun.more = {str(k): str(v) for k, v in dict(message.get("env") or {}).items()}
         if "stop" in message:
             self.wanted_attempt = None
             self._begin_stop(str(message.get("why") or "the keeper asked"), float(message["stop"]))

@@ -14,12 +14,12 @@ import socket
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.node.link import Listener
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
-from allranks.runs import keeper_finish
+from allranks.runs import keeper_finish, keeper_restart
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
@@ -67,6 +67,9 @@ class Keeper(threading.Thread):
         self.blocking: List[Finding] = []
         self.next_lease = 0.0
         self.started = False
+        self.lost: Set[str] = set()
+        self.restarts = keeper_restart.Restarts(int(self.task.get("restarts") or 0))
+        self.attempt: Dict[str, Any] = {"start": 0}
         self.stopping: Optional[Dict[str, Any]] = None
 
     # ---- the life of a run ----
@@ -97,18 +100,75 @@ class Keeper(threading.Thread):
         finish = keeper_finish.Finish(self.directory, self.job, self.record, self._pulse)
         if not self._gather() or not finish.open_output():
             return self._give_up(finish)
-        self.started = True
-        self._tell_all({"start": 0})
-        self.record.state("running")
-        self.record.phase("watch")
-        self._watch()
-        failed = self.stop_why is not None or self.trouble_at is not None
-        if failed:
+        while True:
+            self._tell_to_start()
+            self._watch()
+            if not self._has_failed():
+                return self._finish(finish, "succeeded")
             self._hear_evidence()
             self._stop_all(self.stop_why or "the run failed")
+            if self.stop_why == "asked":
+                return self._finish(finish, "stopped")
+            if not self._starts_again(finish):
+                return self._finish(finish, "failed")
+
+    def _tell_to_start(self) -> None:
+        self.started = True
+        self._tell_all(self.attempt)
+        self.record.state("running")
+        self.record.phase("watch")
+
+    def _has_failed(self) -> bool:
+        return self.stop_why is not None or self.trouble_at is not None
+
+    def _starts_again(self, finish: keeper_finish.Finish) -> bool:
+        """Whether the whole job is started again, with the same ranks; then all is ready for it."""
+        cause = self._cause()
+        steps = [r.step for r in self.watch.run.ranks.values() if r.step is not None]
+        missing = [node for node in self.nodes if node in self.lost or node not in self.record.swept]
+        decision = self.restarts.decide(cause, max(steps, default=None), missing)
+        if decision.again or self.restarts.budget:
+            self.record.note("restart", {"again": decision.again, "why": decision.why})
+        if not decision.again:
+            return False
+        resume = self._choose_checkpoint(finish)
+        if cause is not None:
+            self.record.diagnosis(cause)
+        self.record.finding(keeper_restart.restarted(cause, decision, resume))
+        self._wait_before(decision.wait_seconds)
         if self.stop_why == "asked":
-            return self._finish(finish, "stopped")
-        self._finish(finish, "failed" if failed else "succeeded")
+            return False
+        self._forget_attempt()
+        self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
+        return True
+
+    def _choose_checkpoint(self, finish: keeper_finish.Finish) -> Optional[Dict[str, Any]]:
+        """The newest verified one; the ranks find it in the output folder (`inside/trainer_saves.py`)."""
+        resume = finish.to_resume()
+        chosen = finish.choose(None if resume is None else str(resume["path"]))
+        return resume if chosen else None
+
+    def _wait_before(self, seconds: float) -> None:
+        if seconds:
+            self.record.phase("back-off", f"{seconds:.0f} s")
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and read_json(self.directory.keeper.stop) is None:
+            self._turn()
+        if read_json(self.directory.keeper.stop) is not None:
+            self.stop_why = "asked"
+
+    def _forget_attempt(self) -> None:
+        """What the last attempt left is no sign of the next; the clocks' offsets and who is there remain."""
+        offsets = self.watch.offsets
+        self.watch = Watch(self.task["expect"])
+        self.watch.offsets = offsets
+        for node in self.joined:
+            self.watch.add(Event(time.time(), "joined", node))
+        self.ended.clear()
+        self.tails.clear()
+        self.trouble_at = self.stop_why = self.stopping = None
+        self.blocking = []
+        self.record.state_now.update(step=None, why="")
 
     def _give_up(self, finish: keeper_finish.Finish) -> None:
         """Before any rank was started: somebody asked to stop, or a finding says why it cannot begin."""
@@ -145,7 +205,7 @@ class Keeper(threading.Thread):
         """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
         while self.stop_why is None:
             self._turn()
-            if len(self.ended) == len(self.nodes) and (self.trouble_at is None or self._settled()):
+            if len(self.ended) == len(self.nodes):
                 return
             if self.trouble_at is not None and self._settled():
                 return
@@ -169,6 +229,7 @@ class Keeper(threading.Thread):
             if message.kind == "joined":
                 self._on_joined(message.node)
             elif message.kind == "lost":
+                self.lost.add(message.node)
                 self._hear(Event(time.time(), "lost", message.node, None, message.data))
             else:
                 self._on_message(message.node, message.data)
@@ -182,12 +243,13 @@ class Keeper(threading.Thread):
     def _on_joined(self, node: str) -> None:
         """Also after a broken connection: what matters is said again, since a send is no receipt."""
         self.joined[node] = True
+        self.lost.discard(node)
         self._hear(Event(time.time(), "joined", node))
         self.listener.send(node, {"lease": self.job["lease_seconds"]})
         if self.stopping is not None:
             self.listener.send(node, self.stopping)
         elif self.started:
-            self.listener.send(node, {"start": 0})
+            self.listener.send(node, self.attempt)
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
         if "logs" in data:
@@ -268,6 +330,7 @@ class Keeper(threading.Thread):
         if state == "failed":
             self._name_the_cause()
         if state == "succeeded":
+            self.record.state_now["diagnosis"] = None  # an earlier attempt's; the journal keeps it
             state = finish.verify()
         else:
             finish.look_for_adapter()
@@ -277,14 +340,19 @@ class Keeper(threading.Thread):
         finish.report(self.report)
 
     def _name_the_cause(self) -> None:
-        for node, logs in self.tails.items():
-            for name, text in logs.items():
-                self.watch.add_log(node, name, text)
-        verdict = self.watch.verdict(time.time())
+        verdict = self._cause()
         if verdict is not None:
             self.record.diagnosis(verdict)
             if not self.blocking:
                 self.record.finding(verdict.as_finding())
+
+    def _cause(self) -> Optional[Diagnosis]:
+        """What all events and the ends of all logs say together. A node sends its logs before it stops."""
+        for node, logs in self.tails.items():
+            for name, text in logs.items():
+                self.watch.add_log(node, name, text)
+        self.tails.clear()
+        return self.watch.verdict(time.time())
 
     def _tell_all(self, message: Dict[str, Any]) -> None:
         for node in list(self.joined):

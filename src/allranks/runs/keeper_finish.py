@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from typing import Any, Callable, Dict, List, Optional
 
-from allranks import checkpoints
-from allranks.node.paths import RunDirectory, read_json, write_text
+from allranks.node.paths import RunDirectory, write_text
+from allranks.runs import keeper_apart
 from allranks.runs.keeper_record import Record
-from allranks.words import BLOCK, NOTE, UNKNOWN, Finding, Where
+from allranks.words import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 
 PROOF_SECONDS = 600.0
 """Loading a base model that fits in a quarter of the memory takes minutes at worst; then we could not tell."""
-
-PULSE_SECONDS = 0.2
 
 PROOF_MEMORY_SHARE = 0.25
 """The proof loads the base model once more. A quarter of what is free leaves the node usable and is ten
@@ -44,16 +41,15 @@ class Finish:
 
     def open_output(self) -> bool:
         """Makes the run's own output folder and marks it as this run's; False and a finding where it cannot."""
-        try:
-            os.makedirs(self.output_dir, mode=0o700, exist_ok=True)
-            checkpoints.mark(self.output_dir, self.job["run_id"])
-        except OSError as error:
+        asked = {"folder": self.output_dir, "run_id": self.job["run_id"]}
+        answer, trouble = keeper_apart.call("open", asked, self.pulse)
+        if answer is None:
             self.record.finding(
                 Finding(
                     id="output-not-writable",
                     verdict=BLOCK,
                     where=Where(node=self.job["node"], file=self.output_dir),
-                    saw=f"the output folder cannot be made: {error.strerror or error}",
+                    saw=f"the output folder cannot be made: {trouble}",
                     why="the first save would end the run, hours from now.",
                     fix="save: {to: a folder that the run's user may write on the head node}",
                 )
@@ -70,12 +66,15 @@ class Finish:
         if not wanted:
             self.look_for_adapter()
             return "succeeded"
-        report = checkpoints.verify(self.output_dir, self._expectation(wanted))
-        for finding in report.findings:
-            self.record.finding(finding)
-        summary = {"path": self.output_dir, "tensors": report.tensors, "parameters": report.parameters}
-        summary.update(step=report.step, whole=report.whole, changed=None)
-        if not report.whole:
+        asked = {"folder": self.output_dir, "expect": dict(wanted)}
+        report, trouble = keeper_apart.call("verify", asked, self.pulse, stoppable=True)
+        if report is None:
+            self.record.finding(self._unverified(trouble))
+            return "failed"
+        for finding in report["findings"]:
+            self.record.finding(finding_from_json(finding))
+        summary = {**summary_of(report), "path": self.output_dir, "whole": report["whole"]}
+        if not report["whole"]:
             self.record.adapter(summary)
             return "failed"
         proof = self._prove(str(wanted["base_model"]))
@@ -83,25 +82,42 @@ class Finish:
         self.record.adapter(summary)
         return "failed" if proof.get("changed") is False else "succeeded"
 
-    def _expectation(self, wanted: Dict[str, Any]) -> Dict[str, Any]:
-        expect = dict(wanted)
-        expect["base_config"] = read_json(os.path.join(str(wanted["base_model"]), "config.json"))
-        return expect
+    def _unverified(self, trouble: str) -> Finding:
+        return Finding(
+            id="adapter-unverified",
+            verdict=UNKNOWN,
+            where=Where(node=self.job["node"], file=self.output_dir),
+            saw=f"the output folder could not be looked at: {trouble}",
+            why="whether the adapter is whole is not known, so the run is not called a success.",
+            fix=f"when the storage answers again: allranks checkpoints verify {self.output_dir}",
+        )
 
     def look_for_adapter(self) -> None:
         """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
-        newest = checkpoints.newest_verified(self.output_dir, self.task.get("adapter"))
+        newest = self._newest("newest")
         if newest is not None:
-            self.record.adapter(
-                {
-                    "path": newest.path,
-                    "tensors": newest.tensors,
-                    "parameters": newest.parameters,
-                    "step": newest.step,
-                    "whole": True,
-                    "changed": None,
-                }
-            )
+            self.record.adapter({**summary_of(newest), "whole": True})
+
+    def to_resume(self) -> Optional[Dict[str, Any]]:
+        """The newest verified checkpoint that training can go on from, as a report; None where there is none."""
+        return self._newest("to_resume")
+
+    def choose(self, path: Optional[str]) -> bool:
+        """Leaves word in the output folder where the ranks shall go on; None takes back an earlier word.
+
+        False where it could not be written."""
+        asked = {"folder": self.output_dir, "path": path}
+        answer, trouble = keeper_apart.call("choose", asked, self.pulse)
+        if answer is None:
+            self.record.note("restart", {"again": True, "why": f"{path} could not be chosen: {trouble}"})
+        return answer is not None
+
+    def _newest(self, what: str) -> Optional[Dict[str, Any]]:
+        asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
+        answer, trouble = keeper_apart.call(what, asked, self.pulse)
+        if trouble:
+            self.record.finding(self._unverified(trouble))
+        return (answer or {}).get("found")
 
     # ---- proof ----
 
@@ -157,7 +173,7 @@ class Finish:
             )
         except OSError as error:
             return None, str(error)
-        out, err, trouble = self._wait_for(child)
+        out, err, trouble = keeper_apart.wait_for(child, self.pulse, PROOF_SECONDS)
         if trouble:
             return None, trouble
         try:
@@ -165,22 +181,6 @@ class Finish:
         except (ValueError, IndexError):
             tail = err.decode("utf-8", "replace").strip().splitlines()
             return None, tail[-1] if tail else f"exit code {child.returncode}"
-
-    def _wait_for(self, child: "subprocess.Popen[bytes]") -> "tuple[bytes, bytes, str]":
-        """What it printed, and why it was ended where it was. The run's leases are renewed meanwhile."""
-        deadline, trouble = time.monotonic() + PROOF_SECONDS, ""
-        while True:
-            try:
-                out, err = child.communicate(timeout=PULSE_SECONDS)
-                return out, err, trouble
-            except subprocess.TimeoutExpired:
-                pass
-            if not self.pulse():
-                trouble = "the run was asked to stop"
-            elif time.monotonic() > deadline:
-                trouble = f"it did not end within {PROOF_SECONDS:.0f} s"
-            if trouble:
-                child.kill()
 
     def _too_big(self, base: str) -> Optional[Finding]:
         size, free = folder_bytes(base), free_memory_bytes()
@@ -213,22 +213,23 @@ class Finish:
     def prune(self) -> None:
         """Removes what nobody needs of this run's own output folder; a failed prune never fails a run."""
         self.record.phase("prune")
-        try:
-            run_id, expect = str(self.job["run_id"]), self.task.get("adapter")
-            pruned = checkpoints.prune(self.output_dir, int(self.task["keep"]), marker=run_id, expect=expect)
-        except OSError as error:
+        asked = {"folder": self.output_dir, "keep": int(self.task["keep"]), "run_id": str(self.job["run_id"])}
+        pruned, trouble = keeper_apart.call(
+            "prune", {**asked, "expect": self.task.get("adapter")}, self.pulse
+        )
+        if pruned is None:
             self.record.finding(
                 Finding(
                     id="prune-failed",
                     verdict=NOTE,
                     where=Where(node=self.job["node"], file=self.output_dir),
-                    saw=f"old checkpoints could not be removed: {error}",
+                    saw=f"old checkpoints could not be removed: {trouble}",
                 )
             )
             return
-        for finding in pruned.findings:
-            self.record.finding(finding)
-        self.record.note("pruned", {"removed": list(pruned.removed), "freed_bytes": pruned.freed_bytes})
+        for finding in pruned["findings"]:
+            self.record.finding(finding_from_json(finding))
+        self.record.note("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
 
     def report(self, render: Optional[Callable[[str], str]]) -> None:
         """Writes report.html beside the journal; the renderer is given, since it is a face."""
@@ -239,6 +240,11 @@ class Finish:
         except Exception as error:
             # The run is over and its state is written: a report that cannot be drawn is a note, no failure.
             self.record.note("report-failed", {"error": f"{type(error).__name__}: {error}"})
+
+
+def summary_of(report: Dict[str, Any]) -> Dict[str, Any]:
+    """What state.json says of an adapter."""
+    return {**{key: report[key] for key in ("path", "tensors", "parameters", "step")}, "changed": None}
 
 
 def folder_bytes(folder: str) -> int:

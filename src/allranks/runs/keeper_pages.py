@@ -56,6 +56,29 @@ Why it matters
 What to do
   Take the key out of the run file, or accept the finding by its id where the run is right without it.
 """,
+    "restarted": """The whole job failed and was started again.
+
+What it looks at
+  The cause: faults of machines, networks and signals may pass; a wrong argument, a missing file or an exception
+  before the first step would come again and is never tried twice. `launch.restarts` says how often at most.
+
+Why it matters
+  The steps after the newest verified checkpoint are trained again. The same fault at the same step ends the run.
+
+What to do
+  Read the evidence: a machine that fails once a day fails again. Save more often if much was lost.
+""",
+    "adapter-unverified": """The output folder could not be looked at.
+
+What it looks at
+  The folder is read by a process of its own with a time limit, so that storage that hangs ends no watch.
+
+Why it matters
+  Whether the adapter or its checkpoints are whole is not known; a run is no success on trust.
+
+What to do
+  When the storage answers again: allranks checkpoints verify PATH.
+""",
     "adapter-without-effect": """The adapter is whole and changes nothing.
 
 What it looks at

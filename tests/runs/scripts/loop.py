@@ -20,11 +20,12 @@ parser.add_argument("--rank", type=int, default=1)
 parser.add_argument("--at", type=int, default=5)
 parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--started", default="")
+parser.add_argument("--once", action="store_true", help="the fault comes in the first attempt alone")
 options = parser.parse_args()
 
 dist.init_process_group("gloo")
 rank, world = dist.get_rank(), dist.get_world_size()
-mine = options.rank == rank
+mine = options.rank == rank and not (options.once and os.environ.get("ALLRANKS_ATTEMPT", "0") != "0")
 
 
 class Numbers(torch.utils.data.Dataset):

@@ -1,0 +1,170 @@
+"""What touches the output folder runs in a child with a time limit: a frozen file system must not freeze the keeper.
+
+The child is this same bundle; one JSON document goes in and one comes out. A child that hangs in the kernel
+(state D) cannot be killed: it is given up, and ends when its file system does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+import allranks
+
+PULSE_SECONDS = 0.2
+GIVE_UP_SECONDS = 3.0
+"""After SIGKILL: what lives on then waits in the kernel."""
+
+SECONDS = {"open": 30.0, "verify": 600.0, "newest": 600.0, "to_resume": 600.0, "choose": 30.0, "prune": 120.0}
+"""Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
+
+CHOICE = "allranks-resume-from.json"
+"""In the output folder: `{"from": path}`, the checkpoint that the next attempt goes on from."""
+
+BOOT = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from allranks.runs import keeper_apart
+keeper_apart.main()
+"""
+
+Pulse = Callable[[], bool]
+
+
+def call(
+    what: str, arguments: Mapping[str, Any], pulse: Pulse, stoppable: bool = False
+) -> Tuple[Optional[Dict[str, Any]], str]:
+    """(the answer, the trouble). `pulse` keeps the leases; with `stoppable`, a False of it ends the child."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
+    argv = [sys.executable, "-I", "-S", "-c", BOOT, root, what]
+    try:
+        child = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True
+        )
+    except OSError as error:
+        return None, str(error)
+    heed = pulse if stoppable else lambda: pulse() or True
+    text = json.dumps(dict(arguments)).encode()
+    out, err, trouble = wait_for(child, heed, SECONDS[what], text)
+    if trouble:
+        return None, trouble
+    try:
+        answer = json.loads(out.decode("utf-8", "replace"))
+    except ValueError:
+        said = err.decode("utf-8", "replace").strip().splitlines()
+        return None, said[-1] if said else f"exit code {child.returncode}"
+    return (None, str(answer["error"])) if answer.get("error") else (dict(answer), "")
+
+
+def wait_for(
+    child: "subprocess.Popen[bytes]", pulse: Pulse, seconds: float, text: Optional[bytes] = None
+) -> Tuple[bytes, bytes, str]:
+    """What it printed, and why it was ended where it was. Returns in any case soon after `seconds`."""
+    deadline, trouble, killed_at = time.monotonic() + seconds, "", 0.0
+    while True:
+        try:
+            out, err = child.communicate(text, timeout=PULSE_SECONDS)
+            return out, err, trouble
+        except subprocess.TimeoutExpired:
+            text = None  # it has been handed over
+        now = time.monotonic()
+        if killed_at:
+            if now - killed_at > GIVE_UP_SECONDS:
+                return b"", b"", f"{trouble}, and it cannot be ended: its file system does not answer"
+        elif not pulse():
+            trouble = "the run was asked to stop"
+        elif now > deadline:
+            trouble = f"it did not end within {seconds:.0f} s"
+        if trouble and not killed_at:
+            child.kill()
+            killed_at = now
+
+
+# ---- in the child ----
+
+
+def main() -> None:
+    """Reads its arguments from standard input and prints the answer, `{"error": text}` for an OSError."""
+    arguments = json.load(sys.stdin)
+    try:
+        answer = VERBS[sys.argv[1]](**arguments)
+    except OSError as error:
+        answer = {"error": f"{error.strerror or error}"}
+    sys.stdout.write(json.dumps(answer))
+
+
+def _open(folder: str, run_id: str) -> Dict[str, Any]:
+    from allranks import checkpoints
+
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    checkpoints.mark(folder, run_id)
+    return {}
+
+
+def _verify(folder: str, expect: Mapping[str, Any]) -> Dict[str, Any]:
+    from allranks import checkpoints
+    from allranks.node.paths import read_json
+
+    wanted = dict(expect)
+    wanted["base_config"] = read_json(os.path.join(str(wanted.get("base_model") or ""), "config.json"))
+    return checkpoints.verify(folder, wanted).as_json()
+
+
+def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    from allranks import checkpoints
+
+    report = checkpoints.newest_verified(folder, expect)
+    return {"found": None if report is None else report.as_json()}
+
+
+def _to_resume(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    """The newest whole checkpoint that a training can go on from: with the trainer's state and an optimizer's."""
+    from allranks import checkpoints
+
+    wanted = {key: value for key, value in dict(expect or {}).items() if key != "step"}
+    for path in checkpoints.find(folder):
+        if path == folder or not _has_state(os.listdir(path)):
+            continue
+        report = checkpoints.verify(path, wanted)
+        if report.whole:
+            return {"found": report.as_json()}
+    return {"found": None}
+
+
+def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
+    """`inside/trainer_saves.py` reads it where rank 0 runs."""
+    from allranks.node.paths import write_json
+
+    write_json(os.path.join(folder, CHOICE), {"from": path})
+    return {}
+
+
+def _has_state(names: List[str]) -> bool:
+    """transformers' `optimizer.pt`, DeepSpeed's `global_step<N>`, or our own small state."""
+    states = ("optimizer.pt", "optimizer.bin", "allranks-resume.json")
+    return "trainer_state.json" in names and any(n in states or n.startswith("global_step") for n in names)
+
+
+def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    from allranks import checkpoints
+
+    pruned = checkpoints.prune(folder, keep, marker=run_id, expect=expect)
+    return {
+        "removed": list(pruned.removed),
+        "freed_bytes": pruned.freed_bytes,
+        "findings": [finding.as_json() for finding in pruned.findings],
+    }
+
+
+VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
+    "open": _open,
+    "verify": _verify,
+    "newest": _newest,
+    "to_resume": _to_resume,
+    "choose": _choose,
+    "prune": _prune,
+}

@@ -1,0 +1,83 @@
+"""Whether a failed run is started again (`launch.restarts`), from what, and when. Pure but for its counters."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, NamedTuple, Optional, Tuple
+
+from allranks.words import WARN, Diagnosis, Finding, Where
+
+CAN_PASS = frozenset((
+    "rank-sigkilled", "cpu-oom-killed", "rank-silent", "rank-holds-up", "no-progress", "collective-timeout-straggler",
+    "nccl-remote-process-exited", "peer-node-network-broken", "gloo-connect-full-mesh", "ib-transport-error",
+    "xid-gpu-fault", "dataloader-worker-killed", "nfs-stale-or-io-error", "rendezvous-timeout", "torchelastic-signal",
+    "node-failure", "node-lost", "supervisor-lost", "lease-lost", "checkpoint-corrupt-resume-fail",
+    "rendezvous-port-in-use",
+))  # fmt: skip
+"""Causes that a second try may not meet: machines, networks, signals. All others (a missing file, a wrong
+argument, a module that is not there, the script's own exception before its first step) come again."""
+
+AFTER_A_STEP = frozenset(("rank-crashed-first", "unproven", "cuda-oom"))
+"""Causes that may pass where the attempt had trained: a configuration that took a step is no wrong one."""
+
+BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
+"""Before the first restart nothing is waited for: most faults pass with the process. Then longer each time."""
+
+
+class Decision(NamedTuple):
+    """`why` stands in the journal in any case."""
+
+    again: bool
+    why: str
+    wait_seconds: float = 0.0
+
+
+class Restarts:
+    """Counts the restarts of one run. `budget` is `launch.restarts`."""
+
+    def __init__(self, budget: int):
+        self.budget, self.used = budget, 0
+        self._last: Optional[Tuple[Any, ...]] = None
+
+    def decide(self, cause: Optional[Diagnosis], step: Optional[int], missing: "list[str]") -> Decision:
+        """`step` is the furthest that this attempt came (None: no step), `missing` the nodes that are not there."""
+        if self.used >= self.budget:
+            spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
+            return Decision(False, spent)
+        if cause is None:
+            return Decision(False, "nobody knows why it failed")
+        if cause.cause not in CAN_PASS and not (cause.cause in AFTER_A_STEP and step is not None):
+            return Decision(False, f"{cause.cause} would come again: it is not a fault that passes")
+        if missing:
+            return Decision(False, f"{', '.join(missing)} does not answer, and no spare takes its place")
+        place = (cause.cause, cause.where.rank, cause.where.file, cause.where.line, step)
+        if place == self._last and step is not None:
+            return Decision(False, f"the same fault at the same step {step} for the second time")
+        self._last = place
+        wait = BACK_OFF_SECONDS[min(self.used, len(BACK_OFF_SECONDS) - 1)]
+        self.used += 1
+        return Decision(True, f"{cause.cause}: restart {self.used} of {self.budget}", wait)
+
+
+def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What the supervisors are told: the attempt, and the environment by which a script finds its checkpoint."""
+    env = {"ALLRANKS_ATTEMPT": str(used)}
+    if resume is not None:
+        env["ALLRANKS_RESUME_FROM"] = str(resume["path"])
+    return {"start": used, "env": env}
+
+
+def restarted(cause: Optional[Diagnosis], decision: Decision, resume: Optional[Mapping[str, Any]]) -> Finding:
+    """A restart: what failed, where it goes on."""
+    start = f"from {resume['path']} (step {resume['step']})" if resume is not None else "from the beginning"
+    return Finding(
+        id="restarted",
+        verdict=WARN,
+        where=cause.where if cause is not None else Where(),
+        saw=f"{decision.why}; the run starts again {start}.",
+        why="no verified checkpoint can be gone on from, so the steps so far are trained again; a script that"
+        " finds its own checkpoints goes on from them."
+        if resume is None
+        else "the steps after that checkpoint are trained again.",
+        fix="the cause stands in the evidence: it may come again.",
+        evidence=cause.evidence if cause is not None else (),
+    )

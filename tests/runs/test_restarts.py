@@ -1,0 +1,131 @@
+"""Which failures are tried again, and how a restart goes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allranks.runs import keeper_apart
+from allranks.runs.keeper_restart import Restarts
+from allranks.words import Diagnosis, Where
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runner import Runner
+
+
+def cause(name: str, rank: int = 1, line: int | None = None) -> Diagnosis:
+    return Diagnosis(name, "likely", Where(node="node-1", rank=rank, line=line))
+
+
+def test_the_default_restarts_nothing() -> None:
+    decision = Restarts(0).decide(cause("rank-sigkilled"), 5, [])
+    assert (decision.again, decision.why) == (False, "launch.restarts is 0")
+
+
+@pytest.mark.parametrize(
+    "name", ["missing-python-module", "lora-target-not-found", "collective-mismatch", "disk-full-checkpoint"]
+)
+def test_what_would_come_again_is_not_tried_again(name: str) -> None:
+    restarts = Restarts(5)
+    assert not restarts.decide(cause(name), 5, []).again
+    assert restarts.used == 0
+
+
+def test_an_exception_is_tried_again_only_after_a_step() -> None:
+    restarts = Restarts(5)
+    assert not restarts.decide(cause("rank-crashed-first"), None, []).again
+    assert restarts.decide(cause("rank-crashed-first", line=7), 40, []).again
+    same = restarts.decide(cause("rank-crashed-first", line=7), 40, [])
+    assert not same.again and "same step 40" in same.why
+    assert restarts.decide(cause("rank-crashed-first", line=7), 41, []).again
+
+
+def test_the_budget_and_the_back_off() -> None:
+    restarts = Restarts(3)
+    waits = [restarts.decide(cause("rank-sigkilled"), step, []).wait_seconds for step in (5, 9, 12)]
+    assert waits == [0.0, 10.0, 20.0]
+    assert restarts.decide(cause("rank-sigkilled"), 15, []).why == "all 3 restarts are used"
+
+
+def test_a_node_that_is_gone_has_no_spare() -> None:
+    decision = Restarts(3).decide(cause("node-failure"), 5, ["node-1"])
+    assert not decision.again and "node-1" in decision.why
+
+
+def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
+    monkeypatch.setattr(keeper_apart, "BOOT", "import time\ntime.sleep(60)")
+    monkeypatch.setitem(keeper_apart.SECONDS, "verify", 0.5)
+    beats = []
+    began = time.monotonic()
+    answer, why = keeper_apart.call("verify", {"folder": "/", "expect": {}}, lambda: beats.append(1) or True)
+    assert answer is None and "did not end within" in why
+    assert time.monotonic() - began < 3 and beats
+
+
+def test_only_a_whole_checkpoint_with_its_state_is_gone_on_from(tmp_path: Path) -> None:
+    from test_finish import write_adapter
+
+    for step, names in ((10, ("optimizer.pt",)), (20, ("optimizer.pt",)), (30, ())):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        write_adapter(folder)
+        (folder / "trainer_state.json").write_text(json.dumps({"global_step": step}))
+        for name in names:
+            (folder / name).write_bytes(b"x")
+    (tmp_path / "checkpoint-20" / "adapter_model.safetensors").write_bytes(b"cut")
+    answer, trouble = keeper_apart.call("to_resume", {"folder": str(tmp_path), "expect": None}, lambda: True)
+    assert not trouble and answer is not None
+    assert answer["found"]["path"] == str(tmp_path / "checkpoint-10")
+
+
+@pytest.fixture
+def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
+    runner = Runner(tmp_path)
+    yield runner
+    for run in runner.runs():
+        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
+            runner.call("stop", run["id"], "-y")
+
+
+@pytest.mark.training
+def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    code = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
+    file = runner.file(
+        *("--fault", "kill", "--rank", 1, "--at", 8, "--steps", 16, "--once"),
+        launch={"restarts": 1},
+        alerts={"command": [sys.executable, "-c", code, str(told)]},
+    )
+    run = runner.json("run", file, code=0)["runs"][0]
+    assert (run["state"], run["step"], run["diagnosis"]) == ("succeeded", 16, None)
+    events = runner.events(run["id"])
+    assert [e["data"]["attempt"] for e in events if e["kind"] == "torchrun" and e["node"] == "node-1"] == [
+        0,
+        1,
+    ]
+    (restart,) = [e for e in events if e["kind"] == "restart"]
+    assert restart["data"]["again"] is True
+    died = next(e["at"] for e in events if e["kind"] == "rank-gone" and e["rank"] == 1)
+    again = [
+        e["at"] for e in events if e["kind"] == "beat" and e["at"] > restart["at"] and e["data"].get("steps")
+    ]
+    assert again[0] - died < 40
+    messages = [json.loads(line) for line in told.read_text().splitlines()]
+    assert [f["id"] for m in messages for f in m["findings"]] == ["restarted", "run-succeeded"]
+    assert runner.left() == []
+
+
+@pytest.mark.training
+def test_a_script_that_cannot_start_is_not_tried_again(runner: Runner) -> None:
+    file = runner.file("--no-such-option", launch={"restarts": 3})
+    run = runner.json("run", file, code=1)["runs"][0]
+    events = runner.events(run["id"])
+    assert {e["data"]["attempt"] for e in events if e["kind"] == "torchrun"} == {0}
+    (restart,) = [e for e in events if e["kind"] == "restart"]
+    assert restart["data"]["again"] is False
+    assert runner.left() == []
