@@ -29,7 +29,7 @@ system:
 	@scripts/system.sh
 
 test-fast: setup ## what needs no training, no root and no browser: under 60 s
-	@$(PY) -m pytest -q -m "not training and not rig and not browser and not legacy"
+	@$(PY) -m pytest -q -n 2 --dist loadfile -m "not training and not rig and not browser and not legacy"
 
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh
