@@ -6,8 +6,12 @@ guides give them.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from recorded_clusters import cluster, in_run, planned
@@ -266,6 +270,47 @@ def test_each_argument_of_the_guides_commands_has_its_line(command):
     assert arguments.line("save_safetensors", True, transformers=(4, 52, 4)).status == SET
     assert arguments.line("logging_dir", "x").status == VOID
     assert arguments.line("output_dir", "x").status == DROPPED
+
+
+def installed_arguments() -> set[str]:
+    """The training arguments of the installed sources, read and not imported; without those that no user sets."""
+    site = Path(find_spec("transformers").origin).parents[1]  # type: ignore[union-attr, arg-type] # installed
+    files = [
+        *(site / "llamafactory" / "hparams").glob("*.py"),
+        *(site / "transformers").glob("training_args*.py"),
+    ]
+    found = set()
+    for node in (node for file in files for node in ast.parse(file.read_text()).body):
+        if isinstance(node, ast.ClassDef) and node.name != "EvaluationArguments":
+            for field in node.body:
+                told = ast.unparse(field) if isinstance(field, ast.AnnAssign) else "ClassVar"
+                if "ClassVar" not in told and "init=False" not in told and not told.startswith("_"):
+                    found.add(told.partition(":")[0])
+    return found
+
+
+def test_the_known_arguments_are_those_of_the_installed_version():
+    pinned = json.loads(arguments.NAMES_FILE.read_text())
+    if (version("llamafactory"), version("transformers")) != (pinned["llamafactory"], pinned["transformers"]):
+        pytest.skip("another version is installed")
+    assert arguments.names() == installed_arguments()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("lora_rnak", "lora_rank"),
+        ("learning_rat", "learning_rate"),
+        ("gradient_acumulation_steps", "gradient_accumulation_steps"),
+        ("per_device_batch_size", "per_device_train_batch_size"),
+        ("cutoff_length", "cutoff_len"),
+        ("num_epochs", "num_train_epochs"),
+    ],
+)
+def test_a_misspelt_argument_gets_the_nearest_right_name(written, meant):
+    line = arguments.line(written, 1)
+    assert line.status == WRONG and line.do.startswith(meant), (line.do, written)
+    assert arguments.line(meant, 1).status == SET
 
 
 @pytest.mark.parametrize("name", FLAGS)

@@ -5,7 +5,10 @@ Read from LLaMA-Factory 0.9.5 (`hparams/`) and transformers 5.6 (`training_args.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 from allranks.checks.lint.line import COSTLY, DROPPED, SET, VOID, WRONG, Line
@@ -88,6 +91,16 @@ GONE = {
 }
 """Since which transformers an argument is refused."""
 
+NAMES_FILE = Path(__file__).with_name("llamafactory_arguments.json")
+
+
+@functools.cache
+def names() -> frozenset[str]:
+    """What LLaMA-Factory 0.9.5 with transformers 5.6 accepts for training. A test compares it with the installed
+    sources; where a node has said what its own accepts, that decides."""
+    return frozenset(json.loads(NAMES_FILE.read_text(encoding="utf-8"))["names"])
+
+
 NEWEST = (5, 6)
 """Taken where no node has said which transformers it has: what `make setup` installs."""
 
@@ -124,16 +137,34 @@ def line(
         )
     if name == "dataloader_num_workers" and value == 0:
         return said(COSTLY, "each rank loads its data between two steps, while its GPU waits", "2 or more")
+    if accepted is None and name not in names() and name not in GONE:
+        return unheard_of(said, name)
     return said(SET, KNOWN.get(name, "handed on to the trainer"))
 
 
+def unheard_of(said: Callable[..., Line], name: str) -> Line:
+    """A name that no node has confirmed: wrong where a known one is near, since it is a slip of the hand then."""
+    do = near(name, names())
+    if do == NOTHING_NEAR:
+        return said(SET, "LLaMA-Factory 0.9.5 does not know it; no node has said whether its own does")
+    return said(WRONG, "LLaMA-Factory 0.9.5 knows no such argument, but one of nearly this name", do)
+
+
+NOTHING_NEAR = "take it out"
+
+
 def near(name: str, accepted: Collection[str]) -> str:
-    from difflib import get_close_matches
+    """The name that was meant. Of two about as near (`…_train_batch_size`, `…_eval_…`) it is the commoner one."""
+    from difflib import SequenceMatcher, get_close_matches
 
     if name in GONE and GONE[name][2]:
         return GONE[name][2]
-    close = get_close_matches(name, accepted, n=1, cutoff=0.75)
-    return f"{close[0]}, which it knows" if close else "take it out"
+
+    def likeness(other: str) -> float:
+        return SequenceMatcher(None, other, name).ratio() + (0.05 if other in KNOWN else 0.0)
+
+    close = sorted(get_close_matches(name, accepted, n=3, cutoff=0.75), key=likeness)
+    return f"{close[-1]}, which it knows" if close else NOTHING_NEAR
 
 
 FLAGS: dict[str, tuple[str, str]] = {

@@ -65,7 +65,7 @@ try:
     if "llamafactory.train.tuner" in sys.modules:
         import dataclasses
         from llamafactory.hparams import parser
-        fields = [f.name for c in parser._TRAIN_ARGS for f in dataclasses.fields(c)]
+        fields = [f.name for c in parser._TRAIN_ARGS for f in dataclasses.fields(c) if f.init]
         accepted["arguments"] = sorted(set(fields))
 except Exception as error:
     accepted["arguments_error"] = "%s: %s" % (type(error).__name__, error)
