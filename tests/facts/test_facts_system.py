@@ -138,6 +138,7 @@ def test_listening_sockets_and_ipv6_addresses():
         "   2: broken\n"
     )
     assert network.parse_listening(text) == [{"port": 39500, "uid": 1000, "inode": 4711}]
+    assert network.parse_local_ports(text) == {39500}
     row = "fe8000000000000000fc00fffe000001 02 40 20 80     eth0\nbroken line\n"
     assert network.parse_if_inet6(row) == [("eth0", "fe80::fc:ff:fe00:1/64")]
 
@@ -282,6 +283,7 @@ def test_no_text_breaks_a_parser(text):
         firewall.parse_exports,
     ):
         json.dumps(parse(text))
+    assert all(0 <= port < 65536 for port in network.parse_local_ports(text))
     for parse in (system.parse_meminfo, system.parse_os_release, firewall.parse_nft, software.parse_nvcc):
         try:
             parse(text)

@@ -144,6 +144,8 @@ def network(number: int, addresses: list[str], *, head: bool, mtu: int = 1500, n
         "resolved": {f"node-{number}": {"addresses": [mine]}},
         "ports": {"39500": {"free": True, "reason": None, "held_by": []}} if head else {},
         "local_port_range": [32768, 60999],
+        "reserved_ports": "",
+        "local_ports_in_use": 12 if head else None,
         "somaxconn": 4096,
     }
 

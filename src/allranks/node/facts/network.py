@@ -38,10 +38,14 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     ports = [p for p in request.get("ports") or [] if isinstance(p, int) and 0 < p < 65536]
     reading.fact("ports", lambda: read_ports(ports))
     reading.fact("local_port_range", lambda: [int(n) for n in line(_PORT_RANGE).split()])
+    reading.fact("reserved_ports", lambda: line(_RESERVED) if os.path.exists(_RESERVED) else "")
+    # Only where something will listen: the table of a busy machine is long.
+    reading.fact("local_ports_in_use", lambda: ports_in_use() if ports else None)
     reading.fact("somaxconn", lambda: int(line("/proc/sys/net/core/somaxconn")))
 
 
 _PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
+_RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 
 
 # ---- interfaces ----
@@ -217,6 +221,26 @@ def _is_address(name: str) -> bool:
 
 
 # ---- ports ----
+
+
+def ports_in_use() -> int:
+    """How many ports of the range for outgoing connections are taken right now, by TCP sockets of any kind."""
+    first, last = [int(n) for n in line(_PORT_RANGE).split()][:2]
+    taken: "set[int]" = set()
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        if os.path.exists(path):
+            taken.update(parse_local_ports(text(path, 32 << 20)))
+    return sum(first <= port <= last for port in taken)
+
+
+def parse_local_ports(content: str) -> "set[int]":
+    """The local ports of all sockets of /proc/net/tcp or tcp6; rows of another form are left out."""
+    found = set()
+    for row in content.splitlines()[1:]:
+        match = re.match(r"\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", row)
+        if match:
+            found.add(int(match.group(1), 16))
+    return found
 
 
 def read_ports(ports: List[int]) -> Dict[str, Dict[str, Any]]:

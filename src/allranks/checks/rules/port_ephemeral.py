@@ -1,0 +1,73 @@
+"""The rendezvous port may be taken by an outgoing connection before the run listens on it.
+
+## What it looks at
+Whether `network.port` lies in the head's range for outgoing connections (`ip_local_port_range`, 32768-60999 by
+default) without being reserved, and how many ports of that range are in use there.
+
+## Why it matters
+The kernel gives the port to any connection that the head opens, and torch's store can then not listen: a run that
+was fine yesterday ends with "Address already in use" today. On a quiet machine that is a matter of one in
+thousands and not worth a word; the note comes from one port in a hundred on.
+
+## What to do
+A port below the range (`network: {port: 29500}`), or as root on the head
+`sysctl -w net.ipv4.ip_local_reserved_ports=PORT`, which keeps the kernel from giving it away.
+
+## Source
+Linux `Documentation/networking/ip-sysctl.rst`: ip_local_port_range, ip_local_reserved_ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, number
+from allranks.words import Finding
+
+NEEDS = ("network.local_port_range",)
+UNKNOWN_BLOCKS = False
+
+BUSY = 0.01
+"""The share of ports in use from which the chance of losing this one is worth a note."""
+
+
+def check(context: Context) -> Iterator[Finding]:
+    head, port = context.head, context.run.network.port
+    limits = [n for n in map(number, head.list("network.local_port_range")) if n is not None]
+    used = head.number("network.local_ports_in_use")
+    if len(limits) != 2 or used is None or not limits[0] <= port <= limits[1]:
+        return
+    size = limits[1] - limits[0] + 1
+    if used / size < BUSY or reserved(head.text("network.reserved_ports") or "", port):
+        return
+    yield context.note(
+        head,
+        key="network.port",
+        saw=f"port {port} lies in {head.name}'s range for outgoing connections, {limits[0]:.0f}-{limits[1]:.0f}, of "
+        f"which {used:,.0f} ports are in use",
+        expected=f"a port outside of that range, or fewer than {BUSY:.0%} of it in use",
+        why=f"each new connection of the head takes this port with a chance of 1 in {size - used:,.0f}; the "
+        "rendezvous could then not listen.",
+        fix=f"network: {{port: 29500}}, or as root on {head.name}: "
+        f"sysctl -w net.ipv4.ip_local_reserved_ports={port}",
+    )
+
+
+def reserved(ranges: str, port: int) -> bool:
+    """Whether `8080,9148-9150` holds the port."""
+    for part in ranges.split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdigit() and (last or first).isdigit() and int(first) <= port <= int(last or first):
+            return True
+    return False
+
+
+BUSY_HEAD = {"node-0/network/local_ports_in_use": 9000}
+CASES = (
+    fires("cpu", BUSY_HEAD, node="node-0", verdict="note", saw="9,000 ports are in use"),
+    silent("cpu", {**BUSY_HEAD, "node-0/network/reserved_ports": "8080,39000-40000"}),
+    silent("cpu", {**BUSY_HEAD, "run/network/port": 29500}),
+    silent("cpu", {**BUSY_HEAD, "node-0/network/local_port_range": [49152, 65535]}),
+    silent("cpu"),
+)
