@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.plan import Plan, families, make_plan
+from allranks.plan.host import TRAINER_BYTES
 from allranks.spec import Run, Train
 from allranks.words import Cluster, Node
 
@@ -154,7 +155,7 @@ def memory() -> str:
         plan = a_plan(config, targets, ranks, 256)
         measured = max(row["resident"] for row in run(config, targets, leaf, ranks, plan, 256))
         assert plan.memory is not None and plan.model is not None
-        planned = plan.memory["host_parts"]["train"] / ranks
+        planned = plan.memory["host_parts"]["train"] / ranks - TRAINER_BYTES  # no LLaMA-Factory here
         total, unit = plan.model.total_parameters, plan.model.largest_unit[1]
         _, theirs, _ = estimate_zero3_model_states_mem_needs(total, unit, ranks, 1, False, False, False, 1.0)
         rows.append(

@@ -102,3 +102,7 @@ def test_the_planned_document_is_what_the_run_directory_holds(tmp_path: Path) ->
     for what, _, planned_at, _ in ROWS:
         if planned_at[0] == "plan":
             assert _find({"plan": plan}, planned_at) is not None, what
+
+
+def test_a_run_on_cpu_has_no_gpu_row() -> None:
+    assert "peak GPU memory of a rank" not in rows(a_plan(on_gpus=False))

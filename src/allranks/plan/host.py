@@ -17,6 +17,9 @@ PROCESS_GPU_BYTES = 3 * GIB
 PROCESS_CPU_BYTES = int(0.7 * GIB)
 """The same on CPU: 0.5 GiB of libraries and 0.2 GiB of gloo and DeepSpeed (760 MiB a rank seen with a tiny model)."""
 
+TRAINER_BYTES = int(0.3 * GIB)
+"""LLaMA-Factory on top on CPU: data sets, pyarrow, the trainer (1,038 MiB a rank seen in the demo)."""
+
 SHARD_FILE_BYTES = 5 * 10**9
 """The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""
 
@@ -30,7 +33,7 @@ def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
     rank 0, DeepSpeed 0.19.8, `engine.py`, `save_16bit_model`) and `save` (what `allranks run` does: an adapter is
     saved by gathering what trains, in float32; a model that trains whole is saved as transformers does)."""
     ranks = max(case.nodes)
-    process = PROCESS_GPU_BYTES if case.setting.uses_gpu else PROCESS_CPU_BYTES
+    process = PROCESS_GPU_BYTES if case.setting.uses_gpu else PROCESS_CPU_BYTES + TRAINER_BYTES
     resting = ranks * process + (0 if case.setting.uses_gpu else ranks * device_bytes)
     resting += ranks * _offloaded(case)
     whole = case.model.total_parameters * case.setting.weight_bytes

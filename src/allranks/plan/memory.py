@@ -61,6 +61,11 @@ class Memory:
         return sum(self.parts.values())
 
     @property
+    def _allocated(self) -> int:
+        """What torch counts as allocated: without the context, NCCL and what its allocator cannot use."""
+        return self.total - self.parts["runtime"] - self.parts["fragmentation"]
+
+    @property
     def host_total(self) -> int:
         """The most that a node needs under `allranks run`; the trainer's own save is in `host` to compare."""
         return self.host[self.host_phase]
@@ -89,7 +94,7 @@ class Memory:
     def as_json(self) -> dict[str, Any]:
         return {
             "gpu_bytes": {**self.parts, "total": self.total},
-            "gpu_allocated_bytes": self.total - self.parts["runtime"] - self.parts["fragmentation"],
+            "gpu_allocated_bytes": self._allocated if self.on_gpu else None,
             "gpu_moment": self.moment,
             "gpu_usable_bytes": self.usable,
             "gpu_margin_bytes": None if self.usable is None else self.usable - self.total,
