@@ -217,9 +217,15 @@ def _evaluation(case: Case) -> dict[str, float]:
     then too (liger-kernel, `transformers/model/llama.py`, `skip_logits`: its fused loss is for training); transformers'
     `ForCausalLMLoss` upcasts them and takes their log-softmax."""
     tokens = case.setting.eval_batch * case.setting.cutoff
-    whole = max(case.head_bytes, case.gathered.peak) if case.sharded else 0.0
+    peak = case.gathered.peak if case.sharded else 0.0
+    ahead = min(peak, case.zero.max_live * case.setting.weight_bytes)
+    at_logits = {
+        "working_set": max(case.head_bytes, ahead) if case.sharded else 0.0,
+        "logits": 12.0 * case.model.vocabulary * tokens,
+    }
     layer = case.activations.layer * tokens / max(1, case.tokens)
-    return {"working_set": whole, "activations": layer, "logits": 12.0 * case.model.vocabulary * tokens}
+    in_layer = {"working_set": peak, "activations": layer}
+    return max(at_logits, in_layer, key=lambda moment: sum(moment.values()))
 
 
 def _step(case: Case) -> float:

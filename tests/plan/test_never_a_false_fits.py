@@ -1,0 +1,283 @@
+"""What a verdict must not overlook: evaluation, pairs, reference models, hosts nobody asked; and formulas' sources."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allranks.plan import make_plan
+from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory
+from allranks.spec import Container, Gpus, Run, Train
+from allranks.words import BLOCK, UNKNOWN, Cluster, Facts, Node
+
+GIB = 2**30
+ROOT = Path(__file__).resolve().parents[2]
+V3 = json.loads((ROOT / "examples" / "deepseek-v3-24xa100.config.json").read_text())
+LLAMA_8B = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+}
+
+
+def a_run(arguments: dict | None = None, nodes: int = 1, model: str = "A100-SXM4-80GB", **changes) -> Run:
+    given = {"lora_target": "o_proj", "per_device_train_batch_size": 1, "bf16": True, **(arguments or {})}
+    values = {
+        "cluster": Cluster(tuple(Node(f"n{i}", f"10.0.0.{i + 1}", i, 8) for i in range(nodes))),
+        "train": Train("llamafactory", given),
+        "gpus": Gpus(8, model),
+        "file": "run.yaml",
+        **changes,
+    }
+    return Run("x", **values)
+
+
+def ids(plan) -> set[str]:
+    return {finding.id for finding in plan.findings}
+
+
+def total(plan) -> int:
+    return plan.memory["gpu_bytes"]["total"]
+
+
+# ---- the verdict ----
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    needed=st.integers(1, 400 * GIB),
+    usable=st.one_of(st.none(), st.integers(1, 400 * GIB)),
+    host=st.integers(1, 4 * 2**40),
+    host_usable=st.one_of(st.none(), st.integers(1, 4 * 2**40)),
+    on_gpu=st.booleans(),
+    beside=st.sampled_from(["", "a reference model"]),
+)
+def test_fits_means_that_all_of_it_was_seen_to_fit(needed, usable, host, host_usable, on_gpu, beside) -> None:
+    phases = {"load": host, "train": 1, "save": 1, "save_stock": 2**60}
+    memory = Memory({"parameters": needed}, "loss", usable, phases, host_usable, on_gpu, beside)
+    fine_gpu = usable is not None and needed <= 0.92 * usable
+    fine_host = host <= 0.92 * host_usable if host_usable is not None else on_gpu and host < 2**40
+    assert (memory.verdict == FITS) == ((fine_gpu or not on_gpu) and fine_host and not beside)
+    short = (on_gpu and usable is not None and needed > 1.05 * usable) or (
+        host_usable is not None and host > 1.05 * host_usable
+    )
+    assert (memory.verdict == DOES_NOT_FIT) == short
+
+
+def test_hosts_that_nobody_asked_are_not_taken_for_granted() -> None:
+    pins = Container("docker", "x", pip=("transformers==4.52.4",))
+    arguments = {"lora_target": "q_a_proj", "disable_gradient_checkpointing": False}
+    run = a_run(arguments, model="H200", container=pins, deepspeed="zero3-offload")
+    blind = make_plan(run, V3)
+    assert blind.memory["host_bytes"] > 2**40 and blind.memory["verdict"] is None
+    (finding,) = [f for f in blind.findings if f.id == "host-memory-unknown"]
+    assert (finding.verdict, finding.stops_launch) == (UNKNOWN, False)
+    seen = {"n0": Facts("n0", 0.0, {"system": {"memory": {"total_bytes": 3 * 2**40}}})}
+    assert make_plan(run, V3, seen).memory["verdict"] == FITS
+
+
+# ---- what else a run keeps ----
+
+
+def test_evaluation_with_its_default_of_8_samples_counts() -> None:
+    plain, evaluated = make_plan(a_run(), LLAMA_8B), make_plan(a_run({"eval_strategy": "steps"}), LLAMA_8B)
+    assert evaluated.memory["gpu_moment"] == "evaluation"
+    assert evaluated.memory["gpu_bytes"]["logits"] == 12 * 128256 * 8 * 2048
+    assert total(evaluated) > total(plain) + 10 * GIB
+    fused = make_plan(a_run({"do_eval": True, "enable_liger_kernel": True}), LLAMA_8B)
+    assert fused.memory["gpu_moment"] == "evaluation", "Liger fuses the loss in training alone"
+    one = make_plan(a_run({"do_eval": True, "per_device_eval_batch_size": 1}), LLAMA_8B)
+    assert total(one) == total(plain)
+
+
+def test_preferences_are_learnt_from_pairs() -> None:
+    sft, dpo = make_plan(a_run(), LLAMA_8B), make_plan(a_run({"stage": "dpo"}), LLAMA_8B)
+    parts, paired = sft.memory["gpu_bytes"], dpo.memory["gpu_bytes"]
+    assert paired["logits"] == 2 * parts["logits"] or paired["activations"] >= 2 * parts["activations"]
+    assert dpo.memory["verdict"] == FITS and "stage-not-planned" not in ids(dpo)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"stage": "ppo"},
+        {"stage": "dpo", "finetuning_type": "full"},
+        {"stage": "kto", "finetuning_type": "full"},
+    ],
+)
+def test_models_beside_the_model_leave_it_open(arguments: dict) -> None:
+    plan = make_plan(a_run(arguments, nodes=8, model="H200"), LLAMA_8B)
+    assert plan.memory["verdict"] is None
+    (finding,) = [f for f in plan.findings if f.id == "stage-not-planned"]
+    assert (finding.verdict, finding.stops_launch) == (UNKNOWN, False)
+    without = {"stage": "dpo", "finetuning_type": "full", "pref_loss": "simpo"}
+    assert "stage-not-planned" not in ids(make_plan(a_run(without, nodes=8), LLAMA_8B))
+
+
+# ---- ZeRO's stages, offloads, quantized base: each against the others ----
+
+
+JSONS = {
+    "none": {},
+    "zero1": {"zero_optimization": {"stage": 1}},
+    "zero2": {"zero_optimization": {"stage": 2}},
+    "zero2-offload": {"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}},
+    "zero3": {"zero_optimization": {"stage": 3}},
+    "zero3-optimizer": {"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}},
+    "zero3-both": {
+        "zero_optimization": {
+            "stage": 3,
+            "offload_optimizer": {"device": "cpu"},
+            "offload_param": {"device": "cpu"},
+        }
+    },
+    "zero3-nvme": {
+        "zero_optimization": {
+            "stage": 3,
+            "offload_optimizer": {"device": "nvme"},
+            "offload_param": {"device": "nvme"},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("method", ["lora", "full"])
+def test_what_each_stage_and_offload_leaves_on_the_gpu_and_puts_on_the_host(method: str) -> None:
+    found = {}
+    for name, content in JSONS.items():
+        run = a_run({"finetuning_type": method}, deepspeed="/own.json", model="H200")
+        found[name] = make_plan(run, LLAMA_8B, deepspeed=content).memory
+    resting = {
+        name: sum(memory["gpu_bytes"][part] for part in ("parameters", "lora", "gradients", "optimizer"))
+        for name, memory in found.items()
+    }
+    host = {name: memory["host_parts"]["train"] for name, memory in found.items()}
+    order = ["none", "zero1", "zero2", "zero3", "zero3-optimizer", "zero3-both"]
+    for more, less in itertools.pairwise(order):
+        assert resting[more] >= resting[less], (more, less)
+    assert found["zero2-offload"]["gpu_bytes"]["optimizer"] == 0
+    assert host["zero3-both"] > host["zero3-optimizer"] > host["zero3"] == host["none"] == host["zero3-nvme"]
+
+
+def test_a_quantized_base_counts_4_bits_for_linears_alone() -> None:
+    whole, four = make_plan(a_run(), LLAMA_8B), make_plan(a_run({"quantization_bit": 4}), LLAMA_8B)
+    eight = make_plan(a_run({"quantization_bit": 8}), LLAMA_8B)
+    sizes = [plan.memory["gpu_bytes"]["parameters"] / plan.total_parameters for plan in (four, eight)]
+    assert 0.52 < sizes[0] < 0.8 < sizes[1] < 1.2 and whole.memory["gpu_bytes"]["parameters"] < 3 * GIB
+
+
+# ---- what a change would do ----
+
+
+def test_infiniband_left_off_is_worth_a_word() -> None:
+    run = a_run({"lora_target": "all"}, nodes=4, env={"NCCL_IB_DISABLE": "1"})
+    plan = make_plan(run, LLAMA_8B)
+    row = next(row for row in plan.advice["faster"] if "smoke" in row["name"])
+    assert row["feasible"] and row["seconds_per_step"] < plan.traffic["seconds_per_step"] / 2
+    assert row["cost"] == "if the nodes have 8 × 200 Gb InfiniBand"
+    ports = {"mlx5_0": {"ports": {"1": {"state": "ACTIVE", "rate_gbits": 400.0}}}}
+    facts = {f"n{i}": Facts(f"n{i}", 0.0, {"infiniband": {"devices": ports}}) for i in range(4)}
+    seen = make_plan(run, LLAMA_8B, facts)
+    row = next(row for row in seen.advice["faster"] if "smoke" in row["name"])
+    assert row["feasible"] and row["cost"] == ""
+
+
+def test_cost_is_gpu_hours_times_the_price() -> None:
+    traffic = make_plan(a_run({"max_steps": 100}, nodes=2), LLAMA_8B, price=2.5).traffic
+    assert traffic["gpu_hours"] == pytest.approx(traffic["seconds"] * 16 / 3600)
+    assert traffic["cost"] == pytest.approx(2.5 * traffic["gpu_hours"])
+
+
+def test_the_first_step_waits_for_storage_and_for_rank_0() -> None:
+    old = Container("docker", "x", pip=("transformers==4.52.4", "deepspeed==0.18.9"))
+    before = make_plan(a_run(nodes=4, container=old), LLAMA_8B).traffic
+    now = make_plan(a_run(nodes=4), LLAMA_8B).traffic
+    assert before["first_step"]["sending_seconds"] == pytest.approx(before["loading"]["bytes"] / 12.5e9)
+    assert now["first_step"]["sending_seconds"] == 0 and now["loading"]["readers"] == 4
+    for traffic in (before, now):
+        for name, seconds in traffic["first_step"]["seconds"].items():
+            assert seconds > traffic["loading"]["seconds"][name] + traffic["seconds_per_step"]
+
+
+@pytest.mark.parametrize(
+    ("content", "saw"),
+    [
+        ({"optimizer": {"type": "OneBitAdam"}}, "optimizer.type: OneBitAdam"),
+        ({"optimizer": {"type": "ZeroOneAdam"}}, "optimizer.type: ZeroOneAdam"),
+        ({"communication_data_type": "fp8"}, "communication_data_type: fp8"),
+        ({"zero_optimization": {"stage": 4}}, "stage: 4"),
+        ({"zero_optimization": {"stage": 3}, "prescale_gradients": True}, "prescale_gradients"),
+    ],
+)
+def test_values_that_deepspeed_refuses_block_with_the_reason(content: dict, saw: str) -> None:
+    plan = make_plan(a_run(deepspeed="/own.json"), LLAMA_8B, deepspeed=content)
+    (finding,) = [f for f in plan.findings if f.id == "deepspeed-refuses"]
+    assert finding.verdict == BLOCK and saw in finding.saw and finding.why and finding.fix
+
+
+@pytest.mark.parametrize("kind", ["fp16", "bf16", "fp32", "FP32"])
+def test_communication_types_are_taken(kind: str) -> None:
+    content = {"communication_data_type": kind, "optimizer": {"type": "AdamW"}}
+    assert "deepspeed-refuses" not in ids(make_plan(a_run(deepspeed="/x.json"), LLAMA_8B, deepspeed=content))
+
+
+@pytest.mark.training
+def test_the_installed_deepspeed_agrees_on_what_it_refuses() -> None:
+    from deepspeed.runtime.config import DEEPSPEED_OPTIMIZERS, get_communication_data_type
+
+    assert not {"onebitadam", "zerooneadam", "onebitlamb"} & set(DEEPSPEED_OPTIMIZERS)
+    with pytest.raises(ValueError, match="communication_data_type"):
+        get_communication_data_type({"communication_data_type": "fp8"})
+    assert get_communication_data_type({"communication_data_type": "BF16"}) is not None
+
+
+# ---- sources ----
+
+SOURCE = re.compile(
+    r"arXiv|DeepSpeed|transformers|torch|NCCL|PEFT|LLaMA-Factory|data sheet|AzNHC|liger|bitsandbytes|Measured|assumed|"
+    r"nccl-tests|`\w+\.py`|glibc|seen"
+)
+FORMULAS = (
+    "memory",
+    "host",
+    "traffic",
+    "activations",
+    "gather",
+    "lora",
+    "first_step",
+    "case",
+    "hardware",
+    "zero",
+)
+
+
+def calculates(function: ast.FunctionDef) -> bool:
+    """Whether it multiplies or divides by a number that is written there: a formula with a constant of its own."""
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, (ast.Mult, ast.Div))
+        and any(isinstance(side, ast.Constant) for side in (node.left, node.right))
+        for node in ast.walk(function)
+    )
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_every_formula_names_its_source(name: str) -> None:
+    """In its own docstring, or in the head of its module where that names one for all of them."""
+    tree = ast.parse((ROOT / "src" / "allranks" / "plan" / f"{name}.py").read_text())
+    head = ast.get_docstring(tree) or ""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and calculates(node)]
+    silent = [f.name for f in found if not SOURCE.search((ast.get_docstring(f) or "") + head)]
+    assert not silent, f"{name}.py: {', '.join(silent)}"
+    assert TOO_CLOSE == "too-close"
