@@ -60,6 +60,16 @@ def test_a_run_is_lost_only_where_its_keeper_can_be_seen_to_be_gone(run, written
     assert read.status("r1")["state"] == told
 
 
+def test_a_lost_run_says_that_its_keeper_died_and_whether_the_machine_did(run):
+    paths.write_json(run.keeper.state, {"state": "running", "step": 5})
+    keeper_is(run, start_time=1)
+    found = read.status("r1")["diagnosis"]
+    assert (found["cause"], found["where"]["node"]) == ("supervisor-lost", "node-0")
+    assert "wrote no last state" in found["evidence"][0]
+    keeper_is(run, boot_id="the boot before")
+    assert read.status("r1")["diagnosis"]["cause"] == "node-failure"
+
+
 def test_runs_come_newest_first_and_odd_folders_are_no_runs(run, home):
     newer = paths.RunDirectory("r2")
     newer.create(keeper=True)

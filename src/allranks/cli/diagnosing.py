@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from allranks.cli.common import print_json
-from allranks.words import BadInput, Diagnosis, Problem
+from allranks.words import BadInput, Diagnosis, Problem, where_from_json
 
 LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 
@@ -20,7 +20,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: nothing is wrong; 3: nothing is proved."""
     from allranks import diagnose
 
-    diagnosis = diagnose.diagnose(lines(options.paths))
+    diagnosis = of_lost_run(options.paths) or diagnose.diagnose(lines(options.paths))
     if options.json:
         print_json(diagnosis.as_json())
     elif diagnosis.cause == "benign-noise":
@@ -30,6 +30,23 @@ def diagnose_command(options: argparse.Namespace) -> int:
     if diagnosis.cause == "benign-noise":
         return 0
     return 3 if diagnosis.cause == "unproven" else 1
+
+
+def of_lost_run(paths: list[str]) -> Diagnosis | None:
+    """A run whose keeper died wrote no verdict, and its logs tell the consequences alone; None of anything else."""
+    if len(paths) != 1 or paths[0] == "-" or Path(paths[0]).exists():
+        return None
+    from allranks.node import read
+    from allranks.runs.index import find
+
+    try:
+        state = read.status(asyncio.run(find(paths[0])))
+    except BadInput:
+        return None
+    found = state.get("diagnosis")
+    if state.get("state") != "lost" or not isinstance(found, dict):
+        return None
+    return Diagnosis(**{**found, "where": where_from_json(found["where"])})
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:

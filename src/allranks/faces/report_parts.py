@@ -62,7 +62,8 @@ def verdict_sentence(data: Mapping[str, Any]) -> str:
     if state == "stopped":
         return f"Stopped {reached_at(data)}, as asked.{adapter_sentence(data)}"
     if state == "lost":
-        return f"Lost {reached_at(data)}: the nodes that held the run no longer answer for it."
+        cause = cause_of(data) if data.get("diagnosis") else ""
+        return f"Lost {reached_at(data)}: {cause or 'the nodes that held the run no longer answer for it.'}"
     if state == "unknown":
         return "What became of this run could not be read."
     return f"Not ended when this report was made: {state}, {reached_at(data)}."

@@ -17,7 +17,7 @@ from allranks.node import processes
 from allranks.node.paths import RunDirectory, home, open_regular, read_object
 from allranks.node.redact import Redactor
 from allranks.node.vault import Vault
-from allranks.words import BadInput, Problem
+from allranks.words import BadInput, Diagnosis, Problem, Where
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 CHUNK_BYTES = 1 << 20
@@ -81,11 +81,49 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
     entry.update(
         id=directory.run_id, directory=directory.root, supervisors=supervisors, keeper_alive=keeper_alive
     )
-    if keeper_alive is False and entry["state"] not in FINAL:
-        entry.update(state="lost", why="its keeper is gone and wrote no last state")
+    if entry["state"] not in FINAL:
+        why = _lost(directory, keeper, keeper_alive)
+        if why:
+            entry.update(state="lost", why=why)
+        entry["diagnosis"] = entry.get("diagnosis") or _keeper_gone(directory, keeper.get("process") or keeper)
     if not isinstance(entry.get("started_at"), (int, float)):
         entry["started_at"] = modified_at(directory.root)
     return entry
+
+
+def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any]) -> Dict[str, Any]:
+    """Why a run is lost, as a `Diagnosis`: the keeper lives in the head's supervisor, and dies with it."""
+    node, pid = keeper.get("node"), keeper.get("pid")
+    restarted = keeper.get("boot_id") != processes.boot_id()
+    seen = f"the keeper, pid {pid} on {node}, is gone and wrote no last state"
+    if restarted:
+        seen += "; the machine has been started anew since"
+    return Diagnosis(
+        cause="node-failure" if restarted else "supervisor-lost",
+        confidence="certain",
+        where=Where(node=None if node is None else str(node)),
+        first_seen=modified_at(directory.keeper.journal) or None,
+        evidence=(seen,),
+        why="the run's keeper is a part of the head's supervisor. Without it the other nodes stop their own ranks"
+        " when their lease ends: what they and torchrun say after that are consequences.",
+        fix=f"on {node}: dmesg -T | grep -i -e oom -e killed; then allranks clean {directory.run_id} and start"
+        " again from its last checkpoint.",
+    ).as_json()
+
+
+SILENT_SECONDS = 180.0
+"""A living keeper writes its journal at least every few seconds, since each supervisor sends samples."""
+
+
+def _lost(directory: RunDirectory, keeper: Dict[str, Any], alive: Optional[bool]) -> str:
+    """Why nobody leads this unended run any more; empty where somebody does, or none has begun to."""
+    if alive is False:
+        return "its keeper is gone and wrote no last state"
+    if alive is None and keeper.get("process", keeper).get("pid"):
+        silent = time.time() - modified_at(directory.keeper.journal)
+        if silent > SILENT_SECONDS:
+            return f"its keeper, which cannot be seen from here, has written nothing for {silent:.0f} s"
+    return ""
 
 
 def modified_at(path: str) -> float:

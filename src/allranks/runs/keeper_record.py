@@ -60,7 +60,7 @@ class Record:
     def event(self, event: Event) -> None:
         """Any event of a node: into the journal, and what a glance needs into the state."""
         self.journal.append(event)
-        if event.kind == "swept" and event.node:
+        if event.kind == "swept" and event.node and event.rank is None:
             self.swept.add(event.node)
         if event.kind == "beat":
             step, total = event.data.get("step"), event.data.get("total_steps")

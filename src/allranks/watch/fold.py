@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
 
@@ -254,6 +255,18 @@ def _on_torchrun(run: "RunState", event: Event) -> None:
         del run.ranks[rank]
 
 
+CLOSED = re.compile(r"^closed$|closed the connection|reset by peer|broken pipe", re.IGNORECASE)
+"""What `node/wire.py` says where the node's kernel ended the connection: that kernel lives. A reset instead of a
+close comes where the dead process had not read everything."""
+
+
+def _on_supervisor(run: "RunState", event: Event) -> None:
+    _on_node("joined_at")(run, event)
+    process = event.data.get("process")
+    if event.node is not None and isinstance(process, Mapping):
+        run.node(event.node).boot_id = str(process.get("boot_id") or "")
+
+
 def _on_node(attribute: str) -> Any:
     def handler(run: "RunState", event: Event) -> None:
         if event.node is None:
@@ -263,7 +276,8 @@ def _on_node(attribute: str) -> Any:
         if attribute == "joined_at":
             node.lost_at, node.lost_why = None, ""  # it is back
         elif attribute == "lost_at":
-            node.lost_why = str(event.data.get("why") or "")
+            why = str(event.data.get("why") or "")
+            node.lost_why = "closed" if CLOSED.search(why) else why
         elif attribute == "stopping_at" and run.stopping_at is None:
             run.stopping_at = event.at
 
@@ -344,7 +358,7 @@ HANDLERS: Dict[str, Callable[[Any, Event], None]] = {
     "torchrun": _on_torchrun,
     "torchrun-ended": _on_torchrun_ended,
     "joined": _on_node("joined_at"),
-    "supervisor": _on_node("joined_at"),
+    "supervisor": _on_supervisor,
     "lost": _on_node("lost_at"),
     "lease-lost": _on_node("lease_lost_at"),
     "stopping": _on_node("stopping_at"),

@@ -93,8 +93,9 @@ class NodeState:
     """One node's supervisor and its torchrun."""
 
     __slots__ = (
-        "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel", "lease_lost_at",
-        "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
+        "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel",
+        "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at",
+        "swept_at", "throttled",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -115,3 +116,4 @@ class NodeState:
         self.gpu_idle: Dict[str, float] = {}
         self.throttled: Dict[str, float] = {}
         self.kernel: List[str] = []
+        self.boot_id: str = ""

@@ -62,6 +62,12 @@ class RunState:
             found = self.nodes[name] = NodeState(name)
         return found
 
+    def machine_lives(self, node: NodeState) -> bool:
+        """Whether a lost node's machine is known to live: its kernel closed the connection, or another
+        supervisor of the same boot is heard (nodes that are one host)."""
+        same_boot = (n for n in self.nodes.values() if node.boot_id and n.boot_id == node.boot_id)
+        return node.lost_why == "closed" or any(n.lost_at is None for n in same_boot)
+
     @property
     def quiet(self) -> bool:
         """Whether nothing is to be judged any more: the run is being stopped, or somebody has ended already."""

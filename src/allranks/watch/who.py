@@ -198,7 +198,7 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
     leases = [n for n in run.nodes.values() if n.lease_lost_at is not None]
     if lost:
         node = run.nodes[lost[0]]
-        closed = node.lost_why == "closed"
+        closed = run.machine_lives(node)
         what = "its supervisor's connection was closed" if closed else "nothing was heard from it any more"
         return Diagnosis(
             cause="supervisor-lost" if closed else "node-failure",

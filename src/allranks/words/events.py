@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any, Dict, Mapping, Optional
 
@@ -33,13 +34,15 @@ class Event:
 def event_from_json(data: Mapping[str, Any]) -> Event:
     """Reads an event; raises ValueError where it is none (a half-written line, another program's)."""
     try:
-        rank = data.get("rank")
+        rank, at = data.get("rank"), float(data["at"])
+        if not math.isfinite(at):
+            raise ValueError("no event: its time is no number")
         return Event(
-            at=float(data["at"]),
+            at=at,
             kind=str(data["kind"]),
             node=None if data.get("node") is None else str(data["node"]),
             rank=None if rank is None else int(rank),
             data=dict(data.get("data") or {}),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"no event: {error}") from None

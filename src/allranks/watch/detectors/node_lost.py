@@ -52,7 +52,7 @@ def _matters(run: RunState, name: str) -> bool:
     was closed is `supervisor-lost`."""
     node = run.nodes[name]
     return (
-        node.lost_why != "closed"
+        not run.machine_lives(node)
         and node.ended_at is None
         and node.swept_at is None
         and run.stopping_at is None

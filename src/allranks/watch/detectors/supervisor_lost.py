@@ -42,7 +42,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
 def _matters(run: RunState, name: str) -> bool:
     node = run.nodes[name]
     return (
-        node.lost_why == "closed"
+        run.machine_lives(node)
         and node.ended_at is None
         and node.swept_at is None
         and run.stopping_at is None
@@ -64,7 +64,15 @@ def _finding(name: str, verdict: str, since: float) -> Finding:
 _JOINED = {"at": 1.0, "kind": "joined", "node": "b"}
 _LOST = {"at": 5.0, "kind": "lost", "node": "b", "data": {"why": "closed"}}
 _BACK = {"at": 9.0, "kind": "joined", "node": "b"}
-FIRES = [{"events": [_JOINED, _LOST], "now": 40.0}]
+_RESET = {**_LOST, "data": {"why": "the connection broke: Connection reset by peer"}}
+_BOOT = {"process": {"boot_id": "one host"}}
+_TWO = [{"at": 1.0, "kind": "supervisor", "node": name, "data": _BOOT} for name in "ab"]
+_SILENT = {**_LOST, "data": {"why": "no answer in time"}}
+FIRES = [
+    {"events": [_JOINED, _LOST], "now": 40.0},
+    {"events": [_JOINED, _RESET], "now": 40.0},
+    {"events": [*_TWO, _SILENT], "now": 40.0},
+]
 SILENT = [
     {"events": [_JOINED, {**_LOST, "data": {"why": "silent"}}], "now": 40.0},
     {"events": [_JOINED, {"at": 2.0, "kind": "swept", "node": "b"}, _LOST], "now": 40.0},
