@@ -31,6 +31,7 @@ def main(argv: Sequence[str], keep: Any = None) -> int:
         "sweep": _sweep,
         "put": _put,
         "clean": _clean,
+        "probe": _probe,
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
     try:
@@ -114,9 +115,7 @@ def _follow(words: List[str]) -> None:
         del words[at : at + 3]
     if not words:
         raise BadInput(Problem(saw="follow needs a run.", do="follow RUN PATTERN…"))
-    listener = select.poll()
-    listener.register(sys.stdout.fileno(), 0)
-    for piece in read.follow(words[0], words[1:] or ["*"], offsets, gone=lambda: bool(listener.poll(0))):
+    for piece in read.follow(words[0], words[1:] or ["*"], offsets, gone=_gone()):
         _print(piece)
 
 
@@ -130,12 +129,12 @@ def _stop(words: List[str]) -> Dict[str, Any]:
 
 
 def _sweep(words: List[str]) -> Dict[str, Any]:
-    """`sweep RUN [--dry-run]`."""
+    """`sweep RUN [--dry-run] [--gone NODE]…`; of the nodes named so the caller knows that nothing lives."""
     from allranks.node import sweep
 
     dry_run, gone = _flag(words, "--dry-run"), _all_of(words, "--gone")
     (run_id,) = _words(words, "RUN")
-    return sweep.sweep(run_id, dry_run)
+    return sweep.sweep(run_id, dry_run, gone)
 
 
 def _put(words: List[str]) -> Dict[str, Any]:
@@ -148,7 +147,7 @@ def _put(words: List[str]) -> Dict[str, Any]:
 
 
 def _clean(words: List[str]) -> Dict[str, Any]:
-    """`clean RUN`."""
+    """`clean RUN [--gone NODE]…`."""
     from allranks.node import sweep
 
     gone = _all_of(words, "--gone")
@@ -186,6 +185,13 @@ def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
 # ---- words, input, output ----
 
 
+def _gone() -> Callable[[], bool]:
+    """Says whether whoever reads our standard output has gone."""
+    reader = select.poll()
+    reader.register(sys.stdout.fileno(), 0)
+    return lambda: bool(reader.poll(0))
+
+
 def _words(words: List[str], *names: str) -> List[str]:
     if len(words) != len(names):
         raise BadInput(
@@ -201,12 +207,6 @@ def _flag(words: List[str], name: str) -> bool:
     return True
 
 
-def _number(word: str) -> int:
-    try:
-        return int(word)
-    except ValueError:
-        raise BadInput(Problem(saw=f"{word!r} is no number of bytes.")) from None
-
 def _all_of(words: List[str], name: str) -> List[str]:
     """Takes every `name VALUE` out of the words; the values."""
     values = []
@@ -216,6 +216,12 @@ def _all_of(words: List[str], name: str) -> List[str]:
         del words[at : at + 2]
     return values
 
+
+def _number(word: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        raise BadInput(Problem(saw=f"{word!r} is no number of bytes.")) from None
 
 
 def _input() -> Dict[str, Any]:

@@ -1,0 +1,12 @@
+"""Short trials of the network before a launch, and what their results mean.
+
+`tcp` and `collective` ask the nodes; `results` holds what they said; `blame` and the files of `rules/`
+judge it and ask nothing. `docs/probe.md` says what is tried and how long it takes.
+"""
+
+from allranks.probe.catalogue import ids, page
+from allranks.probe.judge import judge
+from allranks.probe.run import Options, Probed, probe
+from allranks.probe.steps import Step, steps
+
+__all__ = ["Options", "Probed", "Step", "ids", "judge", "page", "probe", "steps"]

@@ -1,0 +1,117 @@
+"""Try the network between the nodes before a run does: connections, bandwidth, a collective.
+
+Exit code 1 where something blocks, 3 where a part could not be tried. It takes about 10 s and never hangs.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from allranks.cli.common import add_file, add_json, load_run, positive, print_json
+
+
+def rounds(text: str) -> int | None:
+    """A whole number from 1, or `all` as None."""
+    return None if text == "all" else positive(text)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_file(parser)
+    add_json(parser)
+    parser.add_argument("--no-torch", action="store_true", help="connections and bandwidth alone")
+    parser.add_argument(
+        "--rounds",
+        type=rounds,
+        default=15,
+        metavar="N",
+        help="rounds of disjoint pairs that are measured (15: all pairs of 16 nodes), or all",
+    )
+    parser.add_argument("--streams", type=positive, default=4, help="connections a measured pair (4)")
+    parser.add_argument(
+        "--seconds", type=float, default=0.3, help="how long each direction is measured (0.3); 0: not at all"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=45.0,
+        metavar="SECONDS",
+        help="how long a collective may take once all ranks have imported torch (45)",
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="list what is fine, too")
+
+
+def call(options: argparse.Namespace) -> int:
+    import asyncio
+    import sys
+
+    from allranks.faces.clean import clean
+    from allranks.faces.terminal import print_findings
+    from allranks.runs.inspect import verdict_code
+
+    run = load_run(options)
+    quiet = options.json or not sys.stderr.isatty()
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(clean(text), file=sys.stderr)
+
+    probed = asyncio.run(probed_now(run, options, say))
+    if options.json:
+        print_json(probed.as_json())
+    else:
+        for line in table(probed.results):
+            print(clean(line))
+        print_findings(list(probed.findings), verbose=options.verbose)
+    return verdict_code([f for f in probed.findings if f.stops_launch and f.id not in run.accept])
+
+
+async def probed_now(run, options: argparse.Namespace, say):
+    from allranks.probe import Options, probe
+    from allranks.reach import open_nodes
+    from allranks.runs.inspect import planned, python_of
+
+    nodes = open_nodes(run)
+    try:
+        wanted = Options(
+            python=python_of(run),
+            torch=not options.no_torch,
+            most_rounds=options.rounds,
+            streams=options.streams,
+            seconds=options.seconds,
+            join_seconds=options.limit,
+        )
+        return await probe(nodes, run, planned(run), wanted, say)
+    finally:
+        await nodes.close()
+
+
+def table(results) -> list[str]:
+    """What was measured, in a few lines: interfaces, bandwidth, latency, collectives."""
+    from statistics import median
+
+    from allranks.probe.judge import rate
+
+    lines = [
+        f"{ear.node:<16}{ear.interface or '?':<10}{ear.address or 'no address'}"
+        for ear in results.ears.values()
+    ]
+    rates = [link.bytes_per_second for link in results.links if link.bytes_per_second]
+    waits = [link.latency for link in results.links if link.latency]
+    if rates:
+        lines.append(
+            f"bandwidth       {rate(min(rates))} to {rate(max(rates))}, median {rate(median(rates))} "
+            f"({len(rates)} directions{'' if results.all_pairs_measured else ', not all pairs'})"
+        )
+    if waits:
+        lines.append(
+            f"round trip      {min(waits) * 1e6:.0f} to {max(waits) * 1e6:.0f} µs, median {median(waits) * 1e6:.0f} µs"
+        )
+    for one in results.collectives:
+        speed = f", {rate(one.bytes_per_second)}" if one.bytes_per_second else ""
+        lines.append(
+            f"{one.name:<16}{one.backend}, {len(one.ranks)} ranks: {'passed' if one.passed else 'did not pass'} "
+            f"in {one.seconds:.1f} s{speed}"
+        )
+    for part, why in results.skipped.items():
+        lines.append(f"{part:<16}not tried: {why}")
+    return [*lines, ""]

@@ -1,0 +1,167 @@
+"""One collective of a probe: its ranks on all nodes at once, ended in any case.
+
+A rank that joins waits for the others without a word (torch's TCPStore: 15 minutes where the port is dropped). So
+the time counts from the moment when the last rank has imported torch, which on shared storage takes minutes
+of its own; when it is over, or a rank has failed, all are ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from allranks.probe.results import Collective, RankSaid, mapping, number, text
+from allranks.probe.steps import Step
+from allranks.probe.tcp import lines
+from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+
+AFTER_FAILURE_SECONDS = 3.0
+"""Once a rank has failed the others cannot succeed; they get this long to say what they saw."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """How the ranks of a step are started. `environment` maps a node to what its ranks get."""
+
+    python: str
+    master: tuple[str, int]
+    placed: Mapping[str, Sequence[tuple[int, int]]]
+    """Node → its (rank, local rank)."""
+
+    environment: Mapping[str, Mapping[str, str]]
+    import_seconds: float = 180.0
+    join_seconds: float = 45.0
+
+    @property
+    def world_size(self) -> int:
+        return sum(len(ranks) for ranks in self.placed.values())
+
+
+@dataclass
+class _Course:
+    """What has been heard so far."""
+
+    said: dict[int, RankSaid]
+    done: set[str] = field(default_factory=set)
+    unreached: dict[str, str] = field(default_factory=dict)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hear(self, line: Mapping[str, Any]) -> None:
+        place = number(line.get("rank"))
+        there = self.said.get(int(place)) if place is not None else None
+        if there is None:
+            return
+        told = mapping(line.get("said"))
+        if told:
+            self.said[there.rank] = heard(there, told)
+        if "ended" in line:
+            code = number(line.get("ended"))
+            ended = replace(
+                there, code=-1 if code is None else int(code), tail=str(line.get("tail") or "")[-2000:]
+            )
+            self.said[there.rank] = ended
+
+    def all_imported(self) -> bool:
+        return all(r.torch is not None or r.code is not None for r in self.said.values())
+
+    def failed(self) -> bool:
+        return bool(self.unreached) or any(r.code not in (None, 0) for r in self.said.values())
+
+
+def heard(there: RankSaid, told: Mapping[str, Any]) -> RankSaid:
+    """A rank with what it has said last; numbers and texts that are none are left as they were."""
+    new: dict[str, Any] = {"reached": text(told.get("at")) or there.reached}
+    for name in ("python", "torch", "nccl"):
+        new[name] = text(told.get(name)) or getattr(there, name)
+    for name, key in (("wrong", "wrong"), ("numbers", "of"), ("bytes", "bytes")):
+        value = number(told.get(key))
+        new[name] = getattr(there, name) if value is None else int(value)
+    new["seconds"] = number(told.get("seconds")) or there.seconds
+    return replace(there, **new)
+
+
+async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
+    """Runs one step to its end, at most `import_seconds` + `join_seconds` and a few for ending it."""
+    began = time.monotonic()
+    course = _Course(
+        {rank: RankSaid(rank, node) for node, placed in ranks.placed.items() for rank, _ in placed}
+    )
+    tasks = [
+        asyncio.ensure_future(_one_node(nodes[node], step, ranks, placed, course))
+        for node, placed in ranks.placed.items()
+        if placed
+    ]
+    try:
+        stopped = await _until_over(course, tasks, ranks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return Collective(
+        name=step.name,
+        backend=step.backend,
+        ranks=tuple(course.said[rank] for rank in sorted(course.said)),
+        seconds=time.monotonic() - began,
+        stopped=stopped,
+        environment=step.environment,
+        unreached=course.unreached,
+    )
+
+
+async def _one_node(
+    program: NodeProgram, step: Step, ranks: Ranks, placed: Sequence[tuple[int, int]], course: _Course
+) -> None:
+    limit = ranks.import_seconds + ranks.join_seconds
+    wanted = {
+        "node": program.node,
+        "python": ranks.python,
+        "ranks": [{"rank": rank, "local_rank": local} for rank, local in placed],
+        "world_size": ranks.world_size,
+        "master": {"host": ranks.master[0], "port": ranks.master[1]},
+        "backend": step.backend,
+        "env": {**ranks.environment.get(program.node, {}), **step.environment},
+        "bytes": step.bytes,
+        "limit_seconds": limit,
+    }
+    stream = lines(program, "ranks", wanted)
+    try:
+        async for line in stream:
+            course.hear(line)
+            course.news.set()
+    except (Unreachable, ProgramFailed) as error:
+        course.unreached[program.node] = str(error)
+    finally:
+        course.news.set()
+        with contextlib.suppress(Unreachable, ProgramFailed, OSError, RuntimeError):
+            await stream.aclose()
+
+
+async def _until_over(course: _Course, tasks: Sequence[asyncio.Future], ranks: Ranks) -> str:
+    """Returns when every node's part has ended, or why the rest must be ended."""
+    now = time.monotonic()
+    until, why = (
+        now + ranks.import_seconds,
+        f"torch was not imported everywhere within {ranks.import_seconds:g} s",
+    )
+    joining = failed = False
+    while True:
+        if all(task.done() for task in tasks):
+            return ""
+        if course.all_imported() and not joining:
+            joining = True
+            until = time.monotonic() + ranks.join_seconds
+            why = f"it was not over {ranks.join_seconds:g} s after the last rank had imported torch"
+        if course.failed() and not failed:
+            failed = joining = True
+            until = min(until, time.monotonic() + AFTER_FAILURE_SECONDS)
+            why = "a rank had failed"
+        left = until - time.monotonic()
+        if left <= 0:
+            return why
+        course.news.clear()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(course.news.wait(), min(left, 1.0))

@@ -1,0 +1,157 @@
+"""Results in, findings out. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from allranks.checks.words import shown
+from allranks.probe import blame as blaming
+from allranks.probe.blame import Blame
+from allranks.probe.catalogue import all_rules
+from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Pair, Results
+from allranks.spec import Run
+from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Finding, Where
+from allranks.words import OK as FINE
+
+
+def judge(results: Results, run: Run) -> list[Finding]:
+    """All findings, in the order of their ids, with what nodes said made harmless to a terminal."""
+    context = Context(results, run)
+    return [
+        dataclasses.replace(
+            finding,
+            id=rule.id,
+            saw=shown(finding.saw),
+            expected=shown(finding.expected),
+            why=shown(finding.why),
+            fix=shown(finding.fix),
+            evidence=tuple(shown(line) for line in finding.evidence),
+        )
+        for rule in all_rules().values()
+        for finding in rule.check(context)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a rule sees: the results, and what follows from them for more than one rule."""
+
+    results: Results
+    run: Run
+
+    @property
+    def head(self) -> str:
+        return self.results.head
+
+    @property
+    def port(self) -> int:
+        return self.run.network.port
+
+    @cached_property
+    def addresses(self) -> Mapping[str, str]:
+        return {node.name: node.address for node in self.run.cluster.nodes}
+
+    @cached_property
+    def rendezvous(self) -> Mapping[str, Dial]:
+        """Each node's connection to the head's rendezvous port; the head's own is not among them."""
+        return {d.source: d for d in self.results.of_kind(RENDEZVOUS) if d.source != self.head}
+
+    @cached_property
+    def data(self) -> Mapping[Pair, Dial]:
+        return {(d.source, d.target): d for d in self.results.of_kind(DATA)}
+
+    @cached_property
+    def off_route(self) -> tuple[Ear, ...]:
+        """Nodes whose ranks are told another interface than the one that leads to the head."""
+        ears = self.results.ears.values()
+        return tuple(e for e in ears if e.address and e.source and e.address != e.source)
+
+    @cached_property
+    def astray(self) -> frozenset[str]:
+        """Of those the ones that nobody reaches under that address, or under which somebody else answers; and
+        nodes whose way to the head is their own loopback, which `name-loops-back` says."""
+        looping = [e for e in self.results.ears.values() if self.several_hosts and is_loopback(e.address)]
+        found = set()
+        for ear in [*self.off_route, *looping]:
+            dials = [dial for pair, dial in self.data.items() if pair[1] == ear.node]
+            if dials and all(dial.outcome != OK for dial in dials):
+                found.add(ear.node)
+        return frozenset(found)
+
+    @cached_property
+    def several_hosts(self) -> bool:
+        """Not all nodes are played by one machine, on its loopback."""
+        return not all(is_loopback(ear.source) for ear in self.results.ears.values())
+
+    @cached_property
+    def blamed(self) -> Blame:
+        """Whose data connections fail, without those whose interface explains it."""
+        tried = [pair for pair in self.data if pair[1] not in self.astray]
+        return blaming.blame(tried, [pair for pair in tried if self.data[pair].outcome != OK])
+
+    @cached_property
+    def joins(self) -> frozenset[str]:
+        """The nodes whose rendezvous works: those that reach the head's port; the head, where anybody does."""
+        good = {node for node, dial in self.rendezvous.items() if dial.outcome == OK}
+        return frozenset(good | {self.head} if good else good)
+
+    @cached_property
+    def rates(self) -> Mapping[Pair, float]:
+        """Bytes a second of every direction that was measured; 0 where it connected and nothing came through."""
+        return {
+            (k.source, k.target): k.bytes_per_second or 0.0
+            for k in self.results.links
+            if not k.reason or k.bytes_per_second is not None
+        }
+
+    @cached_property
+    def slow(self) -> tuple[Blame, float]:
+        moving = {pair: rate for pair, rate in self.rates.items() if rate > 0}
+        return blaming.slow(moving)
+
+    # ---- saying ----
+
+    def say(self, verdict: str, node: str | None = None, key: str | None = None, **said) -> Finding:
+        where = self.run.where(key) if key else Where()
+        return Finding(id="", verdict=verdict, where=dataclasses.replace(where, node=node), **said)
+
+    def block(self, node: str | None = None, **said) -> Finding:
+        return self.say(BLOCK, node, **said)
+
+    def warn(self, node: str | None = None, **said) -> Finding:
+        return self.say(WARN, node, **said)
+
+    def note(self, node: str | None = None, **said) -> Finding:
+        return self.say(NOTE, node, **said)
+
+    def unknown(self, node: str | None = None, **said) -> Finding:
+        return self.say(UNKNOWN, node, **said)
+
+    def fine(self, node: str | None = None, **said) -> Finding:
+        return self.say(FINE, node, **said)
+
+
+def is_loopback(address: str | None) -> bool:
+    return address is not None and (address.startswith("127.") or address == "::1")
+
+
+def outcomes(dials: Sequence[Dial]) -> str:
+    """`dropped 3, refused 1`: what became of several connections, the most frequent first."""
+    counts: dict[str, int] = {}
+    for dial in dials:
+        counts[dial.outcome] = counts.get(dial.outcome, 0) + 1
+    return ", ".join(
+        f"{name} {n}" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def rate(bytes_per_second: float) -> str:
+    """`9.41 Gb/s`: networks are bought and named in bits."""
+    bits = bytes_per_second * 8
+    for unit, size in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if bits >= size:
+            return f"{bits / size:.3g} {unit}"
+    return f"{bits:.0f} b/s"

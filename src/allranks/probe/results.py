@@ -1,0 +1,283 @@
+"""What the nodes said in a probe, as frozen values. Made from JSON that a machine sent: read without trust."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+OK = "ok"
+RENDEZVOUS, KEEPER, DATA = "rendezvous", "keeper", "data"
+
+Pair = tuple[str, str]
+"""Who dialled or sent, and whom."""
+
+
+@dataclass(frozen=True)
+class Ear:
+    """One node's listener: where it listens, and what the node says of itself.
+
+    `address` and `port` are where its ranks' data would be listened for, None with `reason` where nowhere;
+    `ports` maps the run's ports that this node holds to the reason why it could not be listened on, None
+    where it could. `source` and `way` are the address and the interface of its route to the head.
+    """
+
+    node: str
+    interface: str | None = None
+    address: str | None = None
+    port: int | None = None
+    reason: str = ""
+    ports: Mapping[int, str | None] = field(default_factory=dict)
+    source: str | None = None
+    way: str | None = None
+    addresses: frozenset[str] = frozenset()
+    hostname: str = ""
+    resolved: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nvidia: int = 0
+
+
+@dataclass(frozen=True)
+class Dial:
+    """One connection that was tried. `outcome` is `ok`, or `dropped`, `refused`, `reset`, `no-route`, `forbidden`,
+    `unknown-name`, `silent`, `stranger`, `wrong-node`, `unanswered` or `failed`. `seconds` is the connect's."""
+
+    source: str
+    target: str
+    kind: str
+    address: str
+    port: int
+    outcome: str
+    text: str = ""
+    seconds: float | None = None
+    own: str | None = None
+    saw: str | None = None
+    resolved: str | None = None
+    answered_by: str | None = None
+    clock: tuple[float, float] | None = None
+    """Offset of the source's clock against the target's, and how wrong it may be; seconds."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What one direction of a pair carried: bytes a second over all streams, None with `reason` where nothing.
+
+    `latency` is the least of the round trips, in seconds."""
+
+    source: str
+    target: str
+    bytes_per_second: float | None
+    latency: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RankSaid:
+    """One rank of a collective: the last thing it came to, and what it printed when it ended badly."""
+
+    rank: int
+    node: str
+    reached: str = "started"
+    code: int | None = None
+    python: str | None = None
+    torch: str | None = None
+    nccl: str | None = None
+    wrong: int | None = None
+    numbers: int | None = None
+    seconds: float | None = None
+    bytes: int | None = None
+    tail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.code == 0 and self.reached == "done" and self.wrong == 0
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective: `name` of the step, its ranks, how long it took and may have taken, the environment that
+    this step added to the ranks' own. `stopped` says why it was ended before its ranks had."""
+
+    name: str
+    backend: str
+    ranks: tuple[RankSaid, ...]
+    seconds: float
+    stopped: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    unreached: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        return not self.unreached and bool(self.ranks) and all(rank.passed for rank in self.ranks)
+
+    @property
+    def bytes_per_second(self) -> float | None:
+        """Bus bandwidth as nccl-tests counts it: 2(N-1)/N of the bytes, over the slowest rank's time."""
+        times = [r.seconds for r in self.ranks if r.seconds]
+        if not self.passed or len(times) != len(self.ranks):
+            return None
+        world = len(self.ranks)
+        return 2 * (world - 1) / world * (self.ranks[0].bytes or 0) / max(times)
+
+
+@dataclass(frozen=True)
+class Results:
+    """All of a probe. `unreached` maps nodes that could not be asked to the reason; `skipped` says, part by part,
+    what was not tried and why."""
+
+    nodes: tuple[str, ...]
+    ears: Mapping[str, Ear] = field(default_factory=dict)
+    dials: tuple[Dial, ...] = ()
+    links: tuple[Link, ...] = ()
+    collectives: tuple[Collective, ...] = ()
+    unreached: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    all_pairs_measured: bool = True
+    seconds: float = 0.0
+
+    @property
+    def head(self) -> str:
+        return self.nodes[0]
+
+    def of_kind(self, kind: str) -> list[Dial]:
+        return [dial for dial in self.dials if dial.kind == kind]
+
+    def with_links(self, links: Iterable[Link]) -> Results:
+        """The better of both measurements of each direction stays: what disturbs one only makes it slower."""
+        best = {(link.source, link.target): link for link in self.links}
+        for link in links:
+            there = best.get((link.source, link.target))
+            if there is None or (link.bytes_per_second or 0.0) >= (there.bytes_per_second or 0.0):
+                best[(link.source, link.target)] = link
+        return replace(self, links=tuple(best.values()))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "nodes": list(self.nodes),
+            "interfaces": {
+                e.node: {"interface": e.interface, "address": e.address} for e in self.ears.values()
+            },
+            "connections": [
+                {
+                    "from": d.source,
+                    "to": d.target,
+                    "kind": d.kind,
+                    "address": d.address,
+                    "port": d.port,
+                    "outcome": d.outcome,
+                    "text": d.text,
+                    "seconds": d.seconds,
+                }
+                for d in self.dials
+            ],
+            "links": [
+                {
+                    "from": k.source,
+                    "to": k.target,
+                    "bytes_per_second": k.bytes_per_second,
+                    "latency_seconds": k.latency,
+                    "reason": k.reason or None,
+                }
+                for k in self.links
+            ],
+            "all_pairs_measured": self.all_pairs_measured,
+            "collectives": [collective_json(c) for c in self.collectives],
+            "unreached": dict(self.unreached),
+            "skipped": dict(self.skipped),
+            "seconds": self.seconds,
+        }
+
+
+def collective_json(collective: Collective) -> dict[str, Any]:
+    return {
+        "step": collective.name,
+        "backend": collective.backend,
+        "ranks": len(collective.ranks),
+        "passed": collective.passed,
+        "seconds": collective.seconds,
+        "bytes_per_second": collective.bytes_per_second,
+        "environment": dict(collective.environment),
+        "stopped": collective.stopped or None,
+    }
+
+
+# ---- reading what a node sent ----
+
+
+def ear_of(node: str, said: Mapping[str, Any]) -> Ear:
+    way = mapping(said.get("route"))
+    ports = {int(p): text(r) for p, r in mapping(said.get("ports")).items() if str(p).isdigit()}
+    resolved = {
+        str(name): tuple(str(a) for a in listing(mapping(one).get("addresses")))
+        for name, one in mapping(said.get("resolved")).items()
+    }
+    port = number(said.get("port"))
+    return Ear(
+        node=node,
+        interface=text(said.get("interface")),
+        address=text(said.get("address")),
+        port=None if port is None else int(port),
+        reason=text(said.get("reason")) or "",
+        ports=ports,
+        source=text(way.get("source")),
+        way=text(way.get("interface")),
+        addresses=frozenset(str(a) for a in listing(said.get("addresses"))),
+        hostname=text(said.get("hostname")) or "",
+        resolved=resolved,
+        nvidia=int(number(said.get("nvidia")) or 0),
+    )
+
+
+def dials_of(source: str, said: Mapping[str, Any]) -> list[Dial]:
+    found = []
+    for one in listing(said.get("dials")):
+        one = mapping(one)
+        clock = mapping(one.get("clock"))
+        offset, error = number(clock.get("offset")), number(clock.get("error"))
+        found.append(
+            Dial(
+                source=source,
+                target=str(one.get("node")),
+                kind=str(one.get("kind")),
+                address=str(one.get("address")),
+                port=int(number(one.get("port")) or 0),
+                outcome=str(one.get("outcome") or "failed"),
+                text=str(one.get("text") or ""),
+                seconds=number(one.get("seconds")),
+                own=text(one.get("own")),
+                saw=text(one.get("saw")),
+                resolved=text(one.get("resolved")),
+                answered_by=text(one.get("answered_by")),
+                clock=None if offset is None or error is None else (offset, error),
+            )
+        )
+    return found
+
+
+def links_of(source: str, target: str, said: Mapping[str, Any]) -> list[Link]:
+    """Both directions of what one `measure` said."""
+    latency = mapping(said.get("latency"))
+    found = []
+    for key, pair in (("sent", (source, target)), ("received", (target, source))):
+        one = mapping(said.get(key))
+        rate = number(one.get("bytes_per_second"))
+        reason = text(one.get("reason")) or ("" if rate is not None else "no figure came")
+        found.append(Link(*pair, rate, number(latency.get("least")), reason))
+    return found
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def number(value: Any) -> float | None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if good else None

@@ -1,0 +1,31 @@
+"""Who measures whom when: rounds in which each node is in one pair at most, so that none disturbs another. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allranks.probe.results import Pair
+
+MOST_ROUNDS = 15
+"""All pairs of up to 16 nodes. A round takes about 1 s: 100 nodes in all pairs (99 rounds) would take minutes."""
+
+
+def tournament(nodes: Sequence[str]) -> list[list[Pair]]:
+    """All pairs in the fewest rounds (N-1, or N where N is odd): the circle method, as round-robin chess is paired."""
+    seats: list[str | None] = [*nodes, *([None] if len(nodes) % 2 else [])]
+    rounds = []
+    for _ in range(len(seats) - 1):
+        half = len(seats) // 2
+        facing = zip(seats[:half], reversed(seats[half:]), strict=True)
+        rounds.append([(a, b) for a, b in facing if a is not None and b is not None])
+        seats = [seats[0], seats[-1], *seats[1:-1]]
+    return [pairs for pairs in rounds if pairs]
+
+
+def chosen(nodes: Sequence[str], most: int | None = MOST_ROUNDS) -> list[list[Pair]]:
+    """At most `most` rounds, spread evenly over the tournament; None means all. Each node is in each of them
+    (or sits out once in a while where their number is odd), so that every node meets `most` others."""
+    rounds = tournament(nodes)
+    if most is None or len(rounds) <= most:
+        return rounds
+    return [rounds[i * len(rounds) // most] for i in range(most)]

@@ -1,0 +1,60 @@
+"""A node's clock differs from the head's.
+
+## What it looks at
+The clock of each node against the head's over their own network: of five questions the fastest, wrong by half of
+its way there and back at most.
+
+## Why it matters
+Logs of different nodes cannot be put in order; Kerberos, TLS certificates and NFS attribute caches fail with
+minutes of offset. (The keeper corrects each node's events to the head's clock by itself.)
+
+## What to do
+`chronyc makestep`, or `timedatectl set-ntp true`, on that node.
+
+## Source
+Cristian's algorithm. The limits are those of the check clock-offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allranks.checks.rules.clock_offset import NOTED, WARNED
+from allranks.checks.words import duration
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.probe.results import RENDEZVOUS
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for node, dial in context.rendezvous.items():
+        if dial.clock is None:
+            continue
+        offset, error = dial.clock
+        least = max(0.0, abs(offset) - error)
+        if least >= NOTED:
+            say = context.warn if least >= WARNED else context.note
+            yield say(
+                node,
+                saw=f"its clock is {duration(least)} {'ahead of' if offset > 0 else 'behind'} {context.head}'s",
+                expected=f"less than {NOTED:g} s off",
+                why="logs of different nodes cannot be put in order.",
+                fix=f"on {node}: chronyc makestep, or timedatectl set-ntp true",
+            )
+
+
+def off(seconds: float):
+    def change(sim: Simulated) -> None:
+        sim.dials["n1", "n0", RENDEZVOUS] = replace(sim.dials["n1", "n0", RENDEZVOUS], clock=(seconds, 0.001))
+
+    return change
+
+
+CASES = (
+    fires(off(90.0), node="n1", verdict="warn", saw="90 s ahead of n0's"),
+    fires(off(-5.0), node="n1", verdict="note", saw="behind n0's"),
+    silent(off(1.0)),
+    silent(),
+)

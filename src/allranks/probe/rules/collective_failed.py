@@ -1,0 +1,117 @@
+"""A collective over the nodes failed, or was not over in time.
+
+## What it looks at
+A process group of one rank a node, then of all ranks, with the training environment's own torch: how far each
+rank came, what it printed, and what was ended at the limit.
+
+## Why it matters
+It is what the run's first seconds do. What fails here fails there, after the model was loaded.
+
+## What to do
+The evidence holds the rank's last lines. A rank that stops at `imported` waits for the others at the rendezvous;
+at `joined` it waits for their data.
+
+## Source
+torch.distributed: init_process_group, all_reduce, barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allranks.checks.words import counted
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.probe.results import Collective, RankSaid
+from allranks.words import Finding
+
+STAGES = ("started", "begun", "imported", "device", "joined", "summed", "measured", "done")
+WAITS = {
+    "started": "its Python did not begin",
+    "begun": "it imports torch",
+    "imported": "it waits for the others at the rendezvous",
+    "device": "it waits for the others at the rendezvous",
+    "joined": "it waits for the others' data",
+    "summed": "it waits for the others' data",
+    "measured": "it waits for the others' end",
+}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for one in context.results.collectives:
+        for node, reason in one.unreached.items():
+            yield context.block(
+                node,
+                saw=f"{one.name}: its ranks could not be watched: {reason}",
+                why="the collective needs every rank.",
+                fix="allranks probe again; allranks check",
+            )
+        if not one.passed and not one.unreached:
+            yield from of_ranks(context, one)
+
+
+def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
+    broken = [rank for rank in one.ranks if rank.code not in (None, 0) and not collateral(rank, one)]
+    for rank in broken:
+        yield context.block(
+            rank.node,
+            saw=f"{one.name} ({one.backend}): rank {rank.rank} ended with code {rank.code} after `{rank.reached}`: "
+            f"{last_line(rank.tail)}",
+            expected="every rank joins and sums",
+            why="the run's own ranks do the same first.",
+            fix="the evidence; allranks check",
+            evidence=tuple(rank.tail.splitlines()[-12:]),
+        )
+    if broken or not one.stopped:
+        return
+    behind = min(
+        (r for r in one.ranks if r.reached != "done"), key=lambda r: STAGES.index(r.reached), default=None
+    )
+    if behind is None:
+        return
+    same = [rank for rank in one.ranks if rank.reached == behind.reached]
+    node = behind.node if len(same) == 1 else None
+    yield context.block(
+        node,
+        saw=f"{one.name} ({one.backend}) was ended: {one.stopped}. {counted(len(same), 'rank')} came only to "
+        f"`{behind.reached}`: {WAITS.get(behind.reached, '')}",
+        expected="every rank joins and sums",
+        why="the run would wait in the same place until its own timeout (10 to 30 minutes).",
+        fix="allranks explain data-ports-closed interface-wrong; env: {NCCL_DEBUG: INFO} and probe again",
+        evidence=tuple(line for rank in same[:4] for line in rank.tail.splitlines()[-4:]),
+    )
+
+
+def collateral(rank: RankSaid, one: Collective) -> bool:
+    """It came as far as those who did not fail: another one is to blame, that failed earlier."""
+    first = min(STAGES.index(r.reached) for r in one.ranks if r.code not in (None, 0))
+    return STAGES.index(rank.reached) > first
+
+
+def last_line(tail: str) -> str:
+    lines = [line for line in tail.strip().splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "it printed nothing"
+
+
+def no_torch(sim: Simulated) -> None:
+    ranks = list(sim.collectives[0].ranks)
+    ranks[2] = replace(
+        ranks[2], code=1, reached="begun", tail="ModuleNotFoundError: No module named 'torch'\n", wrong=None
+    )
+    ranks[0] = replace(ranks[0], code=None, reached="imported", wrong=None)
+    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks), stopped="a rank had failed")]
+
+
+def hangs(sim: Simulated) -> None:
+    ranks = tuple(replace(rank, code=None, reached="joined", wrong=None) for rank in sim.collectives[0].ranks)
+    sim.collectives = [
+        replace(sim.collectives[0], ranks=ranks, stopped="it was not over 45 s after the last rank")
+    ]
+
+
+CASES = (
+    fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
+    fires(hangs, verdict="block", saw="4 ranks came only to `joined`: it waits for the others' data"),
+    silent(),
+)

@@ -1,0 +1,48 @@
+"""A collective gave a wrong sum.
+
+## What it looks at
+An all-reduce of whole numbers small enough that float32 adds them without error, against the sum that must come
+out, number by number, on every rank.
+
+## Why it matters
+Gradients are summed the same way: the training would go on, with values that are wrong. Broken memory of a GPU or
+of a network card, and GPUDirect with ACS switched on, look like this.
+
+## What to do
+Leave the node out until `dcgmi diag -r 3` and its ECC counters are clean; switch off PCIe ACS.
+
+## Source
+NCCL user guide, troubleshooting, "PCI Access Control Services (ACS)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for one in context.results.collectives:
+        for rank in one.ranks:
+            if rank.wrong:
+                yield context.block(
+                    rank.node,
+                    saw=f"{one.name} ({one.backend}): {rank.wrong:,} of {rank.numbers or 0:,} sums are wrong "
+                    f"on rank {rank.rank}",
+                    expected="the sum of what the ranks put in",
+                    why="gradients are summed the same way: the model would learn nonsense.",
+                    fix=f"on {rank.node}: dcgmi diag -r 3, nvidia-smi -q -d ECC, PCIe ACS off; or leave it out",
+                )
+
+
+def wrong(sim: Simulated) -> None:
+    ranks = list(sim.collectives[0].ranks)
+    ranks[1] = replace(ranks[1], wrong=17)
+    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks))]
+
+
+CASES = (fires(wrong, node="n1", verdict="block", saw="17 of 2,097,152 sums are wrong on rank 1"), silent())

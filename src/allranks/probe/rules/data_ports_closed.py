@@ -1,0 +1,70 @@
+"""The rendezvous works, and the ports that the data takes are closed.
+
+## What it looks at
+Connections between all nodes to free ports on the address of the ranks' interface, as gloo and NCCL open
+them, for nodes whose rendezvous works.
+
+## Why it matters
+All ranks join, and the first collective fails or hangs: gloo says "connectFullMesh failed", NCCL waits for its
+timeout (10 minutes). A filter that lets in the rendezvous port alone looks fine until then.
+
+## What to do
+Let the nodes reach each other on all TCP ports: a security group that allows itself, or `iptables -I INPUT -s
+NETWORK -j ACCEPT`. The ports are free ones of net.ipv4.ip_local_port_range (32768-60999 by default).
+
+## Source
+gloo and NCCL bind port 0; ip(7), ip_local_port_range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context, outcomes
+from allranks.probe.results import DATA, OK
+from allranks.words import Finding
+
+FIX = "let the nodes reach each other on all TCP ports: iptables -I INPUT -s NETWORK -j ACCEPT, or the security group"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    failed = [dial for dial in context.data.values() if dial.outcome != OK]
+    if context.blamed.everywhere and context.joins:
+        yield context.block(
+            saw=f"no data port of any node is open to the others ({outcomes(failed)}); the rendezvous port is",
+            expected="all TCP ports open between the nodes",
+            why="all ranks join, and the first collective hangs or fails.",
+            fix=FIX,
+        )
+        return
+    for node in sorted(closed(context)):
+        into = [dial for pair, dial in context.data.items() if pair[1] == node and dial.outcome != OK]
+        yield context.block(
+            node,
+            saw=f"its data ports are closed to {len(into)} other nodes ({outcomes(into)}), while the rendezvous works",
+            expected="all TCP ports open between the nodes",
+            why="all ranks join, and the first collective hangs or fails.",
+            fix=f"on {node}: {FIX}",
+        )
+
+
+def closed(context: Context) -> frozenset[str]:
+    """Nodes that join and cannot be reached."""
+    return context.blamed.inbound & context.joins
+
+
+def one(sim: Simulated) -> None:
+    sim.cuts("n2", outbound=False, kinds=[DATA])
+
+
+def everywhere(sim: Simulated) -> None:
+    for node in sim.nodes:
+        sim.cuts(node.name, kinds=[DATA])
+
+
+CASES = (
+    fires(one, node="n2", verdict="block", saw="closed to 3 other nodes (dropped 3)"),
+    fires(everywhere, verdict="block", saw="no data port of any node is open"),
+    silent(),
+)

@@ -1,0 +1,50 @@
+"""Which way between GPUs is the fastest that passed.
+
+## What it looks at
+An all-reduce over all ranks on TCP alone, then with shared memory, with P2P between local GPUs, with InfiniBand:
+each switched on after the one before it passed.
+
+## Why it matters
+What a smoke test switches off stays off by habit: NVLink's traffic on TCP costs most of a training's speed. And a
+fabric that hangs is found here in a minute, not in the first step.
+
+## What to do
+`network: {fabric: auto}` uses the proposal; the variables can also be written under `env`.
+
+## Source
+NCCL user guide: NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE; bus bandwidth as nccl-tests counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allranks.probe.case import Simulated, collective, fires, silent
+from allranks.probe.judge import Context, rate
+from allranks.probe.steps import LADDER, proposed
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    best = proposed(context.results.collectives)
+    if best is None:
+        return
+    rungs = [c for c in context.results.collectives if c.name in [name for name, _ in LADDER]]
+    told = [f"{c.name} {rate(c.bytes_per_second) if c.bytes_per_second else 'did not pass'}" for c in rungs]
+    words = " ".join(f"{name}={value}" for name, value in best.environment.items()) or "nothing switched off"
+    yield context.note(
+        saw=f"{best.name} is the fastest way that passed: {', '.join(told)}",
+        why=f"the ranks get: {words}.",
+        fix="nothing with network: {fabric: auto}",
+    )
+
+
+def climbed(sim: Simulated) -> None:
+    nodes = [node.name for node in sim.nodes]
+    tcp = replace(collective("tcp", nodes, "nccl", 0.4), environment={"NCCL_P2P_DISABLE": "1"})
+    p2p = collective("p2p", nodes, "nccl", 0.02)
+    sim.collectives += [tcp, p2p]
+
+
+CASES = (fires(climbed, verdict="note", saw="p2p is the fastest way that passed"), silent())

@@ -1,0 +1,121 @@
+"""A node does not reach the head's rendezvous port.
+
+## What it looks at
+A TCP connection from every node to the rendezvous port under the address that its ranks are given, where a
+listener of the probe answers with its node's name: no answer (dropped), refused, no route, a name that does
+not resolve, another machine or another program that answers.
+
+## Why it matters
+The ranks meet there. torch's TCPStore tries a port whose packets are dropped again and again without a word: 15
+minutes (901 s were measured) until the first error, which then names no node.
+
+## What to do
+Dropped or forbidden: open the port in the head's packet filter, or the provider's security group. Refused: a
+filter that rejects, or another machine has this address. No route, another machine: give the head's address of
+the network that all nodes share in `nodes`.
+
+## Source
+connect(2); torch 2.13 `TCPStore`; the listener proves by the probe's key which node it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.words import listed
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context, is_loopback
+from allranks.probe.results import OK, RENDEZVOUS, Dial
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    failed = [d for d in context.rendezvous.values() if d.outcome != OK and not loops(context, d)]
+    kinds = {(dial.outcome, saw(context, dial)) for dial in failed}
+    alone = len(kinds) == 1 and len(failed) == len(context.rendezvous) > 1
+    if alone:
+        yield finding(context, failed[0], context.head, f"none of the other {len(failed)} nodes reaches it: ")
+        return
+    for dial in failed:
+        yield finding(context, dial, dial.source, "")
+
+
+def loops(context: Context, dial: Dial) -> bool:
+    """What `name-loops-back` says: the node has met itself."""
+    return dial.answered_by == dial.source or (context.several_hosts and is_loopback(dial.resolved))
+
+
+def finding(context: Context, dial: Dial, node: str, before: str) -> Finding:
+    return context.block(
+        node,
+        key="network.port",
+        saw=f"{before}{saw(context, dial)}",
+        expected=f"{context.head} answers on port {dial.port}",
+        why="the ranks there would wait for the rendezvous, up to 15 minutes without an error.",
+        fix=fix(context, dial),
+    )
+
+
+def saw(context: Context, dial: Dial) -> str:
+    place = f"{dial.address}:{dial.port}"
+    if dial.resolved and dial.resolved != dial.address:
+        place += f" ({dial.resolved})"
+    said = {
+        "dropped": f"{place} does not answer: packets are dropped ({dial.text})",
+        "refused": f"{place} refuses the connection although {context.head} listens",
+        "forbidden": f"this node's own packet filter forbids the connection to {place}",
+        "unknown-name": f"{dial.address} does not resolve ({dial.text})",
+        "wrong-node": f"{place} is {dial.answered_by}, not {context.head}",
+        "stranger": f"{place} is not {context.head}: {dial.text}",
+        "no-route": f"{place} is out of reach: {dial.text}",
+        "silent": f"{place} takes the connection, and no data comes through: {dial.text}",
+    }.get(dial.outcome, f"{place} fails: {dial.text}")
+    return said + ("; " + wrong if (wrong := wrong_address(context, dial)) else "")
+
+
+def wrong_address(context: Context, dial: Dial) -> str:
+    """Said where the address that was dialled is none of the head's."""
+    head, dialled = context.results.ears.get(context.head), dial.resolved or dial.address
+    if head is None or not head.addresses or dialled in head.addresses or not is_address(dialled):
+        return ""
+    own = [address for address in sorted(head.addresses) if not address.startswith(("127.", "::1", "fe80"))]
+    return f"{context.head} does not have that address, it has {listed(own)}"
+
+
+def is_address(text: str) -> bool:
+    return ":" in text or text.replace(".", "").isdigit()
+
+
+def fix(context: Context, dial: Dial) -> str:
+    head = context.results.ears.get(context.head)
+    wrong = wrong_address(context, dial) or dial.outcome in ("wrong-node", "stranger", "unknown-name")
+    if wrong and head is not None and head.address:
+        return f"nodes: {{{context.head}: {head.address}}}, or the head's address on the network that all nodes share"
+    if dial.outcome == "no-route":
+        return f"on {dial.source}: ip route get {dial.resolved or dial.address}"
+    if dial.outcome == "forbidden":
+        return f"on {dial.source}: iptables -L OUTPUT -n -v; let TCP to port {dial.port} out"
+    opened = f"iptables -I INPUT -p tcp --dport {dial.port} -j ACCEPT"
+    return f"on {context.head}: {opened}, or the provider's security group"
+
+
+def all_dropped(sim: Simulated) -> None:
+    for node in sim.nodes[1:]:
+        sim.breaks(node.name, "n0", RENDEZVOUS, "dropped")
+
+
+def another_machine(sim: Simulated) -> None:
+    sim.breaks("n2", "n0", RENDEZVOUS, "dropped", resolved="10.0.9.9")
+
+
+CASES = (
+    fires(all_dropped, node="n0", verdict="block", saw="none of the other 3 nodes reaches it"),
+    fires(lambda sim: sim.breaks("n1", "n0", RENDEZVOUS, "refused"), node="n1", saw="refuses the connection"),
+    fires(another_machine, node="n2", saw="n0 does not have that address, it has 10.0.0.1"),
+    fires(
+        lambda sim: sim.breaks("n3", "n0", RENDEZVOUS, "unknown-name", text="Name or service not known"),
+        node="n3",
+        saw="does not resolve",
+    ),
+    silent(),
+)

@@ -1,0 +1,55 @@
+"""The interface of each node is the one that its traffic takes.
+
+## What it looks at
+The connection of each node to the head: the address that the node gives itself, the address that the head
+sees, and the interface that holds it.
+
+## Why it matters
+It is what NCCL_SOCKET_IFNAME (`=name`) and GLOO_SOCKET_IFNAME (one exact name) must hold. Where the head sees
+another address, somebody between translates addresses, and what the ranks advertise may not be reachable.
+
+## What to do
+Nothing where it is proved. Where addresses are translated: give addresses of a network that all nodes share.
+
+## Source
+getsockname(2) on the node, accept(2) on the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.probe.results import OK, RENDEZVOUS
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for node, dial in context.rendezvous.items():
+        ear = context.results.ears.get(node)
+        if ear is None or dial.outcome != OK or not dial.own:
+            continue
+        if dial.saw and dial.saw != dial.own:
+            yield context.warn(
+                node,
+                saw=f"it calls {context.head} from {dial.own}, and {context.head} sees {dial.saw}: "
+                "addresses are translated between",
+                expected="the same address on both sides",
+                why=f"its ranks tell the others {ear.address or dial.own}, which may lead nowhere.",
+                fix="nodes: addresses of a network that all nodes share",
+            )
+        elif dial.own == ear.address:
+            yield context.fine(
+                node,
+                saw=f"{ear.interface} ({dial.own}) carries its traffic to {context.head}, which sees that address",
+            )
+
+
+def translated(sim: Simulated) -> None:
+    there = sim.dials["n1", "n0", RENDEZVOUS]
+    sim.dials["n1", "n0", RENDEZVOUS] = replace(there, saw="192.0.2.7")
+
+
+CASES = (fires(translated, node="n1", verdict="warn", saw="sees 192.0.2.7"), silent())

@@ -1,0 +1,49 @@
+"""The ranks of a node cannot listen where they are told to.
+
+## What it looks at
+The interface that is given (`network.interface`, the node's own, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME), else
+the one of the route to the head: it must be there, be up, have an address, and take a listener.
+
+## Why it matters
+gloo fails on that node at once, and on all others at the process-group timeout (30 minutes by default); NCCL ends
+with "no socket interface found".
+
+## What to do
+`network: {interface: auto}`, or the node's own `interface:`.
+
+## Source
+A listener of the probe on that address, as gloo's and NCCL's; gloo takes one exact name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for ear in context.results.ears.values():
+        if ear.port is None:
+            yield context.block(
+                ear.node,
+                key="network.interface",
+                saw=f"no listener on {ear.interface or 'any interface'}: {ear.reason}",
+                expected="an interface that is up and has an address",
+                why="its ranks fail at the first connection; the others wait for the process-group timeout.",
+                fix="network: {interface: auto}" + (f", which takes {ear.way} there" if ear.way else ""),
+            )
+
+
+def missing(sim: Simulated) -> None:
+    sim.hears(
+        "n1", interface="ib0", address=None, port=None, reason="there is no interface ib0; there are eth0, lo"
+    )
+    for node in sim.nodes:
+        sim.dials.pop((node.name, "n1", "data"), None)
+        sim.rates.pop((node.name, "n1", "data"), None)
+
+
+CASES = (fires(missing, node="n1", verdict="block", saw="there is no interface ib0"), silent())

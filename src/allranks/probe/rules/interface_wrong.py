@@ -1,0 +1,70 @@
+"""The ranks of a node advertise an address that the others do not reach.
+
+## What it looks at
+Where a node's ranks are told another interface than the one that leads to the head: whether the other nodes
+reach a listener on that interface's address, and whether it is this node that answers.
+
+## Why it matters
+gloo and NCCL tell the others the address of their interface. A container bridge (docker0 is 172.17.0.1 on every
+node) leads each node to itself: the rendezvous works, and the first collective hangs until its timeout.
+
+## What to do
+`network: {interface: auto}`, or the printed name under that node.
+
+## Source
+Connections of all other nodes to that address; the answer proves which node gave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context, is_loopback, outcomes
+from allranks.probe.results import DATA
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for ear in context.off_route:
+        if is_loopback(ear.address) and is_loopback(ear.source):
+            continue  # its name for the head loops back, which is another finding
+        into = [dial for pair, dial in context.data.items() if pair[1] == ear.node]
+        if ear.node in context.astray:
+            yield context.block(
+                ear.node,
+                key="network.interface",
+                saw=f"its ranks are told {ear.interface} ({ear.address}), which no other node reaches: "
+                f"{outcomes(into)}; its way to {context.head} is {ear.way} ({ear.source})",
+                expected="an address that the other nodes reach",
+                why="the rendezvous works, and the first collective waits for its timeout.",
+                fix=f"network: {{interface: auto}}, or interface: {ear.way} under {ear.node}",
+            )
+        elif into:
+            yield context.note(
+                ear.node,
+                key="network.interface",
+                saw=f"its ranks are told {ear.interface} ({ear.address}), and its way to {context.head} is {ear.way} "
+                f"({ear.source}); the others reach it there",
+                why="the data takes another network than the rendezvous.",
+                fix="nothing, where that is meant",
+            )
+
+
+def bridge(sim: Simulated) -> None:
+    sim.hears("n2", interface="docker0", address="172.17.0.1")
+    for node in ("n0", "n1", "n3"):
+        sim.breaks(node, "n2", DATA, "refused")
+
+
+def other_network(sim: Simulated) -> None:
+    sim.hears("n2", interface="ib0", address="10.9.0.3")
+
+
+CASES = (
+    fires(
+        bridge, node="n2", verdict="block", saw="docker0 (172.17.0.1), which no other node reaches: refused 3"
+    ),
+    fires(other_network, node="n2", verdict="note", saw="the others reach it there"),
+    silent(),
+)

@@ -1,0 +1,47 @@
+"""Two nodes do not reach each other, although both reach the rest.
+
+## What it looks at
+Connections between all nodes that neither node's own fault explains.
+
+## Why it matters
+A ring or a tree over all nodes uses some of the links of each; whether it uses this one is chance, and if it
+does the first collective fails.
+
+## What to do
+A rule of a packet filter for one address, a route, or a stale ARP entry on one of the two nodes.
+
+## Source
+`allranks.probe.blame`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import fires, silent
+from allranks.probe.judge import Context
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for source, target in context.blamed.links:
+        dial = context.data[(source, target)]
+        yield context.block(
+            source,
+            saw=f"it does not reach {target} at {dial.address}:{dial.port}: {dial.outcome} ({dial.text})",
+            expected="a connection, as between the other nodes",
+            why="a collective that takes this link fails or hangs.",
+            fix=f"on {source}: ip route get {dial.address}; on {target}: iptables -L -n -v",
+        )
+
+
+CASES = (
+    fires(
+        lambda sim: sim.breaks("n1", "n2", "data", "refused"),
+        node="n1",
+        verdict="block",
+        saw="does not reach n2",
+    ),
+    silent(),
+    silent(lambda sim: sim.cuts("n2", outbound=False, kinds=["data"])),
+)

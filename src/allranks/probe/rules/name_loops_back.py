@@ -1,0 +1,64 @@
+"""A node meets itself where it looks for the head.
+
+## What it looks at
+Who answers a node's connection to the head, and what the head's name resolves to there: an address of
+127.0.0.0/8, or the node itself. Also whether a node's own name is on loopback, where no interface is given.
+
+## Why it matters
+Debian's installer writes `127.0.1.1 NAME` into /etc/hosts. The head then listens for the others on its
+loopback, or a node waits for the head on itself; gloo without an interface advertises such an address to all
+others ("connection refused" with 127.0.1.1 in it).
+
+## What to do
+Give `nodes` addresses in place of names, or correct /etc/hosts on the nodes that are named.
+
+## Source
+hosts(5); torch 2.13: TCPStore resolves MASTER_ADDR on each node, ProcessGroupGloo resolves its own host name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context, is_loopback
+from allranks.probe.results import OK, RENDEZVOUS
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    if not context.several_hosts:
+        return
+    for node, ear in context.results.ears.items():
+        address = context.addresses[context.head]
+        loops = [a for a in ear.resolved.get(address, ()) if is_loopback(a)]
+        dial = context.rendezvous.get(node)
+        met = dial is not None and dial.outcome != OK and dial.answered_by == node
+        if loops or met:
+            yield context.block(
+                node,
+                key="nodes",
+                saw=f"{address} is {loops[0]} here" if loops else f"at {address} this node answers itself",
+                expected=f"an address that leads to {context.head}",
+                why="the head would be reachable by itself alone."
+                if node == context.head
+                else "it would wait for itself.",
+                fix=f"nodes: {{{context.head}: its address}}, or correct /etc/hosts on {node}",
+            )
+
+
+def on_head(sim: Simulated) -> None:
+    sim.hears("n0", resolved={"10.0.0.1": ("127.0.1.1",)})
+
+
+def itself(sim: Simulated) -> None:
+    sim.breaks("n2", "n0", RENDEZVOUS, "wrong-node", text="n2 answers there", resolved="127.0.1.1")
+    there = sim.dials["n2", "n0", RENDEZVOUS]
+    sim.dials["n2", "n0", RENDEZVOUS] = type(there)(**{**vars(there), "answered_by": "n2"})
+
+
+CASES = (
+    fires(on_head, node="n0", verdict="block", saw="127.0.1.1"),
+    fires(itself, node="n2", saw="answers itself"),
+    silent(),
+)

@@ -1,0 +1,68 @@
+"""One node's connections fail, and the others' do not.
+
+## What it looks at
+Connections between all nodes: a node whose connections mostly fail with nodes that are themselves fine is at
+fault; what fails with it says nothing of the others.
+
+## Why it matters
+One such node stops the whole run: every collective waits for it.
+
+## What to do
+Look at that node's cable, packet filter and routes; or leave the node out.
+
+## Source
+`allranks.probe.blame`: the fewest nodes that explain all failed pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import fires, silent
+from allranks.probe.judge import Context, outcomes
+from allranks.probe.results import OK
+from allranks.probe.rules.data_ports_closed import closed
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    blamed = context.blamed
+    if blamed.everywhere and not context.joins:
+        failed = [dial for dial in context.data.values() if dial.outcome != OK]
+        yield context.block(
+            saw=f"no node reaches another: {outcomes(failed)}",
+            expected="connections between all nodes",
+            why="there is nothing that a collective could go over.",
+            fix="the network or the security group that all nodes share",
+        )
+        return
+    for node in sorted(blamed.nodes - closed(context)):
+        inbound, outbound = node in blamed.inbound, node in blamed.outbound
+        pairs = [p for p in context.data if (p[1] == node and inbound) or (p[0] == node and outbound)]
+        failed = [context.data[p] for p in pairs if context.data[p].outcome != OK]
+        side = "to and from it" if inbound and outbound else "to it" if inbound else "from it"
+        yield context.block(
+            node,
+            saw=f"{len(failed)} of {len(pairs)} connections {side} fail ({outcomes(failed)}), "
+            "between the others they stand",
+            expected="connections to and from every other node",
+            why="every collective waits for this node.",
+            fix=f"on {node}: ip -s link; ip route; iptables -L -n -v; or leave it out of nodes",
+        )
+
+
+CASES = (
+    # A node that reaches nothing does not reach the head either.
+    fires(
+        lambda sim: sim.cuts("n2"),
+        node="n2",
+        verdict="block",
+        saw="6 of 6 connections to and from it",
+        also=("head-unreachable",),
+    ),
+    fires(
+        lambda sim: sim.cuts("n2", inbound=False, kinds=["data"]), node="n2", saw="3 of 3 connections from it"
+    ),
+    silent(),
+    silent(lambda sim: sim.breaks("n1", "n2", "data")),
+)

@@ -1,0 +1,61 @@
+"""Something of the probe could not be tried.
+
+## What it looks at
+Nodes whose listener did not begin or whose answers did not come, and a rendezvous port on the head that another
+process holds.
+
+## Why it matters
+What was not tried is not known to work.
+
+## What to do
+The reason stands in the finding. `allranks check` says who holds a port.
+
+## Source
+The node program's own answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for node, reason in context.results.unreached.items():
+        yield context.unknown(
+            node,
+            saw=f"it could not be probed: {reason}",
+            expected="an answer of every node",
+            why="what was not tried is not known to work.",
+            fix="allranks check",
+        )
+    head = context.results.ears.get(context.head)
+    for port, reason in (head.ports if head else {}).items():
+        if reason is not None:
+            yield context.unknown(
+                context.head,
+                key="network.port",
+                saw=f"port {port} cannot be listened on: {reason}",
+                expected="a free port for the rendezvous",
+                why="whether the others reach it could not be tried; torchrun would not get it either.",
+                fix=f"allranks check says who holds it; or network: {{port: {port + 1}}}",
+            )
+
+
+def held(sim: Simulated) -> None:
+    sim.hears("n0", ports={39500: "Address already in use"})
+    sim.dials = {key: dial for key, dial in sim.dials.items() if key[2] != "rendezvous"}
+
+
+def silent_node(sim: Simulated) -> None:
+    sim.unreached["n3"] = "n3: no answer within 60 s"
+
+
+CASES = (
+    fires(held, node="n0", verdict="unknown", saw="port 39500 cannot be listened on"),
+    fires(silent_node, node="n3", verdict="unknown"),
+    silent(),
+)

@@ -1,0 +1,65 @@
+"""The ranks of a probe run different versions of torch, NCCL or Python.
+
+## What it looks at
+What each rank of the collective said of itself: Python (3.x), torch, NCCL.
+
+## Why it matters
+NCCL refuses peers of another version; another torch may hang in the first collective, or pickle what the others
+cannot read.
+
+## What to do
+One environment for all nodes: a container image by its digest, a folder on shared storage, or the same lock file.
+
+## Source
+NCCL 2.30, `bootstrap.cc`; the ranks' own words, which is what really runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allranks.probe.case import Simulated, fires, silent
+from allranks.probe.judge import Context
+from allranks.probe.results import RankSaid
+from allranks.words import Finding
+
+
+def check(context: Context) -> Iterator[Finding]:
+    said: dict[str, RankSaid] = {}
+    for one in context.results.collectives:
+        for rank in one.ranks:
+            said.setdefault(rank.node, rank)
+    for what in ("torch", "nccl", "python"):
+        versions = {node: version(rank, what) for node, rank in said.items() if version(rank, what)}
+        counts = Counter(versions.values())
+        if len(counts) < 2:
+            continue
+        most = max(counts.values())
+        # Of a tie the head's, which comes first.
+        usual = next(found for found in versions.values() if counts[found] == most)
+        for node, found in versions.items():
+            if found != usual:
+                yield context.block(
+                    node,
+                    saw=f"its ranks run {what} {found}, most nodes' {usual}",
+                    expected=f"{what} {usual} on every node",
+                    why="ranks of different versions refuse each other or hang in the first collective.",
+                    fix=f"the environment of {node}: {what} {usual}",
+                )
+
+
+def version(rank: RankSaid, what: str) -> str:
+    """For Python its major and minor number: what pickles and wheels depend on."""
+    found = str(getattr(rank, what) or "")
+    return ".".join(found.split(".")[:2]) if what == "python" else found
+
+
+def old(sim: Simulated) -> None:
+    ranks = list(sim.collectives[0].ranks)
+    ranks[3] = replace(ranks[3], torch="2.11.0")
+    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks))]
+
+
+CASES = (fires(old, node="n3", verdict="block", saw="torch 2.11.0, most nodes' 2.13.0"), silent())

@@ -1,0 +1,210 @@
+"""The part of a probe that needs no torch: listeners on all nodes, connections between all, measured pairs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.probe.blame import slow
+from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Link, Pair, dials_of, ear_of, links_of
+from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.words import Node
+
+DIAL_SECONDS = 4.0
+"""A connection's limit. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT): both are waited for."""
+
+OPEN_SECONDS = 30.0
+MOST_AGAIN = 8
+"""Links that looked slow are measured once more, one after the other with nothing else on the network."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What every call of one probe needs. `interfaces` maps a node to the exact name its ranks are told to use."""
+
+    key: str
+    head: str
+    port: int
+    interfaces: Mapping[str, str] = field(default_factory=dict)
+    streams: int = 4
+    seconds: float = 0.3
+    """A direction's measurement."""
+
+    listen_seconds: float = 300.0
+
+
+class Listeners:
+    """`async with Listeners(nodes, asked) as ears`: open on every node that answers, as long as the block lasts."""
+
+    def __init__(self, nodes: Nodes, asked: Asked):
+        self.nodes, self.asked = nodes, asked
+        self.unreached: dict[str, str] = {}
+        self.ears: dict[str, Ear] = {}
+        self._open: list[Any] = []
+
+    async def __aenter__(self) -> Listeners:
+        try:
+            outcomes = await self.nodes.each(self._listen)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        for outcome in outcomes:
+            if outcome.error is not None:
+                self.unreached[outcome.node.name] = str(outcome.error)
+            else:
+                self.ears[outcome.node.name] = ear_of(outcome.node.name, outcome.answer)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """The node's program ends when its output is read no more."""
+        for stream in self._open:
+            with contextlib.suppress(Unreachable, ProgramFailed, OSError, RuntimeError):
+                await stream.aclose()
+
+    async def _listen(self, node: Node, program: NodeProgram) -> dict[str, Any]:
+        wanted = {
+            "node": node.name,
+            "key": self.asked.key,
+            "head": self.asked.head,
+            "peers": {other.name: other.address for other in self.nodes.nodes.values()},
+            "interface": self.asked.interfaces.get(node.name),
+            "ports": [self.asked.port] if node.name == self.asked.head else [],
+            "seconds": self.asked.listen_seconds,
+        }
+        stream = lines(program, "listen", wanted)
+        self._open.append(stream)
+        try:
+            return await asyncio.wait_for(stream.__anext__(), OPEN_SECONDS)
+        except (asyncio.TimeoutError, StopAsyncIteration):
+            raise Unreachable(node.name, "no-listener", "its listener did not begin") from None
+
+
+async def lines(
+    program: NodeProgram, what: str, wanted: Mapping[str, Any]
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The JSON lines of a `probe` verb, as they come; an error that it prints is raised as ProgramFailed."""
+    await program.call("version")  # which brings the bundle where it is missing
+    async for line in program.transport.stream(
+        program.argv("probe", what), stdin=json.dumps(wanted).encode()
+    ):
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            raise ProgramFailed(program.node, f"probe {what}", f"printed no JSON: {line[:200]!r}") from None
+        if not isinstance(answer, dict) or "error" in answer:
+            said = answer.get("error") if isinstance(answer, dict) else answer
+            raise ProgramFailed(program.node, f"probe {what}", str(said))
+        yield answer
+
+
+# ---- connections ----
+
+
+def targets_of(node: str, ears: Mapping[str, Ear], asked: Asked, addresses: Mapping[str, str]) -> list[dict]:
+    """Whom a node dials: the head's rendezvous port under the address that the ranks are given, and every other
+    node's data address."""
+    found: list[dict[str, Any]] = []
+    head = ears.get(asked.head)
+    if head is not None and head.ports.get(asked.port, "") is None:
+        found.append(
+            {
+                "node": asked.head,
+                "address": addresses[asked.head],
+                "port": asked.port,
+                "kind": RENDEZVOUS,
+                "clock": node != asked.head,
+            }
+        )
+    for ear in ears.values():
+        if ear.node != node and ear.address and ear.port:
+            found.append({"node": ear.node, "address": ear.address, "port": ear.port, "kind": DATA})
+    return found
+
+
+async def dial_all(nodes: Nodes, ears: Mapping[str, Ear], asked: Asked) -> tuple[list[Dial], dict[str, str]]:
+    """Every node dials all the others at the same time; the dials, and the nodes that could not be asked."""
+    addresses = {node.name: node.address for node in nodes.nodes.values()}
+
+    async def one(node: Node, program: NodeProgram) -> dict[str, Any]:
+        if node.name not in ears:
+            return {}
+        wanted = {
+            "node": node.name,
+            "key": asked.key,
+            "seconds": DIAL_SECONDS,
+            "targets": targets_of(node.name, ears, asked, addresses),
+        }
+        return await program.call("probe", "dial", stdin=wanted, timeout_seconds=60.0)
+
+    dials: list[Dial] = []
+    unreached: dict[str, str] = {}
+    for outcome in await nodes.each(one):
+        if outcome.error is not None:
+            unreached[outcome.node.name] = str(outcome.error)
+        else:
+            dials += dials_of(outcome.node.name, outcome.answer)
+    return dials, unreached
+
+
+# ---- bandwidth ----
+
+
+async def measure_rounds(
+    nodes: Nodes,
+    ears: Mapping[str, Ear],
+    asked: Asked,
+    rounds: Iterable[Iterable[Pair]],
+    dials: Iterable[Dial],
+) -> list[Link]:
+    """Round after round, all pairs of one at the same time. Pairs that could not connect are left out."""
+    good = {(d.source, d.target) for d in dials if d.kind == DATA and d.outcome == OK}
+    found: list[Link] = []
+    for pairs in rounds:
+        wanted = [pair for pair in pairs if pair in good]
+        # The other way round where only that one connects.
+        wanted += [(b, a) for a, b in pairs if (a, b) not in good and (b, a) in good]
+        done = await asyncio.gather(*(measure(nodes[a], b, ears[b], asked) for a, b in wanted))
+        found += [link for links in done for link in links]
+    return found
+
+
+async def measure_again(
+    nodes: Nodes, ears: Mapping[str, Ear], asked: Asked, links: Iterable[Link]
+) -> list[Link]:
+    """The slowest of the links that look slow, one at a time: 16 pairs at once may slow each other down."""
+    rates = {(k.source, k.target): k.bytes_per_second or 0.0 for k in links if not k.reason}
+    late = late_pairs(rates)
+    found: list[Link] = []
+    for a, b in sorted(late, key=lambda pair: rates[pair])[:MOST_AGAIN]:
+        if (b, a) not in {(k.source, k.target) for k in found}:
+            found += await measure(nodes[a], b, ears[b], asked)
+    return found
+
+
+def late_pairs(rates: Mapping[Pair, float]) -> list[Pair]:
+    blamed, _ = slow(rates)
+    sides = [p for p in rates if p[0] in blamed.outbound or p[1] in blamed.inbound]
+    return list(dict.fromkeys([*blamed.links, *sides]))
+
+
+async def measure(program: NodeProgram, target: str, ear: Ear, asked: Asked) -> list[Link]:
+    wanted = {
+        "node": program.node,
+        "key": asked.key,
+        "target": {"node": target, "address": ear.address, "port": ear.port},
+        "streams": asked.streams,
+        "seconds": asked.seconds,
+    }
+    try:
+        said = await program.call("probe", "measure", stdin=wanted, timeout_seconds=45.0 + 8 * asked.seconds)
+    except (Unreachable, ProgramFailed) as error:
+        reason = str(error)
+        return [
+            Link(program.node, target, None, None, reason),
+            Link(target, program.node, None, None, reason),
+        ]
+    return links_of(program.node, target, said)

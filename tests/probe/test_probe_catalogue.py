@@ -1,0 +1,55 @@
+"""Every finding of the probe: its page, and its cases on simulated clusters."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.checks.catalogue import HEADINGS
+from allranks.probe.case import Case, Simulated
+from allranks.probe.catalogue import all_rules, page
+from allranks.probe.judge import judge
+from allranks.words import OK, Finding
+
+ALL = all_rules()
+CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]
+
+
+def judged(case: Case) -> list[Finding]:
+    simulated = Simulated(case.nodes, case.interface)
+    case.change(simulated)
+    return [f for f in judge(simulated.results(), simulated.run) if f.verdict != OK]
+
+
+@pytest.mark.parametrize("rule_id", ALL)
+def test_each_finding_has_a_page_with_the_fixed_headings_in_order(rule_id: str) -> None:
+    text = page(rule_id)
+    places = [text.find(f"\n## {heading}\n") for heading in HEADINGS]
+    assert -1 not in places and places == sorted(places)
+    assert all(len(part.split("\n", 1)[1].strip()) > 20 for part in text.split("\n## ")[1:])
+
+
+@pytest.mark.parametrize("rule_id", ALL)
+def test_each_finding_has_a_case_that_fires_and_one_that_stays_silent(rule_id: str) -> None:
+    assert {case.fires for case in ALL[rule_id].cases} == {True, False}
+
+
+@pytest.mark.parametrize(("rule_id", "number", "case"), CASES, ids=[f"{i}-{n}" for i, n, _ in CASES])
+def test_cases(rule_id: str, number: int, case: Case) -> None:
+    findings = judged(case)
+    mine = [f for f in findings if f.id == rule_id]
+    if not case.fires:
+        assert not mine, [f.saw for f in mine]
+        return
+    assert mine, [(f.id, f.saw) for f in findings]
+    assert {f.id for f in findings} - {rule_id} == set(case.also), [(f.id, f.saw) for f in findings]
+    assert case.node is None or {f.where.node for f in mine} == {case.node}
+    assert case.verdict is None or {f.verdict for f in mine} == {case.verdict}
+    assert case.saw in " | ".join(f.saw for f in mine), [f.saw for f in mine]
+    assert all(f.saw and f.why and (f.fix or f.verdict != "block") for f in mine)
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 16, 100])
+def test_a_healthy_cluster_is_quiet(nodes: int) -> None:
+    simulated = Simulated(nodes)
+    findings = judge(simulated.results(), simulated.run)
+    assert {f.id for f in findings} <= {"interface-proved"} and all(f.verdict == OK for f in findings)

@@ -1,0 +1,338 @@
+"""`allranks probe` on real nodes whose packet filters, links, names and clocks are really broken."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
+from rig import STATE, Rig, address, only_one
+
+pytestmark = pytest.mark.rig
+RENDEZVOUS = ["-p", "tcp", "--dport", "39500"]
+LET_IN = ["INPUT", *RENDEZVOUS, "-j", "ACCEPT"]
+"""Before a rule for the data's ports, among which the rendezvous port is."""
+
+ANY = ["-p", "tcp", "--dport", "32768:60999"]
+DATA = [*ANY, "--syn"]
+RESET = ["-j", "REJECT", "--reject-with", "tcp-reset"]
+
+
+class Prober:
+    """Calls allranks where the controller sits, with a home and an SSH configuration of its own."""
+
+    def __init__(self, rig: Rig, folder: Path):
+        self.rig, self.folder = rig, folder
+        ssh = folder / ".ssh"
+        ssh.mkdir(mode=0o700)
+        alias = f"Host head\n  HostName {address(1)}\n"
+        (ssh / "config").write_text(alias + (STATE / "ssh_config").read_text())
+        (ssh / "known_hosts").write_text((STATE / "known_hosts").read_text())
+
+    def file(self, **more: object) -> Path:
+        nodes = {f"node{n}": address(n) for n in range(1, self.rig.count + 1)}
+        data = {
+            "name": "probe",
+            "nodes": nodes,
+            "gpus": 1,
+            "environment": {"python": sys.executable},
+            "train": {"command": ["/root/train.py"]},
+            "env": {"CUDA_VISIBLE_DEVICES": ""},
+            **more,
+        }
+        path = self.folder / "run.yaml"
+        path.write_text(json.dumps(data))
+        return path
+
+    def command(self, *words: object) -> list[str]:
+        environment = [f"HOME={self.folder}", f"ALLRANKS_HOME={self.folder / 'allranks'}"]
+        return self.rig.from_ctl(
+            ["env", *environment, sys.executable, "-m", "allranks.cli", *map(str, words)]
+        )
+
+    def __call__(self, *words: object, **more: object) -> dict:
+        done = subprocess.run(
+            self.command("probe", self.file(**more), "--json", *words),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.stdout, done.stderr[-3000:]
+        return {**json.loads(done.stdout), "code": done.returncode}
+
+    def connections(self, **more: object) -> dict:
+        """Without bandwidth and torch: what fails here has failed before those."""
+        return self("--no-torch", "--seconds", 0, **more)
+
+
+def said(answer: dict, *verdicts: str) -> set[tuple[str, str | None]]:
+    """The (id, node) of what was found; by default all that is no `ok`."""
+    wanted = verdicts or ("note", "warn", "unknown", "block")
+    return {(f["id"], f["where"]["node"]) for f in answer["findings"] if f["verdict"] in wanted}
+
+
+def text(answer: dict) -> str:
+    return " | ".join(f["saw"] for f in answer["findings"])
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    with only_one(), Rig(4, shared=[sys.prefix]) as rig:
+        yield rig
+
+
+@pytest.fixture
+def prober(rig: Rig, tmp_path: Path) -> Prober:
+    return Prober(rig, tmp_path)
+
+
+@contextlib.contextmanager
+def filtered(rig: Rig, rules: dict[int, list[Sequence[str]]]) -> Iterator[None]:
+    """Packet-filter rules by node, taken away again."""
+    try:
+        for number, lines in rules.items():
+            for line in lines:
+                rig.run(number, ["iptables", "-A", *line])
+        yield
+    finally:
+        for number in rules:
+            rig.run(number, ["iptables", "-F"])
+
+
+def programs_left(rig: Rig, number: int) -> list[str]:
+    """The node program's processes and their children on a node."""
+    script = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null; echo; done"
+    lines = rig.run(number, ["sh", "-c", script]).stdout.decode("utf-8", "replace").splitlines()
+    return [line[:80] for line in lines if "bundles" in line or "allranks-probe" in line]
+
+
+# ---- a healthy network ----
+
+
+@pytest.mark.training
+def test_a_healthy_network_passes_to_the_checked_sum(prober: Prober, rig: Rig) -> None:
+    answer = prober()
+    assert (answer["code"], said(answer)) == (0, set()), text(answer)
+    assert {i["interface"] for i in answer["interfaces"].values()} == {"eth0"}
+    proved = {f["where"]["node"] for f in answer["findings"] if f["id"] == "interface-proved"}
+    assert proved == {"node2", "node3", "node4"}
+    assert len(answer["links"]) == 12 and answer["all_pairs_measured"]
+    assert all(link["bytes_per_second"] > 1e6 and link["latency_seconds"] < 0.1 for link in answer["links"])
+    (collective,) = answer["collectives"]
+    assert collective["passed"] and collective["ranks"] == 4 and collective["bytes_per_second"] > 1e5
+    assert answer["environment"]["all"]["GLOO_SOCKET_IFNAME"] == "eth0"
+    assert not [line for number in (1, 2, 3, 4) for line in programs_left(rig, number)]
+
+
+# ---- the head's port ----
+
+
+@pytest.mark.parametrize(
+    ("target", "seen"), [(["-j", "DROP"], "packets are dropped"), (RESET, "refuses the connection")]
+)
+def test_a_port_that_is_dropped_and_one_that_is_refused_are_told_apart(
+    prober: Prober, rig: Rig, target: list[str], seen: str
+) -> None:
+    with filtered(rig, {1: [["INPUT", *RENDEZVOUS, *target]]}):
+        answer = prober.connections()
+    assert said(answer) == {("head-unreachable", "node1")} and answer["code"] == 1
+    assert seen in text(answer) and "none of the other 3 nodes" in text(answer)
+
+
+def test_one_node_that_is_kept_from_the_head_is_named(prober: Prober, rig: Rig) -> None:
+    with filtered(rig, {1: [["INPUT", "-s", address(3), *RENDEZVOUS, "-j", "DROP"]]}):
+        answer = prober.connections()
+    assert said(answer) == {("head-unreachable", "node3")}
+
+
+def test_names_that_lead_elsewhere(prober: Prober, rig: Rig) -> None:
+    """To another node, to nowhere, and to the node itself, as Debian's installer writes it."""
+    nodes = {"head": "head", **{f"node{n}": address(n) for n in (2, 3, 4)}}
+    places = {1: address(1), 2: address(4), 3: "127.0.1.1", 4: "10.77.99.99"}
+    before = {n: rig.run(n, ["cat", "/etc/hosts"]).stdout for n in places}
+    try:
+        for number, place in places.items():
+            rig.run(number, ["tee", "-a", "/etc/hosts"], input=f"{place} head\n".encode())
+        answer = prober.connections(nodes=nodes)
+    finally:
+        for number, content in before.items():
+            rig.run(number, ["tee", "/etc/hosts"], input=content)
+    blocked = said(answer, "block")
+    assert {
+        ("head-unreachable", "node2"),
+        ("name-loops-back", "node3"),
+        ("head-unreachable", "node4"),
+    } <= blocked
+    assert not {where for _, where in blocked} & {"head"}
+    assert f"head does not have that address, it has {address(1)}" in text(answer)
+    assert "127.0.1.1 here" in text(answer)
+
+
+# ---- the data's ports ----
+
+
+def test_data_ports_closed_on_one_node_while_the_rendezvous_works(prober: Prober, rig: Rig) -> None:
+    with filtered(rig, {3: [LET_IN, ["INPUT", *DATA, "-j", "DROP"]]}):
+        answer = prober.connections()
+    assert said(answer) == {("data-ports-closed", "node3")}
+    assert "dropped 3" in text(answer)
+
+
+def test_data_ports_closed_everywhere(prober: Prober, rig: Rig) -> None:
+    with filtered(rig, {n: [LET_IN, ["INPUT", *DATA, *RESET]] for n in (1, 2, 3, 4)}):
+        answer = prober.connections()
+    assert said(answer) == {("data-ports-closed", None)} and "refused 12" in text(answer)
+
+
+def test_one_pair_that_does_not_meet_is_a_link_and_no_node(prober: Prober, rig: Rig) -> None:
+    with filtered(rig, {2: [["INPUT", "-s", address(4), *DATA, "-j", "DROP"]]}):
+        answer = prober.connections()
+    assert said(answer) == {("link-broken", "node4")} and "node2" in text(answer)
+
+
+def test_a_path_that_loses_large_packets(prober: Prober, rig: Rig) -> None:
+    large = ["INPUT", *ANY, "-m", "length", "--length", "900:65535", "-j", "DROP"]
+    with filtered(rig, {4: [large]}):
+        answer = prober("--no-torch", "--seconds", 0.2)
+    assert {name for name, _ in said(answer)} == {"link-stalls"}, text(answer)
+    assert {f["where"]["node"] for f in answer["findings"] if f["id"] == "link-stalls"} == {
+        "node1",
+        "node2",
+        "node3",
+    }
+
+
+# ---- nodes and links ----
+
+
+def test_a_slow_node_is_named_and_its_neighbours_are_not(prober: Prober, rig: Rig) -> None:
+    rig.run(
+        3,
+        [
+            "tc",
+            "qdisc",
+            "add",
+            "dev",
+            "eth0",
+            "root",
+            "tbf",
+            "rate",
+            "50mbit",
+            "burst",
+            "32kb",
+            "latency",
+            "100ms",
+        ],
+    )
+    try:
+        answer = prober("--no-torch", "--seconds", 0.2)
+    finally:
+        rig.run(3, ["tc", "qdisc", "del", "dev", "eth0", "root"])
+    assert said(answer) == {("link-slow", "node3")} and answer["code"] == 0, text(answer)
+    assert "out, the others' usually" in text(answer)
+    rates = {(k["from"], k["to"]): k["bytes_per_second"] * 8 for k in answer["links"]}
+    assert 10e6 < rates["node3", "node1"] < 60e6 < rates["node1", "node3"]
+
+
+def test_an_interface_that_is_missing_and_one_that_leads_nowhere(prober: Prober, rig: Rig) -> None:
+    for number in (2, 3):
+        rig.run(number, ["ip", "link", "add", "docker0", "up", "type", "veth", "peer", "name", "inside"])
+        rig.run(number, ["ip", "addr", "add", "172.17.0.1/16", "dev", "docker0"])
+        rig.run(number, ["ip", "link", "set", "inside", "up"])
+    nodes = [
+        {"name": "node1", "address": address(1)},
+        {"name": "node2", "address": address(2), "interface": "docker0"},
+        {"name": "node3", "address": address(3)},
+        {"name": "node4", "address": address(4), "interface": "ib0"},
+    ]
+    try:
+        answer = prober.connections(nodes=nodes)
+    finally:
+        for number in (2, 3):
+            rig.run(number, ["ip", "link", "del", "docker0"])
+    assert said(answer) == {("interface-wrong", "node2"), ("interface-unusable", "node4")}, text(answer)
+    assert "there is no interface ib0" in text(answer) and "its way to node1 is eth0" in text(answer)
+
+
+def test_a_clock_that_is_off(prober: Prober, rig: Rig) -> None:
+    """The node's python3 tells another time: the kernel's clock is one for all nodes of the rig."""
+    ssh = ["ssh", "-F", str(STATE / "ssh_config"), "node3", "command -v python3"]
+    place = subprocess.run(rig.from_ctl(ssh), check=True, capture_output=True, text=True).stdout.strip()
+    wrapper = f"""#!/bin/bash
+code="import time; _t = time.time; time.time = lambda: _t() + 90
+$4"
+exec {sys.executable} "$1" "$2" "$3" "$code" "${{@:5}}"
+"""
+    before = rig.run(3, ["cat", place]).stdout
+    try:
+        rig.run(3, ["tee", place], input=wrapper.encode())
+        answer = prober.connections()
+    finally:
+        rig.run(3, ["tee", place], input=before)
+    assert said(answer) == {("clock-differs", "node3")} and "90 s ahead of node1's" in text(answer)
+
+
+# ---- the collective ----
+
+
+@pytest.mark.training
+def test_another_torch_on_one_node_is_named(prober: Prober, rig: Rig) -> None:
+    """The same command on every node; on node 4 it runs a torch that calls itself another version."""
+    other = "${2/import torch/import torch; torch.__version__ = str(2.11); import torch}"
+    for number in (1, 2, 3, 4):
+        script = '#!/bin/bash\nexec %s -c "%s"\n' % (sys.executable, other if number == 4 else "$2")
+        rig.run(number, ["tee", "/usr/local/bin/trainpy"], input=script.encode())
+        rig.run(number, ["chmod", "755", "/usr/local/bin/trainpy"])
+    answer = prober("--seconds", 0, environment={"python": "/usr/local/bin/trainpy"})
+    assert said(answer) == {("versions-differ", "node4")}, text(answer)
+    assert "torch 2.11, most nodes' 2.13.0" in text(answer)
+
+
+SHUT = """#!/bin/bash
+iptables -A INPUT -p tcp --dport 39500 -j DROP
+exec %s "$@"
+"""
+"""A training environment's Python that closes the head's port when it starts: TCP has passed by then."""
+
+
+@pytest.mark.training
+def test_a_collective_that_hangs_is_ended_and_leaves_nothing(prober: Prober, rig: Rig) -> None:
+    for number in (1, 2, 3, 4):
+        script = SHUT % sys.executable if number == 1 else f'#!/bin/bash\nexec {sys.executable} "$@"\n'
+        rig.run(number, ["tee", "/usr/local/bin/trainpy"], input=script.encode())
+        rig.run(number, ["chmod", "755", "/usr/local/bin/trainpy"])
+    try:
+        began = time.monotonic()
+        answer = prober("--seconds", 0, "--limit", 5, environment={"python": "/usr/local/bin/trainpy"})
+    finally:
+        rig.run(1, ["iptables", "-F"])
+    assert time.monotonic() - began < 40
+    assert said(answer) == {("collective-failed", None)}, text(answer)
+    assert "4 ranks came only to `imported`: it waits for the others at the rendezvous" in text(answer)
+    assert not [line for number in (1, 2, 3, 4) for line in programs_left(rig, number)]
+
+
+@pytest.mark.training
+def test_a_controller_that_is_killed_leaves_nothing_on_the_nodes(prober: Prober, rig: Rig) -> None:
+    """In the middle of a collective that waits: the ranks end with the connection that asked for them."""
+    command = prober.command("probe", prober.file(), "--json", "--seconds", 0)
+    controller = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not any("allranks-probe" in line for line in programs_left(rig, 3)):
+            assert controller.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+    finally:
+        controller.kill()
+        controller.wait()
+    deadline = time.monotonic() + 20
+    while left := [line for number in (1, 2, 3, 4) for line in programs_left(rig, number)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
