@@ -93,6 +93,21 @@ def test_a_pipe_gets_a_progress_line_in_ten_seconds_at_most(events):
     assert re.search(r"training  step \d+ of 400  loss [\d.]+  .* tokens/s  \d:\d\d left", lines[3])
 
 
+def test_the_clock_goes_on_while_nothing_is_heard_and_stops_at_the_end(events):
+    clock = Clock()
+    view = LiveView(out=Out(file=io.StringIO()), clock=clock)
+    for event in until(events("healthy"), "phase", 1):
+        view.add(event)
+    before = view.snapshot().elapsed_seconds
+    clock.now += 30
+    assert view.snapshot().elapsed_seconds == pytest.approx(before + 30)
+    for event in events("healthy"):
+        view.add(event)
+    ended = view.snapshot().elapsed_seconds
+    clock.now += 30
+    assert view.snapshot().elapsed_seconds == ended
+
+
 def test_json_gets_nothing(events):
     assert piped(events("killed"), quiet=True) == ""
 

@@ -451,7 +451,7 @@ class TestFiles:
 
     def test_missing(self, tmp_path):
         path = str(tmp_path / "r.yaml")
-        assert str(self.problem(path)) == f"{path}  no such file.\n  do   the right path"
+        assert str(self.problem(path)) == f"{path}  no such file.\n  do   the path of a file that exists"
 
     def test_a_folder(self, tmp_path):
         assert self.problem(tmp_path).saw == "a folder, not a file."

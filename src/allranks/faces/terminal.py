@@ -62,6 +62,7 @@ class LiveView:
         self.loss_rank: int | None = None
         self.shards: dict[int, tuple[int, int]] = {}
         self.first_at: float | None = None
+        self.heard_at = clock()
         self.line_at = -math.inf
         self.line_step: int | None = None
         self.line_doing = ""
@@ -106,6 +107,7 @@ class LiveView:
         if self.quiet:
             return
         with self.lock:
+            self.heard_at = self.clock()
             if event.kind in ("phase", "state", "finding", "diagnosis") and self.known(event):
                 return
             if event.kind == "finding":
@@ -172,7 +174,9 @@ class LiveView:
         if now - self.progress_at >= FRESH_SECONDS:
             self.progress, self.progress_at = progress_of(self.run), now
         run, progress = self.run, self.progress
+        ended = run.state in FINAL
         elapsed = (run.at or 0.0) - (self.first_at if self.first_at is not None else run.at or 0.0)
+        elapsed += 0.0 if ended else max(0.0, now - self.heard_at)  # it goes on while nothing is heard
         behind = min(self.shards.values(), key=lambda s: s[0] / max(s[1], 1), default=None)
         names = list(run.nodes)
         by_node: dict[str, dict[int, Any]] = {name: {} for name in names}
@@ -186,7 +190,6 @@ class LiveView:
             )
             if ranks or self.joined(name)
         ]
-        ended = run.state in FINAL
         return Snapshot(
             self.name, run.phase or "", run.state or "", progress, self.losses, behind, elapsed, lines, ended
         )

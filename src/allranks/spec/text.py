@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
 from pathlib import Path
@@ -42,7 +43,7 @@ def read_bytes(path: str, label: str) -> bytes:
         # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
-        raise BadInput(Problem(*cannot_open(error), file=label)) from None
+        raise BadInput(Problem(*cannot_open(error, path), file=label)) from None
     try:
         state = os.fstat(handle)
         if stat.S_ISDIR(state.st_mode):
@@ -56,7 +57,7 @@ def read_bytes(path: str, label: str) -> bytes:
         with open(handle, "rb", closefd=False) as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise BadInput(Problem(*cannot_open(error), file=label)) from None
+        raise BadInput(Problem(*cannot_open(error, path), file=label)) from None
     finally:
         os.close(handle)
     if len(data) > MAX_BYTES:
@@ -71,14 +72,26 @@ def read_bytes(path: str, label: str) -> bytes:
     return data
 
 
-def cannot_open(error: OSError | ValueError) -> tuple[str, str, str]:
+def cannot_open(error: OSError | ValueError, path: str) -> tuple[str, str, str]:
+    """What is seen, why it matters, what to do."""
     if isinstance(error, FileNotFoundError):
-        return "no such file.", "", "the right path"
+        near = nearest_file(Path(path))
+        return "no such file.", "", f"{near}, if that was meant" if near else "the path of a file that exists"
     if isinstance(error, PermissionError):
         return "it may not be read by this user.", "", "chmod u+r, or run as its owner"
     if isinstance(error, OSError):
         return f"it cannot be read: {error.strerror or error}.", "", "a path that can be read"
-    return "its path holds a NUL character.", "no file system can name it.", "the right path"
+    return "its path holds a NUL character.", "no file system can name it.", "the path of a file that exists"
+
+
+def nearest_file(path: Path) -> str | None:
+    """The file beside a missing one whose name is nearest to it, None where none is near."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return None
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return str(path.with_name(near[0])) if near else None
 
 
 def decode(data: bytes, label: str) -> str:
