@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from dataclasses import replace
@@ -177,6 +178,39 @@ def test_a_sweep_starts_each_index_with_its_own_values(stage, make) -> None:
         ("--lr=5e-05", "--note=it's $x"),
         ("--lr=5e-05", "--note=a\nb,c"),
     ]
+
+
+def test_any_swept_value_arrives_at_its_index(module_stage, make, nasty) -> None:
+    """The array's index picks one value of each argument; whatever stands in them arrives on every node."""
+    stage = module_stage
+
+    @settings(settings.get_profile("scripts"))
+    @given(
+        sweep=st.dictionaries(
+            st.sampled_from(("lr", "note", "seed", "path")),
+            st.lists(values(nasty), min_size=1, max_size=2),
+            max_size=3,
+        ),
+        arguments=st.lists(values(nasty), max_size=3),
+    )
+    def arrives(sweep, arguments) -> None:
+        run = make(arguments, sweep={name: tuple(found) for name, found in sweep.items()}, launch="slurm")
+        stage.write("slurm", run)
+        wanted = [
+            tuple(f"--{name}={value}" for name, value in zip(sweep, chosen, strict=True))
+            for chosen in itertools.product(*sweep.values())
+        ]
+        for index, words in enumerate(wanted):
+            (stage.folder / "runs" / f"hostile-{index}").mkdir(exist_ok=True)
+            slurm = {"SLURM_SUBMIT_DIR": str(stage.folder), "SLURM_JOB_NODELIST": "x[1-2]"}
+            done = stage.start(*STARTS["slurm"], **slurm, SLURM_ARRAY_TASK_ID=str(index))
+            assert done.returncode == 0, done.stderr
+            found = stage.arrived()
+            assert len(found) == 2
+            for one in found:
+                assert one.words[one.words.index("train.py") :] == ("train.py", *arguments, *words)
+
+    arrives()
 
 
 def test_swept_keys_leave_the_trainers_common_arguments(stage, make) -> None:
