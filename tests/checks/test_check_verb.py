@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from recorded_clusters import FOLDER
 
 from allranks import checks, spec
 from allranks.cli import main
-from allranks.faces.check import Checked, print_check
+from allranks.faces.check import Checked, print_check, waiting, waits_for
 from allranks.faces.console import Out
 from allranks.faces.report_findings import folded
 from allranks.spec.hostfile import cluster_from_hostfile
@@ -212,8 +214,6 @@ def printed(checked: Checked, width: int = 60) -> list[str]:
     out = Out(file=file, width=width, live=True)
     out.console.no_color = True
     print_check(checked, out)
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue()).splitlines()
 
 
@@ -235,6 +235,30 @@ def test_a_run_that_is_blocked_by_itself_does_not_call_its_nodes_bad() -> None:
     standings = checks.standings(facts, None, run, said)
     assert all(one.passes for one in standings)
     assert "All nodes are ready; the run is not." in " ".join(printed(Checked(said, standings, ["a"])))
+
+
+def test_a_terminal_says_who_has_not_answered() -> None:
+    run = spec.load(FOLDER / "cpu" / "run.yaml")
+    assert waits_for({f"node-{n}" for n in range(30)}) == "looking at 30 nodes"
+    file = io.StringIO()
+    with waiting(run, out=Out(file=file, width=80, live=True)) as heard:
+        heard("node-0")
+        heard("node-2")
+        time.sleep(0.3)
+    assert "looking at node-1" in file.getvalue()
+    file = io.StringIO()
+    with waiting(run, out=Out(file=file, live=False)) as heard:
+        heard("node-0")
+    assert file.getvalue() == ""
+
+
+@pytest.mark.parametrize("text", ['{"values": [1]}', '{"taken_at": "x"}', "[]", "{", '{"unreadable": 3}'])
+def test_a_file_that_holds_no_facts_is_a_node_that_says_nothing(
+    text: str, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "localhost.json").write_text(text)
+    assert main(["check", str(FOLDER / "laptop" / "run.yaml"), "--facts", str(tmp_path)]) == 3
+    assert "unreadable-node" in capsys.readouterr().out
 
 
 def test_hostile_facts_do_not_break_the_table() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from allranks.faces.messages import STYLES, counts, say_findings
 from allranks.faces.report_findings import CALLED, folded
 from allranks.faces.report_text import fold, natural, one_line, plural
 from allranks.faces.table import print_fine, total_width
+from allranks.spec import Run
 from allranks.words import NOTE, OK, VERDICTS, Finding, Where
 
 MOST_ROWS = 40
@@ -77,6 +79,36 @@ def sentence(checked: Checked) -> list[str | tuple[str, str]]:
     if any(f.stops_launch for f in checked.findings):
         return [text, "All nodes are ready; ", ("the run is not.", "bold red")]
     return [text, ("Ready to run." if total == 1 else "All nodes are ready.", "bold green")]
+
+
+# ---- while it is looked ----
+
+MOST_NAMED = 4
+
+
+@contextlib.contextmanager
+def waiting(run: Run, quiet: bool = False, out: Out | None = None) -> Iterator[Callable[[str], None]]:
+    """On a terminal, who has not answered yet; a cold import of the training stack takes a minute. Gives the
+    function to call with each node's name. Nothing in a pipe, nor with --json."""
+    out = out or Out()
+    silent = {node.name for node in run.cluster.nodes}
+    if quiet or not out.live:
+        yield silent.discard
+        return
+    with out.console.status(out.text(waits_for(silent))) as status:
+
+        def heard(name: str) -> None:
+            silent.discard(name)
+            status.update(out.text(waits_for(silent)))
+
+        yield heard
+
+
+def waits_for(silent: Collection[str]) -> str:
+    if not silent:
+        return "judging"
+    few = len(silent) <= MOST_NAMED
+    return f"looking at {fold(silent) if few else plural(len(silent), 'node')}"
 
 
 # ---- the nodes ----
@@ -154,7 +186,7 @@ def print_settings(settings: Sequence[tuple[Line, Where]], out: Out) -> None:
         return
     ordered = sorted(settings, key=lambda one: SETTINGS_ORDER.index(one[0].status))
     rows = [
-        [line.status, one_line(named(line), 60), one_line(place_of(where), 60), one_line(said(line))]
+        [line.status, one_line(named(line), 100), one_line(place_of(where), 60), one_line(said(line))]
         for line, where in ordered
     ]
     out.line("")

@@ -117,11 +117,17 @@ def config_in(facts: Facts) -> dict[str, Any] | None:
 
 
 async def collect(
-    nodes: Nodes, run: Run, plan: Plan, families: Sequence[str] = (), paths: Sequence[str] = ()
+    nodes: Nodes,
+    run: Run,
+    plan: Plan,
+    families: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    heard: Callable[[str], None] | None = None,
 ) -> list[Facts]:
     """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one.
 
-    `families` are all where none is named; `paths` are looked at besides those of the run.
+    `families` are all where none is named; `paths` are looked at besides those of the run. `heard` is called with
+    the name of each node that has answered, or failed to.
     """
     request = checks.request(run, plan)
 
@@ -132,8 +138,12 @@ async def collect(
         if families:
             wanted["families"] = list(families)
         sent_at = time.time()
-        answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
-        facts = facts_from_json({**answer, "node": node.name})
+        try:
+            answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
+        finally:
+            if heard is not None:
+                heard(node.name)
+        facts = facts_of(node.name, answer)
         asked = {"sent_at": sent_at, "received_at": time.time()}
         return replace(facts, values={**facts.values, "asked": asked})
 
@@ -144,9 +154,17 @@ async def collect(
     ]
 
 
-async def inspect(nodes: Nodes, run: Run) -> Inspection:
+def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
+    """A node's facts; what is none (another program's answer, a damaged file) is a node that says nothing."""
+    try:
+        return facts_from_json({**answer, "node": node})
+    except (TypeError, ValueError) as error:
+        return Facts(node, 0.0, {}, {"node": f"its answer holds no facts: {error}"})
+
+
+async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = None) -> Inspection:
     """Asks every node, plans with what they said, and judges."""
-    facts = await look_again(nodes, run, await collect(nodes, run, planned(run)))
+    facts = await look_again(nodes, run, await collect(nodes, run, planned(run), heard=heard))
     inspection = judge(run, facts)
     return replace(inspection, findings=(*without_effect(run), *inspection.findings))
 

@@ -52,7 +52,10 @@ async def asked(
         nonce = {"token": token, "do": what, "folders": list(folders[node.name])}
         wanted = {"node": node.name, "families": ["shared"], "nonce": nonce}
         answer = await program.call("facts", stdin=wanted, timeout_seconds=SECONDS)
-        return facts_from_json({**answer, "node": node.name})
+        try:
+            return facts_from_json({**answer, "node": node.name})
+        except (TypeError, ValueError) as error:
+            return Facts(node.name, 0.0, {}, {"node": f"its answer holds no facts: {error}"})
 
     outcomes = await nodes.each(ask)
     unreached = {

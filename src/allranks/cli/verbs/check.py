@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks.faces.check import as_json, print_check
+    from allranks.faces.check import as_json, print_check, waiting
     from allranks.runs.inspect import judge, verdict_code
 
     require_ids("--only", options.only)
@@ -58,7 +58,8 @@ def call(options: argparse.Namespace) -> int:
     if options.facts:
         inspection = judge(run, recorded(run, options.facts))
     else:
-        inspection = asyncio.run(looked_at(run))
+        with waiting(run, quiet=options.json) as heard:
+            inspection = asyncio.run(looked_at(run, heard))
     seconds = None if options.facts else time.monotonic() - began
     if options.save_facts:
         save(inspection, options.save_facts)
@@ -94,20 +95,21 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
     )
 
 
-async def looked_at(run: Run) -> Inspection:
+async def looked_at(run: Run, heard: Callable[[str], None]) -> Inspection:
     from allranks.reach import open_nodes
     from allranks.runs.inspect import inspect
 
     nodes = open_nodes(run)
     try:
-        return await inspect(nodes, run)
+        return await inspect(nodes, run, heard)
     finally:
         await nodes.close()
 
 
 def recorded(run: Run, folder: str) -> list[Facts]:
     """The facts of DIR/<node>.json; a node without a file is unreadable, which is a verdict and no error."""
-    from allranks.words import Facts, facts_from_json
+    from allranks.runs.inspect import facts_of
+    from allranks.words import Facts
 
     found = []
     for node in run.cluster.nodes:
@@ -116,7 +118,7 @@ def recorded(run: Run, folder: str) -> list[Facts]:
             data = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(data, dict):
                 raise ValueError("it is no JSON object")
-            found.append(facts_from_json({**data, "node": node.name}))
+            found.append(facts_of(node.name, data))
         except (OSError, ValueError) as error:
             found.append(Facts(node.name, 0.0, {}, {"node": f"{path}: {error}"}))
     return found
