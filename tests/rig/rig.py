@@ -272,7 +272,7 @@ def keygen(path: Path) -> None:
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
     """One rig at a time on this machine: a second test run waits for the first."""
-    with open("/run/allranks-rig.lock", "w") as file:
+    with open(f"{STATE}.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -5,6 +5,7 @@ Whose a process is, `ownership` says; it is asked anew before every signal. Noth
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence
@@ -185,11 +186,13 @@ def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: 
     """Removes `name` in `folder` with all that is below it and like `top`; the rest goes into `kept`."""
     path = f"{path}/{name}" if path else name
     there = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if there.st_dev != top.st_dev or there.st_uid != top.st_uid:
+    is_folder = stat.S_ISDIR(there.st_mode)
+    # On an overlay each file has the device of its layer, only folders have the overlay's own.
+    if there.st_uid != top.st_uid or (is_folder and there.st_dev != top.st_dev):
         kept.append(path)
         return
-    if not stat.S_ISDIR(there.st_mode):
-        os.unlink(name, dir_fd=folder)
+    if not is_folder:
+        _unlink(folder, name, kept, path)
         return
     inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
@@ -202,6 +205,15 @@ def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: 
     except OSError:
         if not any(entry.startswith(path + "/") for entry in kept):
             raise
+
+
+def _unlink(folder: int, name: str, kept: List[str], path: str) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.EBUSY:  # something was mounted on the file
+            raise
+        kept.append(path)
 
 
 def _whole(path: str) -> List[Dict[str, Any]]:

@@ -293,11 +293,11 @@ async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, An
 
 
 async def stop(program: NodeProgram, contained: Contained) -> bool:
-    """Ends the container where it is ours and runs, and with it every process in it."""
+    """Ends the container where it is ours and idle; what still lives in it is another run's, or somebody's."""
     if contained.engine == "apptainer":
         return await end_instance(program, contained)
     found = await still_ours(program, contained)
-    if found is None or not is_running(found):
+    if found is None or not is_running(found) or await living_in(program, contained):
         return False
     await call(program, engine.end(contained.engine, contained.container))
     return True

@@ -21,10 +21,14 @@ def record_path(node: str) -> str:
 
 @dataclass
 class Remains:
-    """A run's containers. `running` by node; `gone` names the nodes whose container has ended or is no more:
-    with its first process every process in it has ended, the kernel sees to that."""
+    """A run's containers by node: `there` those that the engine still has, `running` those of them that run.
+
+    `gone` names the nodes whose container has ended or is no more: with its first process every process in it
+    has ended, the kernel sees to that.
+    """
 
     known: dict[str, Contained] = field(default_factory=dict)
+    there: dict[str, Contained] = field(default_factory=dict)
     running: dict[str, Contained] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
 
@@ -47,7 +51,10 @@ async def remains_of(nodes: Nodes, run_id: str) -> Remains:
         if contained is None:
             return
         remains.known[node.name] = contained
-        if await runs_now(program, contained):
+        is_there, is_running = await state_of(program, contained)
+        if is_there:
+            remains.there[node.name] = contained
+        if is_running:
             remains.running[node.name] = contained
         elif contained.engine != "apptainer":
             remains.gone.append(node.name)
@@ -65,11 +72,13 @@ async def record_of(program: NodeProgram, run_id: str, node: str) -> Contained |
     return Contained.from_json(data) if isinstance(data, dict) else None
 
 
-async def runs_now(program: NodeProgram, contained: Contained) -> bool:
+async def state_of(program: NodeProgram, contained: Contained) -> tuple[bool, bool]:
+    """Whether it is there, and whether it runs."""
     if contained.engine == "apptainer":
-        return await containers.instance(program, contained.name) is not None
+        found = await containers.instance(program, contained.name)
+        return found is not None, found is not None
     found = await containers.still_ours(program, contained)
-    return found is not None and containers.is_running(found)
+    return found is not None, found is not None and containers.is_running(found)
 
 
 async def stop_containers(nodes: Nodes, remains: Remains) -> list[Outcome | NotReady]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks import prepare
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 from allranks.runs import index
 
@@ -23,15 +25,22 @@ async def stop(run_id: str) -> dict[str, Any]:
     nodes = index.nodes_of(run_id)
     head = next(iter(nodes.programs.values()))
     try:
+        boxes = await prepare.remains_of(nodes, run_id)
         await head.call("stop", run_id)
-        state = await wait_for_end(head, run_id)
-        left, unreadable = await remaining(nodes, run_id)
+        led = head.node not in boxes.gone  # a keeper whose container has ended will not answer
+        state = await wait_for_end(head, run_id, seconds=STOP_SECONDS if led else 0.0)
+        left, unreadable = await remaining(nodes, run_id, boxes)
         if state not in FINAL or left:
-            await nodes.each(
+            await boxes.inside(nodes).each(
                 lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60)
             )
-            state = await wait_for_end(head, run_id, seconds=5.0)
-            left, unreadable = await remaining(nodes, run_id)
+            state = await wait_for_end(head, run_id, seconds=5.0 if led else 0.0)
+            left, unreadable = await remaining(nodes, run_id, boxes)
+        if boxes.known:
+            await prepare.stop_containers(nodes, boxes)
+            left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
+            if not led and not left and state not in FINAL:
+                state = "lost"
         return {"id": run_id, "state": state, "left": left, "unreadable": unreadable}
     finally:
         await nodes.close()
@@ -47,9 +56,10 @@ async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SEC
         await asyncio.sleep(0.3)
 
 
-async def remaining(nodes: Nodes, run_id: str) -> tuple[int, dict[str, str]]:
+async def remaining(nodes: Nodes, run_id: str, boxes: prepare.Remains) -> tuple[int, dict[str, str]]:
     """How many processes of the run live on the nodes that answered; the nodes that did not, and why."""
-    outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
+    words = ["--dry-run", *boxes.words()]
+    outcomes = await boxes.inside(nodes).each(lambda _node, program: program.call("sweep", run_id, *words))
     answers = [answer for answer in once_a_host(outcomes) if "error" not in answer]
     living = sum(len(answer.get("processes", ())) for answer in answers)
     unreadable = {o.node.name: str(o.error) for o in outcomes if o.error is not None}
@@ -63,14 +73,24 @@ async def remaining(nodes: Nodes, run_id: str) -> tuple[int, dict[str, str]]:
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
     """Each node's own account of what is left of a run there."""
     nodes = index.nodes_of(run_id)
-    words = ["--dry-run"] if dry_run else []
     try:
-        outcomes = await nodes.each(
+        boxes = await prepare.remains_of(nodes, run_id)
+        words = [*(["--dry-run"] if dry_run else []), *boxes.words()]
+        outcomes = await boxes.inside(nodes).each(
             lambda _node, program: program.call("sweep", run_id, *words, timeout_seconds=60.0)
         )
+        told = {name: f"{one.engine} container {one.name}" for name, one in boxes.there.items()}
+        if not dry_run:
+            told = await prepare.remove_containers(nodes, boxes)
     finally:
         await nodes.close()
-    return once_a_host(outcomes)
+    return [with_container(answer, told) for answer in once_a_host(outcomes)]
+
+
+def with_container(answer: dict[str, Any], told: dict[str, str]) -> dict[str, Any]:
+    """A node's account with what is said of its container: that it is there, was removed, or why it stays."""
+    name = str(answer["node"])
+    return {**answer, "containers": [told[name]]} if name in told else answer
 
 
 def once_a_host(outcomes: list[Outcome]) -> list[dict[str, Any]]:
@@ -111,6 +131,7 @@ class Leftovers:
                     lines.append(f"{run_id}  {node['node']}  could not be looked at: {node['error']}")
                 lines += [describe(run_id, node["node"], p) for p in node.get("processes", ())]
                 lines += [f"{run_id}  {node['node']}  {path}" for path in node.get("files", ())]
+                lines += [f"{run_id}  {node['node']}  {box}" for box in node.get("containers", ())]
                 lines += [f"{run_id}  {node['node']}  left alone: {f}" for f in node.get("foreign", ())]
             if run_id in self.directories:
                 lines.append(f"{run_id}  {self.directories[run_id]}")
@@ -124,6 +145,9 @@ def describe(run_id: str, node: str, process: dict[str, Any]) -> str:
     return f"{run_id}  {node}  pid {process['pid']}  {process.get('name', '')}"
 
 
+LEFT = ("processes", "files", "containers", "error")
+
+
 async def leftovers(name: str | None, files: bool) -> Leftovers:
     """What ended runs left: all of them, or the one named."""
     runs = await index.all_runs()
@@ -135,7 +159,7 @@ async def leftovers(name: str | None, files: bool) -> Leftovers:
     found: dict[str, list[dict[str, Any]]] = {}
     for run in ended:
         nodes = await sweep(str(run["id"]), dry_run=True)
-        if files or any(node.get("processes") or node.get("files") or node.get("error") for node in nodes):
+        if files or any(node.get(key) for node in nodes for key in LEFT):
             found[str(run["id"])] = nodes
     directories = {str(r["id"]): str(r.get("directory")) for r in ended} if files else {}
     return Leftovers(found, directories, running)
@@ -157,14 +181,14 @@ async def has_run(program: NodeProgram, run_id: str) -> bool:
     return any(run["id"] == run_id for run in (await program.call("read", "runs"))["runs"])
 
 
-async def clean_each(nodes: Nodes, run_id: str) -> list[Outcome]:
+async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> list[Outcome]:
     """Removes the run's folder on one node after the other: nodes may share a home, and with it the folder."""
     outcomes = []
     for name, program in nodes.programs.items():
         try:
             answer = {}
             if await has_run(program, run_id):
-                answer = await program.call("clean", run_id)
+                answer = await program.call("clean", run_id, *words)
             outcomes.append(Outcome(nodes.nodes[name], answer))
         except (Unreachable, ProgramFailed) as error:
             outcomes.append(Outcome(nodes.nodes[name], error=error))
@@ -174,7 +198,8 @@ async def clean_each(nodes: Nodes, run_id: str) -> list[Outcome]:
 async def remove_directories(run_id: str) -> list[dict[str, Any]]:
     nodes = index.nodes_of(run_id)
     try:
-        outcomes = await clean_each(nodes, run_id)
+        boxes = await prepare.remains_of(nodes, run_id)
+        outcomes = await clean_each(nodes, run_id, boxes.words())
     finally:
         await nodes.close()
     if all(outcome.error is None for outcome in outcomes):

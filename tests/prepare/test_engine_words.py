@@ -1,0 +1,166 @@
+"""The command lines for docker, podman and apptainer, word by word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from allranks.prepare import apptainer, engine
+from allranks.prepare.description import Description, Mount, container_name
+
+PLAIN = Description(
+    engine="docker",
+    image="hiyouga/llamafactory@sha256:0123",
+    name="allranks-run-node-0-1",
+    node="node-0",
+    home="/home/ubuntu/.allranks",
+    user="0:0",
+)
+FULL = replace(
+    PLAIN,
+    user="1000:1000",
+    groups=(44, 109),
+    mounts=(Mount("/nfs", "/nfs", ("ro",)), Mount("/home/ubuntu", "/host_home")),
+    shm_bytes=16 << 30,
+    gpus=True,
+    infiniband=True,
+    extra={"cap-add": ["NET_ADMIN"], "--privileged": True, "dns": None},
+)
+IDLER = ["-I", "-S", "-c", engine.IDLE, "120"]
+
+
+def labels(wanted: Description) -> list[str]:
+    return [
+        "--label=org.allranks.home=/home/ubuntu/.allranks",
+        "--label=org.allranks.node=node-0",
+        "--label=org.allranks.run=run-1",
+        f"--label=org.allranks.description={wanted.digest()}",
+    ]
+
+
+def test_docker_without_anything() -> None:
+    assert engine.create(PLAIN, "run-1") == [
+        *("docker", "run", "--detach", "--name=allranks-run-node-0-1", "--pull=never"),
+        *labels(PLAIN),
+        *("--network=host", "--ipc=host", "--user=0:0"),
+        *("--cap-add=IPC_LOCK", "--cap-add=SYS_NICE", "--cap-add=SYS_PTRACE"),
+        "--mount=type=bind,source=/home/ubuntu/.allranks,target=/home/ubuntu/.allranks",
+        *("--env=ALLRANKS_HOME=/home/ubuntu/.allranks", "--workdir=/home/ubuntu/.allranks"),
+        *("--entrypoint=python3", "hiyouga/llamafactory@sha256:0123", *IDLER),
+    ]
+
+
+def test_docker_with_everything() -> None:
+    assert engine.create(FULL, "run-1") == [
+        *("docker", "run", "--detach", "--name=allranks-run-node-0-1", "--pull=never"),
+        *labels(FULL),
+        *("--network=host", "--ipc=private", f"--shm-size={16 << 30}", "--user=1000:1000"),
+        *("--group-add=44", "--group-add=109", "--gpus=all", "--device=/dev/infiniband"),
+        *("--ulimit=memlock=-1", "--ulimit=stack=67108864"),
+        *("--cap-add=IPC_LOCK", "--cap-add=SYS_NICE", "--cap-add=SYS_PTRACE"),
+        "--mount=type=bind,source=/nfs,target=/nfs,readonly",
+        "--mount=type=bind,source=/home/ubuntu,target=/host_home",
+        "--mount=type=bind,source=/home/ubuntu/.allranks,target=/home/ubuntu/.allranks",
+        *("--env=ALLRANKS_HOME=/home/ubuntu/.allranks", "--workdir=/home/ubuntu/.allranks"),
+        "--env=HOME=/home/ubuntu/.allranks/container-home",
+        *("--env=USER=allranks", "--env=LOGNAME=allranks"),
+        *("--cap-add=NET_ADMIN", "--privileged"),
+        *("--entrypoint=python3", "hiyouga/llamafactory@sha256:0123", *IDLER),
+    ]
+
+
+def test_podman_differs_in_its_gpus_and_its_user_namespace() -> None:
+    docker = engine.create(FULL, "run-1")
+    podman = engine.create(replace(FULL, engine="podman"), "run-1")
+    assert [word for word in podman if word not in docker and "description" not in word] == [
+        "podman",
+        "--userns=keep-id",
+        "--device=nvidia.com/gpu=all",
+    ]
+
+
+def test_what_the_run_file_sets_takes_the_place_of_ours() -> None:
+    words = engine.create(replace(FULL, extra={"ipc": "host", "user": "root", "gpus": '"device=0,1"'}), "r")
+    assert [word for word in words if word.startswith(("--ipc", "--user", "--gpus"))] == [
+        *("--ipc=host", "--user=root", '--gpus="device=0,1"')
+    ]
+
+
+@pytest.mark.parametrize("option", ["name", "--label", "entrypoint", "rm", "restart", "pid"])
+def test_options_that_ownership_rests_on_are_refused(option: str) -> None:
+    for make in (lambda wanted: engine.create(wanted, "r"), apptainer.create):
+        with pytest.raises(ValueError, match=option.lstrip("-")):
+            make(replace(PLAIN, extra={option: "x"}))
+
+
+def test_a_comma_in_a_path_is_no_field_of_its_own() -> None:
+    words = engine.mounted(Mount("/data/a,b", "/c", ("ro", "rslave")))
+    assert words == ['--mount=type=bind,"source=/data/a,b",target=/c,readonly,bind-propagation=rslave']
+
+
+def test_selinux_options_need_volume() -> None:
+    assert engine.mounted(Mount("/a", "/b", ("ro", "z"))) == ["--volume=/a:/b:ro,z"]
+
+
+def test_a_home_in_a_mount_is_the_users() -> None:
+    assert Mount.read("~/x:/x:ro,z", "/home/u/") == Mount("/home/u/x", "/x", ("ro", "z"))
+    assert Mount.read("~:/h", "/home/u").source == "/home/u"
+
+
+def test_commands_keep_their_words() -> None:
+    argv = ("python3", "-c", "print('a b')", "$HOME", "")
+    assert engine.execute("docker", "id1", argv, user="0") == [
+        "docker",
+        "exec",
+        "--interactive",
+        "--user=0",
+        "id1",
+        *argv,
+    ]
+
+
+def test_pip_is_offline_only_with_wheels() -> None:
+    flags = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--quiet"]
+    wanted = replace(PLAIN, pip=("peft==0.18.1",))
+    assert engine.install(wanted) == ["python3", "-m", "pip", "install", *flags, "peft==0.18.1"]
+    offline = engine.install(replace(wanted, wheels="/nfs/wheels"))
+    assert offline[-3:] == ["--no-index", "--find-links=/nfs/wheels", "peft==0.18.1"]
+
+
+def test_every_change_of_the_description_is_another_digest() -> None:
+    changes = [
+        {"image": "x"},
+        {"pip": ("a",)},
+        {"mounts": ()},
+        {"shm_bytes": 1},
+        {"gpus": False},
+        {"user": "1:1"},
+    ]
+    digests = {replace(FULL, **change).digest() for change in changes}
+    assert len(digests | {FULL.digest()}) == len(changes) + 1
+    assert replace(FULL).digest() == FULL.digest()
+
+
+def test_names_are_one_a_home_run_and_node() -> None:
+    names = {container_name(r, n, h) for r in ("a", "b") for n in ("n1", "n2") for h in ("/h", "/i")}
+    assert len(names) == 8
+    assert all(len(container_name("r" * 63, "n" * 63, "/h")) <= 128 for _ in names)
+
+
+def test_apptainer() -> None:
+    assert apptainer.create(
+        replace(FULL, engine="apptainer", image="/nfs/a.sif", extra={"fakeroot": True})
+    ) == [
+        *("apptainer", "instance", "start", "--cleanenv", "--nv"),
+        *("--bind=/nfs:/nfs:ro", "--bind=/home/ubuntu:/host_home"),
+        "--bind=/home/ubuntu/.allranks:/home/ubuntu/.allranks",
+        *("--fakeroot", "/nfs/a.sif", "allranks-run-node-0-1"),
+    ]
+    assert apptainer.image("hiyouga/llamafactory:0.9.5") == "docker://hiyouga/llamafactory:0.9.5"
+    assert apptainer.image("oras://site/image") == "oras://site/image"
+    assert apptainer.execute("box", ["python3", "-V"], "/h/.allranks") == [
+        *("apptainer", "exec", "--cleanenv", "--env=ALLRANKS_HOME=/h/.allranks", "--pwd=/"),
+        *("instance://box", "python3", "-V"),
+    ]
+    assert apptainer.end("box") == ["apptainer", "instance", "stop", "--timeout=10", "box"]
