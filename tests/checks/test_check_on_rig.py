@@ -55,7 +55,11 @@ def checked(rig: Rig, folder: Path) -> tuple[int, list[dict]]:
     (folder / "run.yaml").write_text(RUN % (nodes, sys.executable))
     done = subprocess.run(
         rig.from_ctl(
-            [str(Path(sys.executable).parent / "allranks"), "check", str(folder / "run.yaml"), "--json"]
+            [
+                str(Path(sys.executable).parent / "allranks"),
+                *("check", str(folder / "run.yaml"), "--json"),
+                *("--passing", str(folder / "passing"), "--failing", str(folder / "failing")),
+            ]
         ),
         env={**os.environ, "HOME": str(folder), "ALLRANKS_HOME": str(folder / "home")},
         capture_output=True,
@@ -71,7 +75,10 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
     for number, body in ((1, "cat /etc/smi.xml"), (2, "cat /etc/smi.xml"), (3, "sleep 300")):
         put(rig, number, "/usr/local/bin/nvidia-smi", FAKE % body)
         put(rig, number, "/etc/smi.xml", sick if number == 2 else healthy, "644")
-        put(rig, number, "/root/train.py", "print(1)\n")
+        put(rig, number, "/root/train.py", f"print({number == 3})\n")
+    lock = "/root/.cache/torch_extensions/py311_cu128/fused_adam/lock"
+    rig.run(1, ["mkdir", "-p", str(Path(lock).parent)])
+    put(rig, 1, lock, "", "644")
     code, findings = checked(rig, tmp_path)
     by_node = {}
     for finding in findings:
@@ -84,5 +91,17 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
     hung = [f for f in by_node["node3"] if f["id"] == "unreadable-facts"]
     assert any("nvidia-smi did not answer within 15 s" in f["saw"] for f in hung)
     assert not [f for f in findings if f["id"] in ("one-host-twice", "route-missing", "unreadable-node")]
+    (stale,) = [f for f in findings if f["id"] == "op-build-locked"]
+    assert (
+        stale["where"]["node"] == "node1"
+        and lock in stale["saw"]
+        and "no process has it open" in stale["saw"]
+    )
+    assert stale["fix"] == f"rm {lock} on node1"
+    (other,) = [f for f in findings if f["id"] == "code-differs"]
+    assert other["where"]["node"] == "node3" and "differs in 1 file: train.py" in other["saw"]
+    failing = (tmp_path / "failing").read_text()
+    assert f"{address(2)} slots=2  # node2 gpu-ecc" in failing and f"{address(3)} slots=2" in failing
+    assert len((failing + (tmp_path / "passing").read_text()).splitlines()) == 3
     left = rig.run(3, ["sh", "-c", "cat /proc/[0-9]*/comm"]).stdout.decode().split()
     assert "nvidia-smi" not in left and "sleep" not in left, "what hung was taken along"
