@@ -19,7 +19,8 @@ from typing import Any
 from allranks import launch, prepare
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
-from allranks.reach import NodeProgram, Nodes, Outcome
+from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
+from allranks.runs import probing
 from allranks.runs.ending import clean_each, has_run
 from allranks.runs.identity import new_run_id
 from allranks.runs.index import remember
@@ -38,6 +39,8 @@ from allranks.words import (
 )
 
 START_SECONDS = 30.0
+SUBMITTED = "submitted.json"
+"""Left in the head's run directory when every supervisor has been started: without it the submission was cut."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,11 @@ class Before:
         return [event.as_json() for event in self.events]
 
 
-async def submit(nodes: Nodes, run: Run, tell: Tell) -> Submitted:
-    """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, or what a node said."""
+async def submit(nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None) -> Submitted:
+    """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, or what a node said.
+
+    `probe` says whether the network is tried first; None leaves it to `probing.takes_place`.
+    """
     secrets = secret_values(run)
     before = Before(tell)
     before.phase("check")
@@ -94,6 +100,8 @@ async def submit(nodes: Nodes, run: Run, tell: Tell) -> Submitted:
     starting = Starting(nodes, inspection, run_id, before)
     try:
         await starting.prepare()
+        if probing.takes_place(run, probe):
+            await starting.probe()
         await starting.start(secrets)
     except BaseException:
         # Also Ctrl-C: a run that did not start leaves nothing behind.
@@ -147,11 +155,24 @@ class Starting:
         if stopping:
             raise StoppedBefore(self.inspection, stopping)
 
-    def _stopped(self, findings: list[Finding]) -> StoppedBefore:
+    async def probe(self) -> None:
+        """Tries the network as training will see it; the ranks get the interface and fabric that were proved."""
+        self.before.phase("probe")
+        probed = await probing.probe_run(self.prepared.inside, self.run, self.plan, self.prepared.python)
+        self.plan = probing.with_environment(self.plan, probed)
+        self.inspection = replace(self.inspection, plan=self.plan)
+        stopping = [f for f in probed.findings if f.stops_launch and f.id not in self.run.accept]
+        if stopping:
+            raise self._stopped(list(probed.findings), stopping)
+        for finding in probed.findings:
+            self.before.say("finding", finding.as_json())
+
+    def _stopped(self, findings: list[Finding], stopping: list[Finding] | None = None) -> StoppedBefore:
+        """`findings` are what was seen in this phase; `stopping` those that forbid the launch, all by default."""
         for finding in findings:
             self.before.say("finding", finding.as_json())
         seen = replace(self.inspection, findings=(*findings, *self.inspection.findings))
-        return StoppedBefore(seen, findings)
+        return StoppedBefore(seen, findings if stopping is None else stopping)
 
     async def start(self, secrets: Mapping[str, str]) -> None:
         jobs = self._jobs(keeper_port=self.run.network.keeper_port)
@@ -170,6 +191,11 @@ class Starting:
 
         raise_first(await inside.each(start_other))
         remember(self.run_id, self.run)
+        with contextlib.suppress(Unreachable, ProgramFailed):  # the run goes on without it
+            mark = {SUBMITTED: {"at": time.time()}}
+            await inside[head.name].call(
+                "put", self.run_id, stdin={"files": mark}, timeout_seconds=START_SECONDS
+            )
 
     def _jobs(self, keeper_port: int) -> list[Job]:
         return launch.make(
@@ -180,12 +206,14 @@ class Starting:
         places = {}
         for facts in self.inspection.facts:
             home = str(facts.get("system.allranks_home"))
-            python = self.prepared.python.get(facts.node) or python_of(self.run)
-            places[facts.node] = Places(home, bundle.path_in(home), python)
+            activated = self.inspection.activated.get(facts.node, prepare.Activated(python_of(self.run)))
+            python = self.prepared.python.get(facts.node) or activated.python
+            code = self.prepared.code.get(facts.node)
+            places[facts.node] = Places(home, bundle.path_in(home), python, code, activated.variables)
         return places
 
     def _with_before(self, job: Job) -> Job:
-        keep = {**job.job["keep"], "before": self.before.as_json()}
+        keep = {**job.job["keep"], "before": self.before.as_json(), "submitted": SUBMITTED}
         return replace(job, job={**job.job, "keep": keep})
 
     async def _put(self, node: Node, program: NodeProgram) -> Any:

@@ -18,6 +18,17 @@ What to do
   allranks logs RUN --node NODE shows the supervisor's own log. A firewall between the node and the head
   is the usual cause: network.keeper_port fixes the port so that it can be opened.
 """,
+    "submission-cut": """The controller ended while it started the nodes.
+
+What it looks at
+  The word that the controller leaves on the head when every supervisor has been started.
+
+Why it matters
+  Nodes that it did not come to have no supervisor: no rank is started anywhere.
+
+What to do
+  Start the run again. From the moment that all nodes are started nothing depends on the controller any more.
+""",
     "keeper-fault": """The keeper itself failed.
 
 Why it matters
@@ -78,6 +89,64 @@ Why it matters
 
 What to do
   When the storage answers again: allranks checkpoints verify PATH.
+""",
+    "rehearsal-failed": """The first save, after the first step, is not whole.
+
+What it looks at
+  An adapter is saved after the first step of every attempt, and verified at once: every file, every tensor,
+  every value. `env: {ALLRANKS_REHEARSE: "0"}` leaves that save out.
+
+Why it matters
+  A run that cannot save would show it after hours or days. It stops at its first step instead.
+
+What to do
+  The finding names the damage; allranks explain ID says what it means and what helps.
+""",
+    "save-not-whole": """A later save is not whole.
+
+What it looks at
+  Every checkpoint of the run, right after it was saved.
+
+Why it matters
+  A resume goes back to the newest whole one: the steps since then are trained again.
+
+What to do
+  Look at the disk it lies on. The training goes on, and the next save is looked at too.
+""",
+    "save-paused": """A save was left out: the disk is too full for it.
+
+What it looks at
+  Before each save the free space of the output folder's disk, against the bytes of the adapter and of what
+  a resume needs, and a tenth more. Before that the janitor has removed what could go.
+
+Why it matters
+  A save into a full disk is truncated and ends the run. Without it the training goes on, and what it learns
+  is lost if it breaks off. At the first save the run stops.
+
+What to do
+  Free space on that disk. The next save is tried again.
+""",
+    "copy-failed": """A checkpoint could not be copied to `save.copy_to`.
+
+What it looks at
+  The copy, written in the background at 64 MiB/s at most, read back and compared by SHA-256.
+
+Why it matters
+  The checkpoint lies on the head node's own disk alone. The training is not delayed by it.
+
+What to do
+  Nothing, if the storage answers again: the next copy goes on from where this one broke off.
+""",
+    "resume-unknown": """What to go on from could not be looked at.
+
+What it looks at
+  The output folders of this run and of earlier runs of its name, by a process with a time limit.
+
+Why it matters
+  The run would begin from the start, or from a checkpoint that nobody verified.
+
+What to do
+  The same command, when the storage answers again.
 """,
     "adapter-without-effect": """The adapter is whole and changes nothing.
 
