@@ -124,8 +124,8 @@ def files(run: Run, plan: Any, node: Node) -> list[str]:
 
 def command_files(run: Run) -> list[str]:
     """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`)."""
-    if run.train.kind != "command":
-        return []
+    if run.train.kind != "command" or run.code is not None:
+        return []  # what is shipped is not there yet
     words = [
         word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in run.train.command
     ]

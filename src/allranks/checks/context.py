@@ -158,7 +158,7 @@ class Context:
     def on_host(self) -> bool:
         """Whether the training environment is the nodes' own. A container's is looked at once it is prepared:
         until then `environment-in-image` says that nobody has."""
-        return self.run.container is None
+        return self.run.container is None and self.run.environment.lock is None
 
     @property
     def deepspeed(self) -> Mapping[str, Any]:

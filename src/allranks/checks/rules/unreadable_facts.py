@@ -43,7 +43,7 @@ def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool
     """One finding a reason: facts that are unreadable for the same reason are one trouble."""
     by_reason: dict[str, list[str]] = {}
     for need in sorted(wanted):
-        reason = view.facts.why_unreadable(need) or (None if view.has(need) else ABSENT)
+        reason = view.facts.why_unreadable(need) or (None if view.has(need) else absent(view, need))
         if reason is not None and not (reason != ABSENT and view.has(need)):
             by_reason.setdefault(reason, []).append(need)
     for reason, needs in by_reason.items():
@@ -59,9 +59,25 @@ def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool
         )
 
 
+def absent(view: View, need: str) -> str:
+    """Why a fact is missing: where one source gives several (nvidia-smi's), the first of them says what failed."""
+    family = need.partition(".")[0] + "."
+    reasons = [why for path, why in view.facts.unreadable.items() if path.startswith(family)]
+    return reasons[0] if len(set(reasons)) == 1 else ABSENT
+
+
 CASES = (
     fires(
         "cpu", {"node-1/system/boot_id": Unreadable("Permission denied")}, node="node-1", verdict="unknown"
+    ),
+    # nvidia-smi gives the list and the driver's version at once: one reason, one finding.
+    fires(
+        "a100",
+        {
+            "node-1/gpus": {"list": []},
+            "node-1/gpus/list": Unreadable("nvidia-smi did not answer within 15 s"),
+        },
+        saw="gpus.driver, gpus.list of node-1 could not be read: nvidia-smi did not answer within 15 s",
     ),
     silent("cpu"),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.case import Unreadable, fires, silent
-from allranks.checks.context import Context
+from allranks.checks.context import Context, View
 from allranks.words import UNKNOWN, Finding
 
 
@@ -31,12 +31,19 @@ def check(context: Context) -> Iterator[Finding]:
             yield context.say(
                 UNKNOWN,
                 view,
-                saw=f"{view.name} ({view.node.address}) could not be asked: {reason}",
+                saw=f"{view.name} ({view.node.address}) could not be asked: {told(view, reason)}",
                 expected="every node answers",
                 why=f"all {len(context.views)} nodes must join before the first step; without this one the others "
                 "wait 600 s and end.",
                 fix=f"reach {view.node.address} by hand, or take {view.name} out of nodes",
             )
+
+
+def told(view: View, reason: str) -> str:
+    """The reason without the name and address that the sentence says already."""
+    for prefix in (f"{view.name}: ", f"{view.node.address}: "):
+        reason = reason.removeprefix(prefix)
+    return reason
 
 
 CASES = (
@@ -45,6 +52,11 @@ CASES = (
         {"node-1/node": Unreadable("connection timed out after 10 s")},
         node="node-1",
         verdict="unknown",
+    ),
+    fires(
+        "cpu",
+        {"node-1/node": Unreadable("node-1: 10.0.0.2: no answer")},
+        saw="node-1 (10.0.0.2) could not be asked: no answer",
     ),
     silent("cpu"),
 )
