@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Optional, Tuple
 
-from allranks.inside import gpu, guard, heart
+from allranks.inside import digest, gpu, guard, heart
 from allranks.inside.rank import Rank
 
 
@@ -37,6 +37,7 @@ def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Di
         "precision": "bf16" if args.bf16 else "fp16" if args.fp16 else precision(model.parameters()),
     }
     found.update(zero(engine))
+    found["trainable_digest"] = digest.trainable(model.parameters())
     return found
 
 
@@ -60,6 +61,7 @@ def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
         else precision(engine.module.parameters()),
     }
     found.update(zero(engine))
+    found["trainable_digest"] = digest.trainable(engine.module.parameters())
     return found
 
 
@@ -80,6 +82,8 @@ def of_optimizer(rank: Rank, optimizer: Any) -> Dict[str, Any]:
         "samples": None,
         "epochs": None,
         "precision": precision(held),
+        # After the first step: where gradients are averaged, ranks that began alike are alike still.
+        "trainable_digest": digest.trainable(held),
     }
 
 

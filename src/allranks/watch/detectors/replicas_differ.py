@@ -1,7 +1,8 @@
 """The ranks do not start from the same parameters
 
 ## What is seen
-Two ranks report different digests of their trainable parameters before the first step.
+Two ranks report different digests of their trainable parameters before the first step (in a loop of torch alone:
+right after it; there it is a warning, since such a loop may mean it).
 
 ## Why it matters
 Data parallelism adds gradients of one model: ranks that start from different values train different models, and
@@ -17,7 +18,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.watch.state import RunState
-from allranks.words import BLOCK, Event, Finding, Where
+from allranks.words import BLOCK, WARN, Event, Finding, Where
 
 AFTER = ("settings",)
 
@@ -28,9 +29,11 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
     others = sorted(rank for value, rank in held.items() if value != str(digest))
     if digest is None or not others or event.rank is None:
         return
+    # A loop without a framework may mean it (stages of a pipeline, members of an ensemble).
+    plain = event.data.get("framework") == "torch"
     yield Finding(
         id="replicas-differ",
-        verdict=BLOCK,
+        verdict=WARN if plain else BLOCK,
         where=Where(node=event.node, rank=event.rank),
         saw=f"rank {event.rank}'s trainable parameters have digest {str(digest)[:12]}, rank {others[0]}'s another.",
         expected="the same values on every rank before the first step",
