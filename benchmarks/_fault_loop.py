@@ -1,0 +1,110 @@
+"""A small gloo training with checkpoints that goes wrong in one way, on one rank, at one moment.
+
+It leaves the moment in FAULT_DIR (all nodes of the rig see it): `reached` when the rank comes to the place,
+`at` when the script itself causes the fault. Faults that come from outside wait for `reached`.
+"""
+
+import argparse
+import os
+import signal
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--fault", default="none")
+parser.add_argument("--phase", default="steady", choices=["start", "first", "steady", "saving"])
+parser.add_argument("--rank", type=int, default=1)
+parser.add_argument("--step", type=int, default=25)
+parser.add_argument("--steps", type=int, default=100000)
+parser.add_argument("--seconds", type=float, default=0.1)
+options = parser.parse_args()
+mine = int(os.environ["RANK"]) == options.rank
+place = Path(os.environ["FAULT_DIR"])
+
+
+def mark(name: str) -> None:
+    draft = place / f".{name}"
+    draft.write_text(repr(time.time()))
+    draft.rename(place / name)
+
+
+def go_wrong(phase: str, step: int = 0) -> None:
+    due = {"start": True, "first": step == 0, "steady": step == options.step, "saving": step >= options.step}
+    if not mine or phase != options.phase or not due[phase] or (place / "reached").exists():
+        return
+    mark("reached")
+    if options.fault not in INSIDE:
+        return
+    mark("at")
+    INSIDE[options.fault]()
+
+
+def mismatch() -> None:
+    dist.broadcast(torch.zeros(3), src=options.rank)
+
+
+def fail() -> None:
+    raise ValueError("the label of sample 7 is -1")
+
+
+def fill() -> None:
+    with open(os.environ["FULL_DISK"] + "/checkpoint.pt", "wb") as file:
+        while True:
+            file.write(b"x" * (1 << 20))
+
+
+def eat() -> None:
+    """Only inside a memory cgroup: without one this would eat the machine."""
+    (Path(os.environ["OOM_GROUP"]) / "cgroup.procs").write_text("0")
+    kept = []
+    while True:
+        kept.append(bytearray(os.urandom(1 << 20)) * 16)
+
+
+INSIDE = {
+    "sigkill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "sigstop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "exception": fail,
+    "exit0": lambda: os._exit(0),
+    "mismatch": mismatch,
+    "sleep": lambda: time.sleep(3600),
+    "loader": lambda: None,  # the data set sees to it
+    "disk": fill,
+    "oom": eat,
+}
+
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self) -> int:
+        return 10**7
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if mine and options.fault == "loader" and index >= 4 * (options.step + 1):
+            time.sleep(3600)
+        return torch.full((16,), float(index % 7))
+
+
+go_wrong("start")
+dist.init_process_group("gloo")
+model = torch.nn.Linear(16, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=4))
+for step in range(options.steps):
+    go_wrong("first", step)
+    go_wrong("steady", step)
+    loss = model(next(batches)).pow(2).mean()
+    loss.backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+    optimizer.zero_grad()
+    if step % 10 == 9:
+        if dist.get_rank() == 0:
+            torch.save(model.state_dict(), os.environ.get("SAVE_TO", "/tmp") + "/model.pt")
+        go_wrong("saving", step)
+        dist.barrier()
+    time.sleep(options.seconds)
+dist.destroy_process_group()
