@@ -1,4 +1,4 @@
-"""One rank of a small ZeRO-3 LoRA run on CPU; rank 0 prints what the network carried, each rank its memory.
+"""One rank of a small ZeRO-3 LoRA run; rank 0 prints what the network carried, each rank its memory.
 
 torchrun --nproc_per_node=N _plan_rank.py JOB.json     (in a network namespace of its own)
 """
@@ -47,7 +47,9 @@ def engine(job: dict):
     from transformers.integrations.deepspeed import HfDeepSpeedConfig
 
     transformers.logging.set_verbosity_error()
-    deepspeed.init_distributed("gloo")
+    if job["gpu"]:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    deepspeed.init_distributed("nccl" if job["gpu"] else "gloo")
     keep = HfDeepSpeedConfig(job["deepspeed"])
     values = {key: value for key, value in job["config"].items() if key != "model_type"}
     made = transformers.AutoConfig.for_model(job["config"]["model_type"], **values)
@@ -58,7 +60,8 @@ def engine(job: dict):
     model.enable_input_require_grads()
     if job["leaf"]:
         deepspeed.utils.set_z3_leaf_modules(model, [job["leaf"]])
-    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": job["reentrant"]})
+    if job["checkpointing"]:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": job["reentrant"]})
     model.train()
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
     made_engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=job["deepspeed"])
@@ -72,11 +75,13 @@ def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         job = json.load(file)
     trained, vocabulary, _keep = engine(job)
-    ids = torch.randint(0, vocabulary, (1, job["tokens"]))
+    ids = torch.randint(0, vocabulary, (1, job["tokens"])).to(trained.device)
     steps, watcher = [], Watcher()
     for step in range(job["steps"]):
         if step == 2:
             watcher.start()
+            if job["gpu"]:
+                torch.cuda.reset_peak_memory_stats()
         dist.barrier()
         before = carried()
         dist.barrier()  # nobody begins before the counter was read
@@ -88,6 +93,9 @@ def main() -> None:
         dist.barrier()
     watcher.over = True
     row = {"rank": dist.get_rank(), "carried": steps, "resident": watcher.peak}
+    if job["gpu"]:
+        row["allocated"] = torch.cuda.max_memory_allocated()
+        row["reserved"] = torch.cuda.max_memory_reserved()
     gathered = [None] * dist.get_world_size()
     dist.all_gather_object(gathered, row)
     if dist.get_rank() == 0:

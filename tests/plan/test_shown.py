@@ -111,3 +111,11 @@ def test_a_script_of_ones_own_is_looked_for(tmp_path, capsys, home) -> None:
 def test_prices_and_sizes_are_numbers(capsys, home, words: tuple[str, str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["plan", SEEDS, *words])
+
+
+def test_the_page_shows_what_is_printed(capsys, home) -> None:
+    page = (ROOT / "docs" / "plan.md").read_text()
+    block = page.split("```\nrun        ")[1].split("```")[0]
+    printed = shown(capsys, SEEDS, "--samples", "5437649").splitlines()
+    for line in ("run        " + block).splitlines():
+        assert line in printed, line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -27,11 +27,17 @@ JOIN_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Places:
-    """Where things lie on one node: its allranks home, the bundle there, the training environment's Python."""
+    """Where things lie on one node: its allranks home, the bundle there, the training environment's Python.
+
+    `code` is the folder of the shipped code, where there is one; `variables` are those that the environment's
+    modules and script set.
+    """
 
     home: str
     bundle: str
     python: str
+    code: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def run_directory(self, run_id: str) -> PurePosixPath:
         return PurePosixPath(self.home) / "runs" / run_id
@@ -55,12 +61,16 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
     return str(places.run_directory(run_id) / "output")
 
 
-def script(run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None) -> list[str]:
-    """What torchrun starts, with its arguments."""
+def script(
+    run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None, code: str | None = None
+) -> list[str]:
+    """What torchrun starts, with its arguments. With shipped `code` a relative script is one of that folder."""
     if run.train.kind == "llamafactory":
         arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
     program, *words = run.train.command
+    if code and not program.startswith(("/", "~", "-")):
+        return [str(PurePosixPath(code) / program), *words]
     return [run.here(program, bare=True), *words]
 
 
@@ -94,9 +104,9 @@ def node_job(
         "world_size": cluster.world_size,
         "keeper": {"host": cluster.head.address, "port": keeper_port},
         "argv": render.torchrun(
-            places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path)
+            places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path, places.code)
         ),
-        "env": environment(plan, node, output_dir),
+        "env": {"ALLRANKS_REHEARSE": "1", **environment(plan, node, output_dir, places)},
         "secrets": list(run.secrets),
         "cwd": str(folder / "work"),
         "files": files,
@@ -110,9 +120,17 @@ def node_job(
     return Job(node, job)
 
 
-def environment(plan: Plan, node: Node, output_dir: str) -> dict[str, str]:
-    """The ranks' environment on this node: the plan's for all, then the node's own."""
-    merged = {**plan.environment.get("all", {}), **plan.environment.get("nodes", {}).get(node.name, {})}
+def environment(plan: Plan, node: Node, output_dir: str, places: Places | None = None) -> dict[str, str]:
+    """The ranks' environment on this node: what its modules set, the plan's for all, then the node's own."""
+    merged = {
+        **(places.variables if places else {}),
+        **plan.environment.get("all", {}),
+        **plan.environment.get("nodes", {}).get(node.name, {}),
+    }
+    if places and places.code:
+        # LLaMA-Factory and most packages keep their modules in src/.
+        path = [places.code, str(PurePosixPath(places.code) / "src"), merged.get("PYTHONPATH", "")]
+        merged["PYTHONPATH"] = ":".join(str(part) for part in path if part)
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
     return {name: str(value) for name, value in merged.items()}
 
@@ -129,6 +147,9 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
         "join_seconds": JOIN_SECONDS,
         "output_dir": output_dir,
         "keep": run.save.keep,
+        "copy_to": run.here(run.save.copy_to) if run.save.copy_to else None,
+        "resume": run.resume if run.resume in (None, "auto") else run.here(run.resume),
+        "accept": list(run.accept),
         "alerts": dict(run.alerts),
         "restarts": run.launch.restarts,
         "python": python,

@@ -29,16 +29,16 @@ STORED_FUSED = ("gpt_oss",)
 
 def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
     """Bytes on the node with most ranks. `device_bytes` is what a rank holds on its GPU, or here where there is
-    none. Keys: `load`, `train`, `save_stock` (transformers' own: with the JSON's flag it gathers the whole model on
-    rank 0, DeepSpeed 0.19.8, `engine.py`, `save_16bit_model`) and `save` (what `allranks run` does: an adapter is
-    saved by gathering what trains, in float32; a model that trains whole is saved as transformers does)."""
+    none. Keys: `load`, `train`, `save_stock` (transformers' own: under ZeRO-3 it gathers the whole model on rank 0 also
+    for an adapter; DeepSpeed 0.19.8, `engine.py`, `save_16bit_model`) and `save` (what `allranks run` does: an adapter
+    is saved by gathering what trains, in float32; a model that trains whole is saved as transformers does)."""
     ranks = max(case.nodes)
     process = PROCESS_GPU_BYTES if case.setting.uses_gpu else PROCESS_CPU_BYTES + TRAINER_BYTES
     resting = ranks * process + (0 if case.setting.uses_gpu else ranks * device_bytes)
     resting += ranks * _offloaded(case)
     whole = case.model.total_parameters * case.setting.weight_bytes
     trained = case.trained.parameters * 4
-    stock = whole if case.sharded and case.zero.gather_on_save else trained
+    stock = whole if case.sharded and (case.adapters or case.zero.gather_on_save) else trained
     return {
         "load": int(ranks * process + ranks * _offloaded(case) + _loading(case, ranks) + _own(case, ranks)),
         "train": int(resting),

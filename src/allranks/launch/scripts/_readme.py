@@ -9,7 +9,7 @@ from allranks.launch.scripts._words import NUL
 def readme(job: ScriptJob, target: str, how: str) -> dict[str, File]:
     """`how` is Markdown: the commands of this target."""
     run = job.run
-    parts = [f"# {run.name} with {target}\n", how.strip() + "\n", "## What must be there\n", needs(job)]
+    parts = [f"# {run.name} with {target}\n", how.strip() + "\n", "## What must be there\n", needs(job, target)]
     if run.secrets:
         names = ", ".join(f"`{name}`" for name in run.secrets)
         parts.append(
@@ -20,7 +20,7 @@ def readme(job: ScriptJob, target: str, how: str) -> dict[str, File]:
     return {"README.md": File("\n".join(parts))}
 
 
-def needs(job: ScriptJob) -> str:
+def needs(job: ScriptJob, target: str) -> str:
     output = job.output_dir.replace(f"{NUL}here{NUL}", "<this folder>").replace(f"{NUL}task{NUL}", "<index>")
     lines = ["- This folder on every node, at the same path: a shared one, or a copy."]
     if job.container is not None:
@@ -35,7 +35,8 @@ def needs(job: ScriptJob) -> str:
         lines.append(f"- The code, `{job.run.code}`, on every node at that path; the scripts start there.")
     head = job.run.cluster.head
     if job.run.nodes_known:
-        lines.append(f"- Port {job.run.network.port} of {head.address} open to the other nodes.")
+        first = "the job's first node" if target == "slurm" else head.address
+        lines.append(f"- Port {job.run.network.port} of {first} open to the other nodes.")
     lines.append(f"- Output goes to `{output}`. A second start uses the same folder.")
     return "\n".join(lines) + "\n"
 
@@ -46,9 +47,12 @@ def besides(job: ScriptJob) -> str:
         "that gather nothing but the adapter, their verification and pruning, and the clean stop of all nodes.",
     ]
     if job.gathers_at_save:
+        model, size = job.plan.model, ""
+        if model is not None:
+            size = f" ({model.total_parameters * job.plan.setting.weight_bytes / 2**30:,.1f} GiB)"
         lines.append(
             "deepspeed.json differs from that of `allranks run`: `stage3_gather_16bit_weights_on_model_save` "
-            "is true, since the trainer's own save needs it. Each save collects the whole model on rank 0."
+            f"is true, since the trainer's own save needs it. Each save collects the whole model{size} on rank 0."
         )
     model = job.plan.model
     if model is not None and model.experts and not model.fused_experts and job.plan.deepspeed is not None:
@@ -66,5 +70,5 @@ def besides(job: ScriptJob) -> str:
     ]
     said = [f"`{key}`" for key, value in left if value]
     if said:
-        lines.append(f"So these keys of the run file have no effect here: {', '.join(said)}.")
+        lines.append(f"These keys of the run file have no effect here: {', '.join(said)}.")
     return "\n".join(lines) + "\n"
