@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import sys
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,10 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
+sys.path.insert(0, str(Path(__file__).parent))
 from desk import Desk
 from images import MOUNTS, NAME, import_image, start_docker, stop_docker
+from wheels import write_wheel
 
 from rig import ROOT, STATE, Rig, only_one
 
@@ -30,7 +29,9 @@ def rig() -> Iterator[Rig]:
     with only_one(), Rig(2, shared=[sys.prefix, sys.base_prefix]) as rig:
         try:
             start_docker(rig, NODES)
-            wheel(STATE / "nfs" / "wheels")
+            write_wheel(
+                STATE / "nfs" / "wheels", "boxed_marker", "1.2", {"boxed_marker.py": "version = '1.2'\n"}
+            )
             yield rig
         finally:
             stop_docker(rig, NODES)
@@ -39,24 +40,6 @@ def rig() -> Iterator[Rig]:
 @pytest.fixture
 def desk(rig: Rig, tmp_path: Path) -> Desk:
     return Desk(rig, tmp_path)
-
-
-def wheel(folder: Path) -> None:
-    """A package of nothing but its version: pip has to install it without a network."""
-    folder.mkdir(exist_ok=True)
-    info = "boxed_marker-1.2.dist-info"
-    files = {
-        "boxed_marker.py": "version = '1.2'\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: boxed-marker\nVersion: 1.2\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    lines = []
-    with zipfile.ZipFile(folder / "boxed_marker-1.2-py3-none-any.whl", "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-            lines.append(f"{name},sha256={digest},{len(text)}")
-        archive.writestr(f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,", ""]))
 
 
 def boxed(desk: Desk, *words: object, container: dict[str, Any] | None = None, **keys: Any) -> Path:

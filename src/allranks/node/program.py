@@ -31,6 +31,8 @@ def main(argv: Sequence[str], keep: Any = None) -> int:
         "sweep": _sweep,
         "put": _put,
         "clean": _clean,
+        "code": _code,
+        "environment": _build_environment,
         "probe": _probe,
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
@@ -204,6 +206,22 @@ def _flag(words: List[str], name: str) -> bool:
     if name not in words:
         return False
     words.remove(name)
+def _code(words: List[str]) -> Dict[str, Any]:
+    """`code SHA256`, a tar archive or nothing on standard input."""
+    from allranks.node import ship
+
+    (digest,) = _words(words, "SHA256")
+    return ship.code(digest, sys.stdin.buffer.read())
+
+
+def _build_environment(words: List[str]) -> Dict[str, Any]:
+    """`environment`, `{"python", "lock", "wheels"}` on standard input."""
+    from allranks.node import ship
+
+    _words(words)
+    return ship.environment(_input())
+
+
     return True
 
 

@@ -1,5 +1,6 @@
 """Containers, training environments, code, data and caches onto the nodes. Knows how, not why."""
 
+from allranks.prepare.environment import Activated, activate_all
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.judge import from_inside
 from allranks.prepare.ready import Prepared, make_ready, undo
@@ -7,10 +8,12 @@ from allranks.prepare.records import Remains, remains_of, remove_containers, sto
 from allranks.prepare.trouble import NotReady
 
 __all__ = [
+    "Activated",
     "Contained",
     "NotReady",
     "Prepared",
     "Remains",
+    "activate_all",
     "entered",
     "from_inside",
     "make_ready",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from allranks.prepare import containers, images
+from allranks.prepare import code, containers, environment, images
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.trouble import NotReady
 from allranks.reach import NodeProgram, Nodes, Outcome
@@ -18,11 +18,13 @@ Say = Callable[[str], None]
 
 @dataclass
 class Prepared:
-    """What was made, as far as it got. `python` is the training environment's, by node."""
+    """What was made, as far as it got. `python` is the training environment's and `code` the folder of the shipped
+    code, by node."""
 
     nodes: Nodes
     containers: dict[str, Contained] = field(default_factory=dict)
     python: dict[str, str] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
 
     @property
     def inside(self) -> Nodes:
@@ -32,7 +34,7 @@ class Prepared:
     @property
     def changed_environment(self) -> bool:
         """Whether the training environment is another one than the check has looked at."""
-        return bool(self.containers)
+        return bool(self.containers or self.python)
 
 
 async def make_ready(
@@ -41,6 +43,31 @@ async def make_ready(
     """Fills `prepared`, which holds what was made also when this raises (NotReady, Unreachable, BadInput)."""
     if run.container is not None:
         await make_containers(prepared, run, {one.node: one for one in facts}, run_id, say)
+    elif run.environment.lock is not None:
+        await build_environments(prepared, run, say)
+    if run.code is not None:
+        await ship_code(prepared, run, say)
+
+
+async def build_environments(prepared: Prepared, run: Run, say: Say) -> None:
+    lock = environment.lock_text(run)
+    say(f"a virtual environment of {run.environment.lock} on each node")
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        python = run.environment.python or "python3"
+        prepared.python[node.name] = await environment.build(program, run, lock, python)
+
+    raise_all(await each(prepared.nodes, one))
+
+
+async def ship_code(prepared: Prepared, run: Run, say: Say) -> None:
+    packed = code.pack(run)
+    say(f"{packed.files} files of {run.code} to each node")
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        prepared.code[node.name] = await code.send(program, packed)
+
+    raise_all(await each(prepared.nodes, one))
 
 
 async def make_containers(

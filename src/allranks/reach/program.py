@@ -33,9 +33,15 @@ class NodeProgram:
         self._sent = asyncio.Lock()
 
     async def call(
-        self, verb: str, *words: str, stdin: Mapping[str, Any] | None = None, timeout_seconds: float = 60.0
+        self,
+        verb: str,
+        *words: str,
+        stdin: Mapping[str, Any] | None = None,
+        body: bytes = b"",
+        timeout_seconds: float = 60.0,
     ) -> dict[str, Any]:
-        body = b"" if stdin is None else json.dumps(stdin).encode()
+        """`stdin` goes along as JSON, `body` as it is. Raises Unreachable and ProgramFailed."""
+        body = body if stdin is None else json.dumps(stdin).encode()
         argv = self.argv(verb, *words)
         done = await self.transport.run(argv, stdin=body, timeout_seconds=timeout_seconds)
         if done.code == bundle.MISSING_CODE:

@@ -6,13 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from allranks import checks
+from allranks import checks, prepare
 from allranks.plan import Plan, make_plan
-from allranks.prepare import from_inside
 from allranks.reach import NodeProgram, Nodes
 from allranks.runs import at_hand
 from allranks.runs.second_look import look_again
@@ -33,6 +32,7 @@ class Inspection:
     plan: Plan
     facts: tuple[Facts, ...]
     findings: tuple[Finding, ...]
+    activated: Mapping[str, prepare.Activated] = field(default_factory=dict)
 
     def stopping(self) -> list[Finding]:
         """The findings that forbid a launch, without those that the user accepts by id."""
@@ -123,11 +123,13 @@ async def collect(
     families: Sequence[str] = (),
     paths: Sequence[str] = (),
     heard: Callable[[str], None] | None = None,
+    activated: Mapping[str, prepare.Activated] | None = None,
 ) -> list[Facts]:
     """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one.
 
     `families` are all where none is named; `paths` are looked at besides those of the run. `heard` is called with
-    the name of each node that has answered, or failed to.
+    the name of each node that has answered, or failed to. `activated` is what modules and script have made of a
+    node's environment.
     """
     request = checks.request(run, plan)
 
@@ -137,6 +139,9 @@ async def collect(
         wanted["paths"] = [*wanted.get("paths", ()), *paths]
         if families:
             wanted["families"] = list(families)
+        if activated and node.name in activated:
+            wanted["env"] = {**activated[node.name].variables, **wanted.get("env", {})}
+            wanted["python"] = activated[node.name].python
         sent_at = time.time()
         try:
             answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
@@ -164,22 +169,19 @@ def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
 
 async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = None) -> Inspection:
     """Asks every node, plans with what they said, and judges."""
-    facts = await look_again(nodes, run, await collect(nodes, run, planned(run), heard=heard))
-    inspection = judge(run, facts)
-    return replace(inspection, findings=(*without_effect(run), *inspection.findings))
+    activated, failed = await prepare.activate_all(nodes, run, python_of(run))
+    facts = await collect(nodes, run, planned(run), heard=heard, activated=activated)
+    inspection = judge(run, await look_again(nodes, run, facts))
+    found = (*without_effect(run), *failed, *inspection.findings)
+    return replace(inspection, findings=found, activated=activated)
 
 
 def without_effect(run: Run) -> list[Finding]:
     """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
     unheard = {
-        "code": run.code is not None,
-        "environment.modules": bool(run.environment.modules),
-        "environment.activate": run.environment.activate is not None,
         "launch.spares": run.launch.spares > 0,
-        "save.copy_to": run.save.copy_to is not None,
         "sweep": bool(run.sweep),
         "transport": run.transport != "asyncssh",
-        "resume": run.resume == "auto",
     }
     return [
         Finding(
@@ -206,11 +208,14 @@ async def inspect_inside(seen: Inspection, inside: Nodes, python: Mapping[str, s
     run = as_inside(seen.run, python)
     asked = replace(run, cluster=seen.run.cluster)
     paths = [text.split(":")[1] for text in (seen.run.container.mounts if seen.run.container else ())]
-    answers = await collect(inside, asked, seen.plan, families=(*INSIDE, "system"), paths=paths)
+    families = (*INSIDE, "system")
+    variables = {name: one.variables for name, one in seen.activated.items()}
+    told = {name: prepare.Activated(path, variables.get(name, {})) for name, path in python.items()}
+    answers = await collect(inside, asked, seen.plan, families, paths, activated=told)
     facts = [merged(host, found) for host, found in zip(seen.facts, answers, strict=True)]
     inspection = judge(run, facts)
-    own = [f for one in answers for f in from_inside(seen.run, one)]
-    return replace(inspection, run=seen.run, findings=(*own, *inspection.findings))
+    own = [f for one in answers for f in prepare.from_inside(seen.run, one)]
+    return replace(inspection, run=seen.run, findings=(*own, *inspection.findings), activated=seen.activated)
 
 
 def as_inside(run: Run, python: Mapping[str, str]) -> Run:

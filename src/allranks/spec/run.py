@@ -37,9 +37,15 @@ class Container:
 
 @dataclass(frozen=True)
 class Environment:
-    """How the training environment's Python is found on a node; `python` None means: the one in use here."""
+    """How the training environment's Python is found on a node; `python` None means: the one in use here.
+
+    With `lock` (a requirements file of this machine) `python` makes a virtual environment of it on every node,
+    from the folder `wheels` of the node alone where that is given.
+    """
 
     python: str | None = None
+    lock: str | None = None
+    wheels: str | None = None
     modules: tuple[str, ...] = ()
     activate: str | None = None
 

@@ -195,6 +195,21 @@ KEYS = (
         program_path,
     ),
     Key(
+        "environment.lock",
+        "a requirements file",
+        "Every node builds a virtual environment of it with `python`, once. A relative path begins at the run "
+        "file's folder.",
+        "none",
+        own_path,
+    ),
+    Key(
+        "environment.wheels",
+        "a path on the nodes",
+        "A folder of wheels that the environment is built from, where nodes have no network.",
+        "pip's index",
+        PATH,
+    ),
+    Key(
         "environment.modules",
         "a list",
         "Environment modules loaded first.",

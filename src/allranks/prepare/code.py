@@ -1,0 +1,115 @@
+"""The user's code onto every node, and the digest of what lies there against what left from here."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from allranks.node import ship
+from allranks.prepare.trouble import blocked
+from allranks.reach import NodeProgram
+from allranks.spec import Run
+from allranks.words import BadInput, Problem
+
+LEFT_OUT = (
+    ".git",
+    ".hg",
+    ".svn",
+    "__pycache__",
+    ".venv",
+    "venv",
+    "node_modules",
+    ".mypy_cache",
+    ".ruff_cache",
+)
+"""Folders that are made anew, or are the history: no rank reads them."""
+
+MOST_BYTES = 512 << 20
+"""Code is small. Beyond this somebody's checkpoints or data are in the folder, and would go to every node."""
+
+SEND_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Code:
+    """A folder of this machine, packed: the archive and the digest of its files."""
+
+    digest: str
+    archive: bytes
+    files: int
+
+
+def pack(run: Run) -> Code:
+    """The folder of `code`; raises BadInput where it is none, too large, or holds what cannot travel."""
+    folder = Path(run.code or "")
+    names = chosen(folder, run)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        for name in names:
+            entry = archive.gettarinfo(str(folder / name), name)
+            entry.uid = entry.gid = 0
+            entry.uname = entry.gname = ""
+            if entry.issym():
+                archive.addfile(entry)
+            else:
+                entry.type, entry.linkname = tarfile.REGTYPE, ""
+                entry.size = (folder / name).stat().st_size
+                with (folder / name).open("rb") as file:
+                    archive.addfile(entry, file)
+    return Code(ship.digest_of(str(folder), set(names)), buffer.getvalue(), len(names))
+
+
+def chosen(folder: Path, run: Run) -> list[str]:
+    """The relative paths that travel, sorted."""
+    if not folder.is_dir():
+        raise wrong(
+            run, f"code: {folder} is no folder", "there is nothing to ship.", "the folder of your code"
+        )
+    names, size = [], 0
+    for name, found in ship.entries(str(folder)):
+        if any(part in LEFT_OUT for part in Path(name).parts) or name.endswith(".pyc"):
+            continue
+        path = folder / name
+        if path.is_symlink() and leaves(path, folder):
+            seen = f"code: {name} is a link to {path.readlink()}, which leaves the folder"
+            raise wrong(
+                run, seen, "it would point nowhere on a node.", "copy it into the folder, or take it out"
+            )
+        if not path.is_symlink() and not path.is_file():
+            continue  # a socket or a pipe: nothing that code is
+        names.append(name)
+        size += found.st_size
+    if size > MOST_BYTES:
+        seen = f"code: {folder} holds {size / (1 << 20):,.0f} MiB in {len(names):,} files"
+        why = f"more than {MOST_BYTES >> 20} MiB are not code, and would go to every node."
+        raise wrong(run, seen, why, "name the folder of the code alone; mount data and models instead")
+    return sorted(names)
+
+
+def leaves(link: Path, folder: Path) -> bool:
+    target = os.path.normpath(link.parent / link.readlink())
+    return not (target + os.sep).startswith(os.path.normpath(folder) + os.sep)
+
+
+def wrong(run: Run, saw: str, why: str, do: str) -> BadInput:
+    return BadInput(Problem(saw, why=why, do=do, file=run.file, line=run.line("code")))
+
+
+async def send(program: NodeProgram, code: Code) -> str:
+    """Brings the code to a node that does not have it yet; its folder there. Raises NotReady."""
+    answer = await program.call("code", code.digest, body=b"", timeout_seconds=SEND_SECONDS)
+    if answer.get("digest") != code.digest:
+        answer = await program.call("code", code.digest, body=code.archive, timeout_seconds=SEND_SECONDS)
+    if answer.get("digest") != code.digest:
+        raise blocked(
+            "code-differs",
+            program.node,
+            f"the code on {program.node} ({answer.get('path')}) has the digest {str(answer.get('digest'))[:12]}",
+            expected=f"{code.digest[:12]}, of {code.files} files, as it left here",
+            why="its ranks would run another program than the others.",
+            fix=f"look at the disk of {program.node}, then run again: it is sent anew",
+        )
+    return str(answer["path"])

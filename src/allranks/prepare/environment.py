@@ -1,0 +1,148 @@
+"""The training environment without a container: built from a lock file, or made by modules and a script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from allranks.prepare.trouble import NotReady, blocked, last_words
+from allranks.reach import NodeProgram, Nodes, ProgramFailed
+from allranks.spec import Run
+from allranks.words import BadInput, Finding, Node, Problem
+
+BUILD_SECONDS = 3700.0
+ACTIVATE_SECONDS = 120.0
+"""A module system on a cold network filesystem; conda's activation takes a second or two."""
+
+ACTIVATE = r"""
+python=$1 activate=$2; shift 2
+env -0 | base64 -w0; echo
+exec 3>&1 1>&2
+for name in "$@"; do module load "$name" || exit 3; done
+case $activate in "~/"*) activate=$HOME/${activate#"~/"} ;; esac
+if [ -n "$activate" ]; then . "$activate" || exit 3; fi
+exec 1>&3
+env -0 | base64 -w0; echo
+command -v "$python"
+"""
+"""Run by a login shell, where `module` is a function; the values come as its arguments and are never part of it."""
+
+OF_THE_SHELL = ("_", "SHLVL", "PWD", "OLDPWD", "SHELLOPTS", "BASHOPTS", "PS1", "LS_COLORS")
+
+
+@dataclass(frozen=True)
+class Activated:
+    """What activation changed on one node, and the Python that it leads to."""
+
+    python: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_activated(run: Run) -> bool:
+    return run.container is None and bool(run.environment.modules or run.environment.activate)
+
+
+async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, Activated], list[Finding]]:
+    """Every node's activated environment, and why it fails on the others; nothing where none is asked for.
+
+    A node that cannot be reached is left to the caller's next call, which fails in the same way.
+    """
+    if not is_activated(run):
+        return {}, []
+    found: dict[str, Activated] = {}
+    findings: list[Finding] = []
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        try:
+            found[node.name] = await activate(program, run, python)
+        except NotReady as error:
+            findings.extend(error.findings)
+
+    await nodes.each(one)
+    return found, findings
+
+
+async def activate(program: NodeProgram, run: Run, python: str) -> Activated:
+    """Loads the modules and sources the script in a login shell of the node; raises NotReady."""
+    words = [python, run.environment.activate or "", *run.environment.modules]
+    argv = ["bash", "-l", "-c", ACTIVATE, "allranks", *words]
+    done = await program.transport.run(argv, timeout_seconds=ACTIVATE_SECONDS)
+    lines = done.out.decode("ascii", "replace").split("\n")
+    if done.code != 0 or len(lines) < 3:
+        named = ", ".join([*run.environment.modules, *filter(None, [run.environment.activate])])
+        raise blocked(
+            "activation-failed",
+            program.node,
+            f"{named} fails on {program.node}: {last_words(done)}",
+            expected=f"an environment with {python}",
+            why="libraries and programs that the ranks need would not be found there.",
+            fix=f"the same in a login shell on {program.node} shows the same error",
+        )
+    before, after = variables(lines[-4]), variables(lines[-3])
+    refuse_unloaded(program.node, run, after)
+    changed = {name: value for name, value in after.items() if before.get(name) != value and is_plain(name)}
+    return Activated(lines[-2], changed)
+
+
+def variables(line: str) -> dict[str, str]:
+    """`env -0` in base64."""
+    block = base64.b64decode(line).decode("utf-8", "surrogateescape")
+    pairs = (entry.partition("=") for entry in block.split("\0") if "=" in entry)
+    return {name: value for name, _, value in pairs}
+
+
+def is_plain(name: str) -> bool:
+    return name not in OF_THE_SHELL and not name.startswith("BASH_FUNC_")
+
+
+def refuse_unloaded(node: str, run: Run, after: Mapping[str, str]) -> None:
+    """Environment Modules before 4.0 ends with 0 where a module is not there; its own list tells."""
+    loaded = after.get("LOADEDMODULES")
+    if loaded is None:
+        return
+    names = loaded.split(":")
+    for module in run.environment.modules:
+        if not any(name == module or name.startswith(module + "/") for name in names):
+            raise blocked(
+                "activation-failed",
+                node,
+                f"module load {module} on {node} left no such module: {loaded or 'none is loaded'}",
+                expected=module,
+                why="libraries and programs that the ranks need would not be found there.",
+                fix=f"module avail on {node} lists what is there",
+            )
+
+
+def lock_text(run: Run) -> str:
+    """The lock file's text; raises BadInput where it cannot be read."""
+    try:
+        return Path(run.environment.lock or "").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        where = run.where("environment.lock")
+        raise BadInput(
+            Problem(
+                f"environment.lock: {run.environment.lock} cannot be read: {error}",
+                do="a requirements file, as pip freeze, pip-compile or uv export write it",
+                file=where.file,
+                line=where.line,
+            )
+        ) from None
+
+
+async def build(program: NodeProgram, run: Run, lock: str, python: str) -> str:
+    """The node's virtual environment of the lock file, made where it is not there yet; its Python."""
+    wanted = {"python": python, "lock": lock, "wheels": run.environment.wheels}
+    try:
+        answer = await program.call("environment", stdin=wanted, timeout_seconds=BUILD_SECONDS)
+        return str(answer["python"])
+    except ProgramFailed as error:
+        raise blocked(
+            "environment-not-built",
+            program.node,
+            f"the environment of {run.environment.lock} cannot be built on {program.node}: {error.text}",
+            expected="the packages of the lock file",
+            why="its ranks would have no environment.",
+            fix="cure what pip says; without a network on the nodes: environment: {wheels: a folder of wheels}",
+        ) from None

@@ -1,0 +1,123 @@
+"""Environments without a container: activated by a script, built from a lock file, with code shipped to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from wheels import write_wheel
+
+from allranks.prepare import environment
+from allranks.prepare.trouble import NotReady
+from allranks.reach import NodeProgram
+from allranks.reach.local import LocalTransport
+from allranks.spec import Environment, loads
+
+RUN = loads("nodes: localhost\ntrain: {command: [train.py]}\n")
+LOOP = Path(__file__).resolve().parents[1] / "runs" / "scripts" / "loop.py"
+
+MODULES = """
+module() {
+  [ "$2" = broken/1 ] && { echo "no such module: $2" >&2; return 1; }
+  [ "$2" = silent/1 ] && return 0
+  export LOADEDMODULES="$LOADEDMODULES:$2" CUDA_HOME="/opt/$2"
+  echo "loaded $2"
+}
+export LOADEDMODULES=
+"""
+
+
+@pytest.fixture
+def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder whose login shell has a `module` function, as sites have it from /etc/profile.d."""
+    (tmp_path / ".bash_profile").write_text(MODULES)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def activate(modules: tuple[str, ...] = (), script: str | None = None) -> environment.Activated:
+    run = replace(RUN, environment=Environment(modules=modules, activate=script))
+    return asyncio.run(environment.activate(NodeProgram(LocalTransport("here")), run, "python3"))
+
+
+def test_modules_and_script_are_told_as_variables(login: Path) -> None:
+    script = login / "act ivate.sh"
+    script.write_text("echo hello\nexport MINE=$'two\\nlines' PATH=/nowhere:$PATH\ncd /\nunset NOT_THERE\n")
+    found = activate(("cuda/12", "gcc/9"), str(script))
+    assert found.variables["MINE"] == "two\nlines"
+    assert found.variables["CUDA_HOME"] == "/opt/gcc/9"
+    assert found.variables["PATH"].startswith("/nowhere:")
+    assert "PWD" not in found.variables and "HOME" not in found.variables
+    assert Path(found.python).name == "python3"
+
+
+def test_a_hostile_name_is_a_word_and_no_command(login: Path) -> None:
+    with pytest.raises(NotReady):
+        activate(script=f"/x; touch {login}/harm")
+    assert not (login / "harm").exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "says"), [("broken/1", "no such module"), ("silent/1", "left no such module")]
+)
+def test_a_module_that_is_not_there_is_named(login: Path, module: str, says: str) -> None:
+    with pytest.raises(NotReady) as caught:
+        activate(("cuda/12", module))
+    (finding,) = caught.value.findings
+    assert finding.id == "activation-failed" and says in finding.saw
+
+
+def run_allranks(*words: object) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "allranks.cli", *map(str, words)]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=170)
+
+
+@pytest.mark.training
+def test_a_run_in_an_environment_built_offline_with_shipped_code(tmp_path: Path, home: Path) -> None:
+    own = next(path for path in sys.path if path.endswith("site-packages"))
+    write_wheel(tmp_path / "wheels", "behind", "1.0", {"behind.pth": f"{own}\n", "behind.py": ""})
+    (tmp_path / "requirements.lock").write_text("behind==1.0\n")
+    mine = tmp_path / "mine"
+    (mine / "src").mkdir(parents=True)
+    (mine / "train.py").write_text("import of_mine\n" + LOOP.read_text())
+    (mine / "src" / "of_mine.py").write_text(
+        "import os, sys\nprint('MINE', sys.prefix, os.environ['ACTIVATED'])\n"
+    )
+    (tmp_path / "activate.sh").write_text("export ACTIVATED=by-script\n")
+    made = {
+        "lock": "requirements.lock",
+        "wheels": str(tmp_path / "wheels"),
+        "activate": str(tmp_path / "activate.sh"),
+        "python": os.path.realpath(sys.executable),
+    }
+    keys = {
+        "name": "made",
+        "nodes": "node[1-2]",
+        "same_host": True,
+        "code": "mine",
+        "environment": made,
+        "train": {"command": ["train.py", "--steps", "3"]},
+    }
+    (tmp_path / "run.yaml").write_text(json.dumps(keys))
+    done = run_allranks("run", tmp_path / "run.yaml", "--json")
+    assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-2000:])
+    run = json.loads(done.stdout)["runs"][0]
+    assert run["state"] == "succeeded"
+    logs = run_allranks("logs", run["id"]).stdout
+    environments = list((home / "environments").glob("*/.allranks-ready"))
+    assert len(environments) == 1
+    for where in ("(node1, 0)", "(node2, 1)"):
+        assert f"{where} MINE {environments[0].parent} by-script" in logs
+
+    (tmp_path / "requirements.lock").write_text("behind==2.0\n")
+    done = run_allranks("run", tmp_path / "run.yaml", "--json")
+    found = [f for f in json.loads(done.stdout)["findings"] if f["id"] == "environment-not-built"]
+    assert done.returncode == 1 and "behind==2.0" in found[0]["saw"]
