@@ -287,7 +287,8 @@ def test_another_torch_on_one_node_is_named(prober: Prober, rig: Rig) -> None:
     """The same command on every node; on node 4 it runs a torch that calls itself another version."""
     other = "${2/import torch/import torch; torch.__version__ = str(2.11); import torch}"
     for number in (1, 2, 3, 4):
-        script = '#!/bin/bash\nexec %s -c "%s"\n' % (sys.executable, other if number == 4 else "$2")
+        code = other if number == 4 else "$2"
+        script = f'#!/bin/bash\nexec {sys.executable} -c "{code}"\n'
         rig.run(number, ["tee", "/usr/local/bin/trainpy"], input=script.encode())
         rig.run(number, ["chmod", "755", "/usr/local/bin/trainpy"])
     answer = prober("--seconds", 0, environment={"python": "/usr/local/bin/trainpy"})

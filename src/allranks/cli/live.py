@@ -54,7 +54,7 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
     try:
         if options.dry_run:
             return {"dry_run": describe(await inspect(nodes, run))}
-        submitted = await submit_or_abort(nodes, run, view)
+        submitted = await submit_or_abort(nodes, run, view, options.probe)
         head = nodes[run.cluster.head.name]
         if options.detach:
             raise Detached(submitted.run_id, await status_or_nothing(head, submitted.run_id))
@@ -63,9 +63,9 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
         await nodes.close()
 
 
-async def submit_or_abort(nodes: Nodes, run: Run, view: LiveView):
+async def submit_or_abort(nodes: Nodes, run: Run, view: LiveView, probe: bool | None = None):
     """Submits; Ctrl-C cancels it, and the submission undoes itself."""
-    task = asyncio.ensure_future(submit(nodes, run, view.add))
+    task = asyncio.ensure_future(submit(nodes, run, view.add, probe))
     with interrupts(task.cancel):
         try:
             return await task

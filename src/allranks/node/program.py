@@ -158,30 +158,27 @@ def _clean(words: List[str]) -> Dict[str, Any]:
 
 
 def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
-    """`probe listen|dial|measure|ranks`, the request on standard input; `listen` and `ranks` print JSON lines."""
-    (what,) = _words(words, "listen, dial, measure or ranks")
+    """`probe listen|dial|measure|ranks|end`, the request on standard input; `listen` and `ranks` print lines."""
+    (what,) = _words(words, "listen, dial, measure, ranks or end")
     wanted = _input()
     try:
         if what in ("dial", "measure"):
             from allranks.node.probing import dial
 
             return dial.dial(wanted) if what == "dial" else dial.measure(wanted)
-        if what == "listen":
-            from allranks.node.probing.listen import Listener
+        from allranks.node.probing import ending, listen, ranks
 
-            listener = Listener(wanted)
-            _print(listener.open())
-            listener.serve(_gone())
-            return None
-        if what == "ranks":
-            from allranks.node.probing import ranks
-
-            for line in ranks.run(wanted, _gone()):
-                _print(line)
+        if what == "end":
+            return ending.end(wanted)
+        if what in ending.WORKING:
+            work = listen.run if what == "listen" else ranks.run
+            with ending.Ending(wanted, what, _gone()) as over:
+                for line in work(wanted, over):
+                    _print(line)
             return None
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(Problem(saw=f"the request of probe {what} is not whole: {error!r}")) from None
-    raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure or ranks"))
+    raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, ranks or end"))
 
 
 # ---- words, input, output ----
@@ -206,6 +203,9 @@ def _flag(words: List[str], name: str) -> bool:
     if name not in words:
         return False
     words.remove(name)
+    return True
+
+
 def _code(words: List[str]) -> Dict[str, Any]:
     """`code SHA256`, a tar archive or nothing on standard input."""
     from allranks.node import ship
@@ -220,9 +220,6 @@ def _build_environment(words: List[str]) -> Dict[str, Any]:
 
     _words(words)
     return ship.environment(_input())
-
-
-    return True
 
 
 def _all_of(words: List[str], name: str) -> List[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from allranks.probe.results import Collective, RankSaid, mapping, number, text
 from allranks.probe.steps import Step
-from allranks.probe.tcp import lines
+from allranks.probe.tcp import END_SECONDS, lines, tell_to_end
 from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 AFTER_FAILURE_SECONDS = 3.0
@@ -27,7 +27,10 @@ AFTER_FAILURE_SECONDS = 3.0
 class Ranks:
     """How the ranks of a step are started. `environment` maps a node to what its ranks get."""
 
-    python: str
+    key: str
+    python: Mapping[str, str]
+    """The training environment's, by node."""
+
     master: tuple[str, int]
     placed: Mapping[str, Sequence[tuple[int, int]]]
     """Node → its (rank, local rank)."""
@@ -97,6 +100,8 @@ async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
     ]
     try:
         stopped = await _until_over(course, tasks, ranks)
+        if stopped:
+            await _end(nodes, ranks, tasks)
     finally:
         for task in tasks:
             task.cancel()
@@ -112,13 +117,20 @@ async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
     )
 
 
+async def _end(nodes: Nodes, ranks: Ranks, tasks: Sequence[asyncio.Future]) -> None:
+    """What is still at work is told to end, and may say its last words."""
+    await nodes.each(lambda node, program: tell_to_end(program, ranks.key))
+    await asyncio.wait(tasks, timeout=END_SECONDS)
+
+
 async def _one_node(
     program: NodeProgram, step: Step, ranks: Ranks, placed: Sequence[tuple[int, int]], course: _Course
 ) -> None:
     limit = ranks.import_seconds + ranks.join_seconds
     wanted = {
         "node": program.node,
-        "python": ranks.python,
+        "key": ranks.key,
+        "python": ranks.python[program.node],
         "ranks": [{"rank": rank, "local_rank": local} for rank, local in placed],
         "world_size": ranks.world_size,
         "master": {"host": ranks.master[0], "port": ranks.master[1]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.plan import Plan
@@ -24,10 +24,11 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`python` is the training environment's on the nodes. `most_rounds` None means all pairs. `seconds` is how
-    long one direction of a pair is measured, 0: not at all."""
+    """`python` is the training environment's, `pythons` where a node has another. `most_rounds` None means all
+    pairs. `seconds` is how long one direction of a pair is measured, 0: not at all."""
 
     python: str = "python3"
+    pythons: Mapping[str, str] = field(default_factory=dict)
     torch: bool = True
     most_rounds: int | None = MOST_ROUNDS
     streams: int = 4
@@ -62,6 +63,7 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
         interfaces=told_interfaces(run, plan),
         streams=options.streams,
         seconds=options.seconds,
+        listen_seconds=listen_seconds(nodes, options),
     )
     results = await over_tcp(nodes, run, asked, options, say)
     found = told_environment(run, plan, results.ears)
@@ -74,6 +76,12 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
     if best is not None:
         found = {**found, "all": {**found["all"], **best.environment}}
     return Probed(results, tuple(judge(results, run)), found)
+
+
+def listen_seconds(nodes: Nodes, options: Options) -> float:
+    """Above what the rest can take: a listener that nobody ends any more ends then."""
+    rounds = len(chosen(list(nodes.nodes), options.most_rounds)) + tcp.MOST_AGAIN
+    return 90.0 + rounds * (5.0 + 4 * options.seconds)
 
 
 async def over_tcp(nodes: Nodes, run: Run, asked: tcp.Asked, options: Options, say: Say) -> Results:
@@ -116,7 +124,8 @@ async def over_torch(
     done: list[Collective] = []
     for step in steps(run, on_gpus(plan, results.ears), infiniband=True):
         ranks = collective.Ranks(
-            python=options.python,
+            key=secrets.token_hex(32),
+            python={name: options.pythons.get(name, options.python) for name in results.nodes},
             master=(run.cluster.head.address, run.network.port),
             placed=placed(plan, step),
             environment={name: {**found["all"], **found["nodes"].get(name, {})} for name in results.nodes},

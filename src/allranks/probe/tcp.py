@@ -18,6 +18,8 @@ DIAL_SECONDS = 4.0
 """A connection's limit. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT): both are waited for."""
 
 OPEN_SECONDS = 30.0
+END_SECONDS = 10.0
+END_SECONDS = 10.0
 MOST_AGAIN = 8
 """Links that looked slow are measured once more, one after the other with nothing else on the network."""
 
@@ -44,7 +46,7 @@ class Listeners:
         self.nodes, self.asked = nodes, asked
         self.unreached: dict[str, str] = {}
         self.ears: dict[str, Ear] = {}
-        self._open: list[Any] = []
+        self._open: dict[str, Lines] = {}
 
     async def __aenter__(self) -> Listeners:
         try:
@@ -60,10 +62,7 @@ class Listeners:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """The node's program ends when its output is read no more."""
-        for stream in self._open:
-            with contextlib.suppress(Unreachable, ProgramFailed, OSError, RuntimeError):
-                await stream.aclose()
+        await end(self.nodes, self.asked.key, self._open)
 
     async def _listen(self, node: Node, program: NodeProgram) -> dict[str, Any]:
         wanted = {
@@ -76,16 +75,47 @@ class Listeners:
             "seconds": self.asked.listen_seconds,
         }
         stream = lines(program, "listen", wanted)
-        self._open.append(stream)
+        self._open[node.name] = stream
         try:
             return await asyncio.wait_for(stream.__anext__(), OPEN_SECONDS)
         except (asyncio.TimeoutError, StopAsyncIteration):
             raise Unreachable(node.name, "no-listener", "its listener did not begin") from None
 
 
-async def lines(
-    program: NodeProgram, what: str, wanted: Mapping[str, Any]
-) -> AsyncGenerator[dict[str, Any], None]:
+Lines = AsyncGenerator[dict[str, Any], None]
+
+
+async def end(nodes: Nodes, key: str, streams: Mapping[str, Lines]) -> None:
+    """Tells the listeners to end, waits for it, and closes what has not: the rendezvous port is free after it."""
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        stream = streams.get(node.name)
+        if stream is None:
+            return
+        try:
+            await tell_to_end(program, key)
+            await asyncio.wait_for(_drained(stream), END_SECONDS)
+        except (RuntimeError, Unreachable, ProgramFailed, asyncio.TimeoutError):
+            pass  # then its output being closed, or its limit, ends it
+        finally:
+            with contextlib.suppress(Unreachable, ProgramFailed, OSError, RuntimeError):
+                await stream.aclose()
+
+    await nodes.each(one)
+
+
+async def tell_to_end(program: NodeProgram, key: str) -> None:
+    wanted = {"key": key, "node": program.node}
+    with contextlib.suppress(Unreachable, ProgramFailed):
+        await program.call("probe", "end", stdin=wanted, timeout_seconds=END_SECONDS)
+
+
+async def _drained(stream: Lines) -> None:
+    async for _ in stream:
+        pass
+
+
+async def lines(program: NodeProgram, what: str, wanted: Mapping[str, Any]) -> Lines:
     """The JSON lines of a `probe` verb, as they come; an error that it prints is raised as ProgramFailed."""
     await program.call("version")  # which brings the bundle where it is missing
     async for line in program.transport.stream(

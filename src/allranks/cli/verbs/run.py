@@ -1,4 +1,4 @@
-"""Check, prepare, launch, watch, verify, prune and report a run.
+"""Check, prepare, probe, launch, watch, verify, prune and report a run.
 
 It stops before the launch on a finding that blocks or could not be looked at, unless it is accepted by
 its id. After the launch the run needs this terminal no more: Ctrl-C leaves it running.
@@ -17,6 +17,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="print what would run where; start nothing"
+    )
+    parser.add_argument(
+        "--probe",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="try the network between the nodes first; by default where there are several machines",
     )
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 

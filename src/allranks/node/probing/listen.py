@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
 from allranks.node.facts import network
 from allranks.node.facts._reading import why
@@ -27,9 +27,21 @@ MOST_CONNECTIONS = 512
 """At once: 100 nodes dial three times each and measure with 16 streams. More are closed, not queued."""
 
 MOST_SECONDS = 3600.0
+TURN_SECONDS = 0.1
 BLOCK_BYTES = 1 << 20
 LONGEST_MEASURE_SECONDS = 30.0
 GPU_FOLDER = "/proc/driver/nvidia/gpus"
+
+
+def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[str, Any]]:
+    """One line, where this node listens, and one at the end."""
+    listener = Listener(wanted)
+    try:
+        yield listener.open()
+        listener.serve(over)
+    finally:
+        listener.close()
+    yield {"node": listener.node, "done": True}
 
 
 class Listener:
@@ -65,11 +77,11 @@ class Listener:
         answer.update(self._data(interfaces, interface))
         return answer
 
-    def serve(self, gone: Callable[[], bool]) -> None:
-        """Until `gone` says that nobody reads our answer, or the time is over."""
+    def serve(self, over: Callable[[], bool]) -> None:
+        """Until `over` says so, or the time is over."""
         until = time.monotonic() + min(float(self.wanted.get("seconds") or 60.0), MOST_SECONDS)
-        while time.monotonic() < until and not gone():
-            ready, _, _ = select.select(self.sockets, [], [], 0.2)
+        while time.monotonic() < until and not over():
+            ready, _, _ = select.select(self.sockets, [], [], TURN_SECONDS)
             for listening in ready:
                 try:
                     sock, peer = listening.accept()

@@ -29,7 +29,7 @@ MARK = "allranks-probe "
 MOST_SECONDS = 3600.0
 
 
-def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Iterator[Dict[str, Any]]:
+def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[str, Any]]:
     """`wanted`: `node`, `python`, `ranks` (each `rank`, `local_rank`), `world_size`, `master` (`host`, `port`),
     `backend`, `env`, `bytes`, `limit_seconds`.
 
@@ -51,8 +51,8 @@ def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Iterator[Dict[st
                 yield from rank.news()
             if all(rank.code is not None for rank in mine):
                 break
-            if gone():
-                ended_why = "nobody listens any more"
+            if over():
+                ended_why = "nobody wants it any more"
                 break
             if time.monotonic() - began > limit:
                 ended_why = f"the limit of {limit:g} s"
