@@ -158,6 +158,10 @@ ENVIRONMENT = {
     "MASTER_ADDR": ("10.18.122.130", DROPPED),
     "MASTER_PORT": ("39500", DROPPED),
     "NODE_RANK": ("0", VOID),
+    "MASTER_NODE": ("node-0", VOID),
+    "SLURM_JOB_NODELIST": ("node[0-2]", VOID),
+    "SLURM_NNODES": ("3", VOID),
+    "SLURM_ARRAY_TASK_ID": ("0", VOID),
     "NNODES": ("3", VOID),
     "NPROC_PER_NODE": ("8", VOID),
     "OUTPUT_DIR": ("/x", VOID),
@@ -204,6 +208,7 @@ FLAGS = (
         "--ipc",
         "--shm-size",
         "-v",
+        "--nv",
         "--workdir",
         "--name",
     ),
@@ -246,6 +251,7 @@ def test_each_deepspeed_key_of_the_guides_has_its_line(config, transformers):
     found = {line.name: line for line in deepspeed.lines(config, transformers=transformers)}
     assert set(found) == set(keys_of(config))
     assert all(line.why for line in found.values())
+    assert not [line.name for line in found.values() if line.why == "of this block"], "each key is explained"
 
 
 def test_what_becomes_of_the_guides_deepspeed_keys():

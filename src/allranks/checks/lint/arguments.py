@@ -189,6 +189,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--ipc": (SET, "container.extra: with host, the host's /dev/shm is used"),
     "--shm-size": (SET, "container.shm; void together with --ipc host"),
     "-v": (SET, "container.mounts"),
+    "--nv": (SET, "container: apptainer's GPUs are what allranks asks for"),
     "--workdir": (DROPPED, "each node's own working folder"),
     "--name": (DROPPED, "a name and a label of allranks' own"),
     "--job-name": (DROPPED, "name"),

@@ -120,6 +120,12 @@ ZERO: dict[str, str] = {
 }
 NESTED: dict[str, str] = {
     "device": "cpu, nvme or none",
+    "partition_activations": "splits kept activations over tensor-parallel ranks",
+    "cpu_checkpointing": "keeps activations in host memory",
+    "contiguous_memory_optimization": "copies kept activations into one buffer",
+    "synchronize_checkpoint_boundary": "waits for the GPU at each checkpoint",
+    "number_checkpoints": "how many layers are checkpointed",
+    "activation_checkpoint_interval": "layers between two checkpoints of a pipeline",
     "pin_memory": "page-locked host memory: faster copies, memory that cannot be swapped",
     "nvme_path": "a folder on a fast local disk",
     "enabled": "whether it is on",

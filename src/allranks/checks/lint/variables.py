@@ -154,6 +154,7 @@ BY_TORCHRUN = (
 
 OF_SCRIPTS = (
     "NODE_RANK",
+    "MASTER_NODE",
     "NNODES",
     "NPROC_PER_NODE",
     "OUTPUT_DIR",
@@ -203,6 +204,10 @@ def line(name: str, value: str, held: Collection[str] | None = None, transformer
 
     if name in BY_TORCHRUN:
         return said(DROPPED, "torchrun sets it for every rank", "take it out of env")
+    if name.startswith("SLURM_"):
+        return said(
+            VOID, "SLURM sets it in its own jobs; what env says reaches the ranks alone", "take it out of env"
+        )
     if name in OF_SCRIPTS:
         return said(VOID, "only the guides' own scripts read it", "take it out of env")
     if name in RENAMED:
