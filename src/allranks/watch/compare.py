@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
+from allranks.watch.machine import remarks
 from allranks.watch.state import RankState, RunState
 
 Frame = Tuple[str, Optional[int], str]
@@ -213,6 +214,7 @@ def _evidence(run: RunState, living: Mapping[int, RankState], odd: int) -> Tuple
     lines += [f"{many} other rank{'s' if many > 1 else ''}: {text}" for text, many in others.most_common(3)]
     node = run.nodes.get(living[odd].node or "") if odd in living else None
     lines += [f"kernel of {node.name}: {line}" for line in node.kernel[-3:]] if node is not None else []
+    lines += remarks(run, node.name) if node is not None else []
     return tuple(lines)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Dict, Iterator, List
 
+from allranks.watch.machine import remarks
 from allranks.watch.pace import step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.words import NOTE, WARN, Finding, Where
@@ -82,6 +83,7 @@ def _findings(run: RunState, late: List[int], waits: Dict[int, float], step: flo
             expected=f"within {SHARE:.0%} of a step ({step:.2f} s) of the others",
             why=f"every step of every rank takes about {more:.2f} s longer for it ({more / step:.0%}).",
             fix=f"look at {node}: CPU, storage, the loader's workers.",
+            evidence=tuple(remarks(run, node)),
         )
 
 

@@ -1,0 +1,110 @@
+"""What a sample says of a slow node, and what a verdict makes of a stall."""
+
+from __future__ import annotations
+
+from allranks.watch import RunState, Watch
+from allranks.watch.machine import remarks
+from allranks.words import event_from_json
+
+
+def sampled(**nodes: dict) -> RunState:
+    run = RunState()
+    for name, data in nodes.items():
+        run.fold(event_from_json({"at": 1.0, "kind": "sample", "node": name, "data": data}))
+    return run
+
+
+def test_what_differs_from_the_other_nodes_is_said() -> None:
+    calm = {"cpu": {"busy": 0.2, "iowait": 0.01}}
+    slow = {
+        "cpu": {"busy": 0.97, "iowait": 0.4},
+        "memory_total_bytes": 100 << 30,
+        "memory_available_bytes": 1 << 30,
+        "nics": [{"name": "eth0", "errors": 7}],
+        "gpus": [{"index": 3, "throttle": ["hw_thermal_slowdown", "sw_power_cap"]}],
+    }
+    lines = remarks(sampled(a=calm, b=slow, c=calm), "b")
+    assert lines == [
+        "b: its cores are 97% busy, the others' 20%",
+        "b: 40% of its CPU time waits for I/O, the others' 1%",
+        "b: 1.0 GiB of 100 GiB of memory are free",
+        "b: eth0 counted 7 errors and drops in the last seconds",
+        "b: GPU 3 is slowed down: hw_thermal_slowdown",
+    ]
+
+
+def test_what_all_nodes_show_is_no_reason() -> None:
+    busy = {"cpu": {"busy": 0.95, "iowait": 0.0}}
+    assert remarks(sampled(a=busy, b=busy), "b") == []
+    assert remarks(sampled(a={"cpu": 7, "nics": [None], "gpus": "x"}), "a") == []
+    assert remarks(sampled(), "a") == remarks(sampled(), None) == []
+
+
+WAIT = [
+    ["/u/train.py", 30, "<module>"],
+    ["/x/site-packages/torch/distributed/distributed_c10d.py", 9, "all_reduce"],
+]
+SLEEP = [["/u/train.py", 30, "<module>"], ["/u/data.py", 7, "fetch"]]
+
+
+def stalled(after: list[dict]) -> Watch:
+    """Two ranks wait, rank 1 sleeps in /u/data.py:7; then comes what `after` holds."""
+    watch = Watch({"world_size": 3})
+    events = [
+        {"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": {"pid": n + 9, "start_time": n}}
+        for n in range(3)
+    ]
+    events.append({"at": 3.0, "kind": "evidence", "node": "a", "data": {"why": "no-progress"}})
+    for n in range(3):
+        frames = SLEEP if n == 1 else WAIT
+        events.append(
+            {"at": 4.0, "kind": "stack", "node": "a", "rank": n, "data": {"frames": frames, "by": "inside"}}
+        )
+    said = []
+    for event in map(event_from_json, events):
+        said += [*watch.add(event), *watch.tick(event.at)]
+    said += watch.tick(6.0)
+    assert [f.id for f in said] == ["rank-holds-up"]
+    for event in map(event_from_json, after):
+        watch.add(event)
+    return watch
+
+
+def failure(at: float, rank: int, text: str, kind: str = "exception") -> dict:
+    data = {"type": "RuntimeError", "message": text, "frames": [], "communication": True}
+    return {"at": at, "kind": kind, "node": "a", "rank": rank, "data": data}
+
+
+def test_a_time_out_that_follows_a_stall_is_blamed_on_the_rank_that_was_named() -> None:
+    watch = stalled([failure(600.0, n, "Timed out waiting 1800000ms for recv operation") for n in (0, 2)])
+    found = watch.verdict(700.0)
+    assert found is not None
+    assert (found.cause, found.where.rank, found.where.file, found.where.line) == (
+        "collective-timeout-straggler", 1, "/u/data.py", 7,
+    )  # fmt: skip
+    assert found.confidence == "certain"
+
+
+def test_a_stall_that_passed_is_not_blamed_for_a_later_fault() -> None:
+    beat = {"at": 9.0, "kind": "beat", "node": "a", "rank": 1, "data": {"phase": "training", "step": 5}}
+    crash = {
+        "at": 50.0,
+        "kind": "exception",
+        "node": "a",
+        "rank": 2,
+        "data": {"type": "ValueError", "message": "x", "frames": [["/u/t.py", 3, "f"]]},
+    }
+    found = stalled([beat, crash]).verdict(60.0)
+    assert found is not None and (found.cause, found.where.rank) == ("rank-crashed-first", 2)
+
+
+def test_our_own_sigkill_at_a_stop_is_nobodys_crash() -> None:
+    watch = Watch({"world_size": 2})
+    for event in (
+        {"at": 1.0, "kind": "start", "node": "a", "rank": 0, "data": {"pid": 9, "start_time": 1}},
+        {"at": 5.0, "kind": "stopping", "node": "a", "data": {"why": "x"}},
+        {"at": 16.0, "kind": "rank-gone", "node": "a", "rank": 0, "data": {"code": -9}},
+    ):
+        watch.add(event_from_json(event))
+    found = watch.verdict(20.0)
+    assert found is None or found.cause != "rank-sigkilled"
