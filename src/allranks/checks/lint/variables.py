@@ -202,14 +202,9 @@ def line(name: str, value: str, held: Collection[str] | None = None, transformer
     def said(status: str, why: str, do: str = "") -> Line:
         return Line("variable", name, value, status, why, do)
 
-    if name in BY_TORCHRUN:
-        return said(DROPPED, "torchrun sets it for every rank", "take it out of env")
-    if name.startswith("SLURM_"):
-        return said(
-            VOID, "SLURM sets it in its own jobs; what env says reaches the ranks alone", "take it out of env"
-        )
-    if name in OF_SCRIPTS:
-        return said(VOID, "only the guides' own scripts read it", "take it out of env")
+    launched = of_launcher(name)
+    if launched is not None:
+        return said(*launched, "take it out of env")
     if name in RENAMED:
         return said(
             VOID if name == "TRANSFORMERS_CACHE" and (transformers or 5) >= 5 else COSTLY,
@@ -235,6 +230,17 @@ def line(name: str, value: str, held: Collection[str] | None = None, transformer
     if name.startswith(PREFIXES) and held is None:
         return said(SET, "not known here, and no node has libraries to look it up in")
     return said(SET, "handed on to the ranks")
+
+
+def of_launcher(name: str) -> tuple[str, str] | None:
+    """`(status, why)` of variables that a launcher sets or a guide's script reads."""
+    if name in BY_TORCHRUN:
+        return DROPPED, "torchrun sets it for every rank"
+    if name.startswith("SLURM_"):
+        return VOID, "SLURM sets it in its own jobs; what env says reaches the ranks alone"
+    if name in OF_SCRIPTS:
+        return VOID, "only the guides' own scripts read it"
+    return None
 
 
 def nearest(name: str, held: Collection[str]) -> str:
