@@ -3,7 +3,7 @@
 from allranks.prepare.environment import Activated, activate_all
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.judge import from_inside
-from allranks.prepare.ready import Prepared, make_ready, undo
+from allranks.prepare.ready import Prepared, compile_ops, make_ready, undo
 from allranks.prepare.records import Remains, remains_of, remove_containers, stop_containers
 from allranks.prepare.trouble import NotReady
 
@@ -14,6 +14,7 @@ __all__ = [
     "Prepared",
     "Remains",
     "activate_all",
+    "compile_ops",
     "entered",
     "from_inside",
     "make_ready",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from allranks.prepare import code, containers, environment, images
+from allranks.prepare import code, containers, environment, images, ops
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.trouble import NotReady
 from allranks.reach import NodeProgram, Nodes, Outcome
@@ -47,6 +49,27 @@ async def make_ready(
         await build_environments(prepared, run, say)
     if run.code is not None:
         await ship_code(prepared, run, say)
+
+
+async def compile_ops(
+    prepared: Prepared,
+    run: Run,
+    deepspeed: Mapping[str, Any] | None,
+    python: Mapping[str, str],
+    env: Mapping[str, Mapping[str, str]],
+) -> None:
+    """DeepSpeed's operators on every node, in the training environment that `make_ready` left; `python` and `env`
+    are the ranks', by node. One node of each machine compiles at a time: nodes may share the cache."""
+    wanted = ops.builders(run, deepspeed)
+    if not wanted:
+        return
+    turns: dict[str, asyncio.Lock] = {}
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        async with turns.setdefault(node.address, asyncio.Lock()):
+            await ops.compile_ahead(program, python[node.name], wanted, env[node.name])
+
+    raise_all(await each(prepared.inside, one))
 
 
 async def build_environments(prepared: Prepared, run: Run, say: Say) -> None:

@@ -139,13 +139,26 @@ class Starting:
 
     async def prepare(self) -> None:
         """Containers and environments on every node; what they hold is judged as the hosts were."""
-        seen = {(f.id, f.where, f.saw) for f in self.inspection.findings}
         try:
             await prepare.make_ready(self.prepared, self.run, self.inspection.facts, self.run_id)
         except prepare.NotReady as error:
             raise self._stopped(error.findings) from None
-        if not self.prepared.changed_environment:
-            return
+        if self.prepared.changed_environment:
+            await self._look_inside()
+        await self._compile()
+
+    async def _compile(self) -> None:
+        """DeepSpeed's operators, with the ranks' own Python and environment."""
+        jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
+        python = {name: str(job["argv"][0]) for name, job in jobs.items()}
+        env = {name: dict(job["env"]) for name, job in jobs.items()}
+        try:
+            await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env)
+        except prepare.NotReady as error:
+            raise self._stopped(error.findings) from None
+
+    async def _look_inside(self) -> None:
+        seen = {(f.id, f.where, f.saw) for f in self.inspection.findings}
         self.inspection = await inspect_inside(self.inspection, self.prepared.inside, self.prepared.python)
         self.plan = self.inspection.plan
         for finding in self.inspection.findings:
