@@ -120,6 +120,25 @@ def test_each_printed_setting_fits_once_it_is_pasted(
         own.write_text(json.dumps(before))
 
 
+def test_where_the_hosts_are_in_doubt_the_doubt_is_said_with_it(tmp_path: Path) -> None:
+    """transformers 5 joins DeepSeek-V3's experts on every rank: no node is known to have 10 TB."""
+    path = a_file(tmp_path, V3, 1, "A100-SXM4-80GB", "zero3", {"per_device_train_batch_size": 8})
+    path.write_text(path.read_text().replace("transformers==4.52.4", "transformers==5.6.0"))
+    plan = planned(path, V3)
+    both, nodes = plan.advice["fits"]
+    assert "deepspeed: auto" in both["setting"] and "a node has 9,768 GiB" in both["cost"]
+    written = path.read_text()
+    found = []
+    for row in (both, nodes):
+        paste(path, row["setting"])
+        again = planned(path, V3)
+        assert again.memory is not None and again.memory["verdict"] is None
+        assert again.memory["gpu_bytes"]["total"] <= 0.92 * again.memory["gpu_usable_bytes"]
+        found.append(again.world_size)
+        path.write_text(written)
+    assert found[0] < found[1] / 4, "settings come before machines"
+
+
 def test_where_nothing_helps_it_is_said(tmp_path: Path) -> None:
     arguments = {"finetuning_type": "full", "cutoff_len": 512}
     text = a_file(tmp_path, V3, 1, "T4", "none", arguments)

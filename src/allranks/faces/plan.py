@@ -10,6 +10,7 @@ from allranks.faces.console import Out
 from allranks.faces.report_text import count, plural, seconds, share, size
 from allranks.faces.terminal import print_findings
 from allranks.plan import Plan
+from allranks.plan.nearest import one_line
 from allranks.spec import Run
 from allranks.words import Finding
 
@@ -182,9 +183,7 @@ def _better(advice: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _pasted(row: Mapping[str, str]) -> str:
-    setting = " and ".join(row["setting"].splitlines())
-    setting = f"under nodes: {setting}" if setting.startswith("- ") else setting
-    return setting + (f"   ({row['cost']})" if row["cost"] else "")
+    return one_line(row["setting"]) + (f"   ({row['cost']})" if row["cost"] else "")
 
 
 def _figures(row: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from allranks.plan.memory import (
     memory_of,
 )
 from allranks.plan.model import Model
-from allranks.plan.nearest import Change, nearest_that_fits
+from allranks.plan.nearest import Change, nearest_that_fits, one_line
 from allranks.plan.refused import binding, other_roads, refused
 from allranks.plan.setting import Setting
 from allranks.plan.traffic import traffic_json, traffic_of
@@ -137,16 +137,10 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
         saw=f"{total / GIB:.1f} GiB a GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
         expected=f"at most {0.92 * usable / GIB:.1f} GiB (92 %)",
         why=f"GiB by part: {parts}." + ("" if never else " The estimate is off by up to 5 %."),
-        fix=" · or ".join(_one_line(change) for change in fitting) or "a larger GPU: no setting makes it fit",
+        fix=" · or ".join(one_line(change.paste) for change in fitting)
+        or "a larger GPU: no setting makes it fit",
         evidence=tuple(f"{change.name}: {change.cost}" for change in fitting if change.cost),
     )
-
-
-def _one_line(change: Change) -> str:
-    """What to paste, on one line of the terminal."""
-    lines = change.paste.splitlines()
-    text = lines[0] if len(lines) == 1 else " and ".join(lines)
-    return f"under nodes: {text}" if text.startswith("- ") else text
 
 
 def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
@@ -173,7 +167,7 @@ def _host_fix(case: Case, phase: str, fitting: list[Change]) -> str:
             '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}, then zero_to_fp32.py'
         )
     if fitting:
-        return fitting[0].paste
+        return one_line(fitting[0].paste)
     return "fewer ranks a node, or more nodes"
 
 

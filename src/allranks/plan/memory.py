@@ -80,6 +80,10 @@ class Memory:
         return self.on_gpu and self.host_usable is None and self.host_total >= HOST_TAKEN_FOR_GRANTED
 
     @property
+    def gpu_fits(self) -> bool:
+        return self.on_gpu and _verdict(self.total, self.usable) == FITS
+
+    @property
     def verdict(self) -> str | None:
         """Of GPU and host together. None where what decides is not known: never `fits` on half of the facts."""
         found = [_verdict(self.host_total, self.host_usable)]

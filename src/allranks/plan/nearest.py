@@ -32,6 +32,11 @@ class Change:
     cost: str = ""
 
 
+def one_line(paste: str) -> str:
+    """What to write, on one line of a terminal."""
+    return " and ".join(f"under nodes: {x}" if x.startswith("- ") else x for x in paste.splitlines())
+
+
 def changed(case: Case, **changes: Any) -> Case:
     """The case with its setting or its ZeRO changed."""
     zero = {key: value for key, value in changes.items() if hasattr(case.zero, key)}
@@ -76,25 +81,51 @@ def nearest_that_fits(case: Case) -> list[Change]:
     offload; more nodes. Each is enough by itself. Empty where nothing helps."""
     found: list[Change] = []
     for change in _combined(case):
-        if memory_of(change.case).verdict == FITS:
-            found.append(change)
+        if enough(case, change.case):
+            found.append(_said(change))
             break
-    for finder in (quantized, offloaded, _more_nodes):
-        change = finder(case)
-        if change is not None and memory_of(change.case).verdict == FITS:
-            found.append(change)
-    return found or _both(case)
+    for change in (quantized(case), offloaded(case)):
+        if change is not None and enough(case, change.case):
+            found.append(_said(change))
+    settled = bool(found)
+    plain = _more_nodes(case)
+    if plain is not None:
+        found.append(_said(plain))
+    return found if settled else [*_both(case, plain), *found]
 
 
-def _both(case: Case) -> list[Change]:
-    """Settings that are not enough, and offload or more nodes on top of them."""
+def enough(case: Case, other: Case) -> bool:
+    """Whether the other case fits. Where the hosts are in doubt either way, whether its GPUs do and its hosts need no
+    more than before: then the doubt is said with it."""
+    memory, own = memory_of(other), memory_of(case)
+    if memory.verdict is None and memory.host_in_doubt and own.host_in_doubt and not memory.beside:
+        return memory.gpu_fits and memory.host_total <= own.host_total
+    return memory.verdict == FITS
+
+
+def _said(change: Change) -> Change:
+    memory = memory_of(change.case)
+    if not memory.host_in_doubt:
+        return change
+    doubt = f"if a node has {memory.host_total / GIB:,.0f} GiB of host memory"
+    return dataclasses.replace(change, cost=f"{change.cost}; {doubt}" if change.cost else doubt)
+
+
+def _both(case: Case, plain: Change | None) -> list[Change]:
+    """Settings that are not enough, with offload on top, or with fewer more nodes than it takes without them."""
+    most = len(plain.case.nodes) - 1 if plain else MOST_NODES
+    best: Change | None = None
     for settings in _combined(case):
-        for finder in (offloaded, _more_nodes):
-            change = finder(settings.case)
-            if change is not None and memory_of(change.case).verdict == FITS:
-                name, paste = f"{settings.name}, {change.name}", _joined(settings.paste, change.paste)
-                return [Change(name, paste, change.case, change.cost)]
-    return []
+        moved = offloaded(settings.case) if plain is None else None
+        change = moved or _more_nodes(settings.case, most)
+        if change is None or not enough(case, change.case):
+            continue
+        name, paste = f"{settings.name}, {change.name}", _joined(settings.paste, change.paste)
+        best = Change(name, paste, change.case, change.cost)
+        if moved:
+            break
+        most = len(change.case.nodes) - 1
+    return [_said(best)] if best else []
 
 
 def _joined(*pastes: str) -> str:
@@ -197,7 +228,7 @@ def _shorter(case: Case) -> Change | None:
     for cutoff in (4096, 2048, 1024, 512):
         if cutoff < case.setting.cutoff:
             smaller = changed(case, cutoff=cutoff)
-            if cutoff == 512 or memory_of(smaller).verdict == FITS:
+            if cutoff == 512 or enough(case, smaller):
                 return Change(
                     f"samples of {cutoff} tokens", f"cutoff_len: {cutoff}", smaller, "longer samples are cut"
                 )
@@ -216,14 +247,14 @@ _STEPS: tuple[Callable[[Case], Change | None], ...] = (
 )
 
 
-def _more_nodes(case: Case) -> Change | None:
-    """The fewest nodes of the same kind with which it fits; one more line under `nodes:` for each."""
+def _more_nodes(case: Case, most: int = MOST_NODES) -> Change | None:
+    """The fewest nodes of the same kind, up to `most`, with which it fits; a line under `nodes:` for those added."""
     if not case.sharded:
         return None
     a_node = max(case.nodes)
-    for count in range(len(case.nodes) + 1, MOST_NODES + 1):
+    for count in range(len(case.nodes) + 1, most + 1):
         larger = on_nodes(case, (*case.nodes, *(a_node,) * (count - len(case.nodes))))
-        if memory_of(larger).verdict == FITS:
+        if enough(case, larger):
             more = count - len(case.nodes)
             cost = f"{more} more node{'s' if more > 1 else ''}"
             return Change(f"{count} nodes", node_lines(case, more), larger, cost)
