@@ -9,7 +9,12 @@ from allranks.launch.scripts._words import NUL
 def readme(job: ScriptJob, target: str, how: str) -> dict[str, File]:
     """`how` is Markdown: the commands of this target."""
     run = job.run
-    parts = [f"# {run.name} with {target}\n", how.strip() + "\n", "## What must be there\n", needs(job, target)]
+    parts = [
+        f"# {run.name} with {target}\n",
+        how.strip() + "\n",
+        "## What must be there\n",
+        needs(job, target),
+    ]
     if run.secrets:
         names = ", ".join(f"`{name}`" for name in run.secrets)
         parts.append(
