@@ -122,6 +122,12 @@ def checkpoint(tmp_path):
 
 
 @pytest.fixture
+def checkpoint_at():
+    """checkpoint_at(path) is a whole checkpoint for that place, not yet written."""
+    return Checkpoint
+
+
+@pytest.fixture
 def make(tmp_path):
     """make(step) writes a whole checkpoint of that step into one output folder, without a manifest."""
 

@@ -587,7 +587,7 @@ def test_a_file_that_cannot_be_read_is_unknown_not_whole(checkpoint, monkeypatch
 def test_every_refusal_of_the_catalogue_is_tried_here():
     tried = set().union(*(case.values[1] for case in DAMAGES)) | {"checkpoint-unreadable"}
     refusals = {k.id for k in checkpoints.CATALOGUE.values() if k.verdict in ("block", "unknown")}
-    elsewhere = {"prune-not-ours", "prune-nothing-verified", "save-space-unknown"}
+    elsewhere = {"prune-not-ours", "prune-nothing-verified", "save-space-unknown", "checkpoint-not-resumable"}
 
     assert tried == refusals - elsewhere
 

@@ -14,6 +14,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import deepspeed
 import torch
 import transformers.trainer
 from peft import LoraConfig, get_peft_model
@@ -44,6 +45,13 @@ def model_of(seed: int):
     )  # fmt: skip
     torch.manual_seed(0)
     base = DeepseekV3ForCausalLM(config)
+    blocks = [
+        module
+        for module in base.modules()
+        if isinstance(getattr(module, "experts", None), torch.nn.ModuleList)
+    ]
+    if blocks:  # transformers 4: see allranks.inside.moe
+        deepspeed.utils.set_z3_leaf_modules(base, [type(blocks[0])])
     torch.manual_seed(seed)
     targets = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
     lora = LoraConfig(r=5, lora_alpha=8, target_modules=targets, lora_dropout=0.2, task_type="CAUSAL_LM")

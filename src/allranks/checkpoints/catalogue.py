@@ -55,6 +55,10 @@ _KINDS = (
          "The checkpoint was copied or written in part.", _AGAIN),
     Kind("checkpoint-manifest-broken", BLOCK, "The manifest allranks.json cannot be used.",
          "Nothing proves that the files are the ones that were saved.", _AGAIN),
+    Kind("checkpoint-not-resumable", BLOCK, "The checkpoint holds an adapter and not the state of its training.",
+         "Going on from it would begin the optimizer, the schedule and the data anew; DeepSpeed's own shards are "
+         "pickles, which are not read here.",
+         "name a checkpoint that holds allranks-resume.json, or start from the adapter with adapter_name_or_path."),
     # the adapter's files
     Kind("adapter-missing", BLOCK, "The folder holds no adapter.", "There is nothing to load.",
          "name the folder that holds adapter_model.safetensors."),
@@ -136,7 +140,13 @@ _KINDS = (
          "DoRA cannot be applied without the magnitude of each output.", _ANOTHER),
     Kind("adapter-count-differs", BLOCK, "The file holds another number of tensors or parameters than was trained.",
          "Something that trained was not saved, or something foreign was.", _ANOTHER),
-    Kind("adapter-whole", OK, "The adapter is whole.", "", ""),
+    Kind(
+        "adapter-whole",
+        OK,
+        "The adapter is whole.",
+        "every tensor that its configuration promises is there, of its shape, finite, and trained.",
+        "nothing: it can be loaded onto its base model.",
+    ),
     # pruning and space
     Kind("prune-not-ours", BLOCK, "The folder does not carry this run's mark.",
          "What is not this run's is never removed.", "name the run's own output folder."),

@@ -32,3 +32,10 @@ def space(path: str, planned_bytes: int) -> Finding:
     if free < planned_bytes * RESERVE:
         return found("save-space-low", path, saw, expected)
     return found("save-space", path, saw, expected)
+
+
+def bytes_of(checkpoint: str) -> int:
+    """The bytes of the files of a checkpoint: the next one will be as large."""
+    return sum(
+        os.lstat(os.path.join(here, name)).st_size for here, _, files in os.walk(checkpoint) for name in files
+    )

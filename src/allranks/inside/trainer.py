@@ -25,8 +25,9 @@ def on_trainer(rank: Rank, module: Any) -> None:
 
 def save_small(rank: Rank, module: Any) -> None:
     """Adapters under DeepSpeed are saved by gathering what trains alone (see `adapters`)."""
-    from allranks.inside import trainer_saves
+    from allranks.inside import space, trainer_saves
 
+    space.TOLD.append(rank)
     if trainer_saves.patch_trainer(module):
         rank.notes.append(
             "An adapter under DeepSpeed is saved by gathering its own parameters and no others."
@@ -34,8 +35,9 @@ def save_small(rank: Rank, module: Any) -> None:
 
 
 def callback(rank: Rank, base: Any) -> Any:
-    """The callback's class. It changes no control and returns nothing."""
+    """The callback's class. Of the controls it changes one: it asks for a save after the first step."""
     meter = Meter(rank)
+    rehearsal = Rehearsal()
 
     class AllranksCallback(base):
         @guard.guarded
@@ -56,6 +58,8 @@ def callback(rank: Rank, base: Any) -> Any:
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             rank.end_step(state.global_step)
             meter.step([], False)
+            if rehearsal.is_due(kwargs.get("model")):
+                control.should_save = True
             if not control.should_log:  # else the loss comes in a moment, with on_log
                 rank.release()
 
@@ -76,6 +80,22 @@ def callback(rank: Rank, base: Any) -> Any:
             rank.reach("done")
 
     return AllranksCallback
+
+
+class Rehearsal:
+    """A run that cannot save shall fail at its first step, not after two days.
+
+    Where the keeper looks at the saves (it names the output folder); `ALLRANKS_REHEARSE=0` leaves it out.
+    """
+
+    def __init__(self) -> None:
+        asked = os.environ.get("ALLRANKS_REHEARSE", "1") != "0"
+        self.wanted = asked and bool(os.environ.get("ALLRANKS_OUTPUT_DIR"))
+
+    def is_due(self, model: Any) -> bool:
+        """Once, after the first step of this process; for an adapter, since a whole model takes its time."""
+        due, self.wanted = self.wanted, False
+        return due and hasattr(model, "peft_config")
 
 
 def evaluating(rank: Rank, original: Any) -> Any:

@@ -13,7 +13,7 @@ import os
 import tempfile
 from typing import Any, Dict, Optional
 
-from allranks.inside import flats, guard, random_state, trainer_state
+from allranks.inside import flats, guard, random_state, space, trainer_state
 from allranks.inside.adapter_files import sync, write_whole
 from allranks.inside.adapters import CannotSave, describe, gather, unwrap
 
@@ -132,8 +132,13 @@ def snapshot_of(trainer: Any, engine: Any) -> Optional[trainer_state.Snapshot]:
 
 def saving_checkpoint(stock: Any) -> Any:
     def _save_checkpoint(self: Any, *args: Any, **kwargs: Any) -> Any:
+        full = not self.args.save_only_model
+        if applies(self):
+            folder, step = self._get_output_dir(trial=None), int(self.state.global_step)
+            if not space.has_room(unwrap(self.model_wrapped)[1], folder, step, full):
+                return None
         setattr(self, SAVED, None)
-        setattr(self, FULL, not self.args.save_only_model)
+        setattr(self, FULL, full)
         try:
             return stock(self, *args, **kwargs)
         finally:

@@ -106,7 +106,7 @@ def node_job(
         "argv": render.torchrun(
             places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path, places.code)
         ),
-        "env": {"ALLRANKS_REHEARSE": "1", **environment(plan, node, output_dir, places)},
+        "env": environment(plan, node, output_dir, places),
         "secrets": list(run.secrets),
         "cwd": str(folder / "work"),
         "files": files,

@@ -9,17 +9,15 @@ controller's and stands in the job as `before`.
 
 from __future__ import annotations
 
-import errno
-import socket
+import os
 import threading
 import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
-from allranks.node.link import Listener
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
-from allranks.runs import keeper_finish, keeper_restart
+from allranks.runs import keeper_finish, keeper_listener, keeper_restart, keeper_saves
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
@@ -53,7 +51,7 @@ class Keeper(threading.Thread):
         self.directory, self.job, self.task = directory, job, dict(job["keep"])
         self.report = report
         self.nodes: List[str] = list(self.task["nodes"])
-        self.listener = listener_on(key, job["keeper"], self.nodes)
+        self.listener = keeper_listener.listener_on(key, job["keeper"], self.nodes)
         self.port = self.listener.port
         about = {"run": job["run_id"], "name": self.task.get("name"), "node": job["node"]}
         alerts = Alerts(self.task.get("alerts") or {}, secrets or {}, about)
@@ -71,6 +69,7 @@ class Keeper(threading.Thread):
         self.restarts = keeper_restart.Restarts(int(self.task.get("restarts") or 0))
         self.attempt: Dict[str, Any] = {"start": 0}
         self.stopping: Optional[Dict[str, Any]] = None
+        self.saves = keeper_saves.Saves(self.job)
 
     # ---- the life of a run ----
 
@@ -98,7 +97,8 @@ class Keeper(threading.Thread):
     def _life(self) -> None:
         self.record.phase("launch")
         finish = keeper_finish.Finish(self.directory, self.job, self.record, self._pulse)
-        if not self._gather() or not finish.open_output():
+        ready = self._gather() and finish.open_output()
+        if not ready or not keeper_saves.choose_start(self.job, self.record, self._pulse):
             return self._give_up(finish)
         while True:
             self._tell_to_start()
@@ -188,18 +188,28 @@ class Keeper(threading.Thread):
         if self.stop_why:
             return False
         for node in missing:
-            self.record.finding(
-                Finding(
-                    id="node-did-not-join",
-                    verdict=BLOCK,
-                    where=Where(node=node),
-                    saw=f"its supervisor did not reach the keeper at {self.job['keeper']['host']}:{self.port}"
-                    f" within {self.task['join_seconds']:.0f} s.",
-                    why="no rank was started anywhere: the others would wait for this node until a time-out.",
-                    fix=f"allranks logs {self.job['run_id']} --node {node}; check that the head's port is open to it.",
-                )
-            )
+            self.record.finding(self._did_not_join(node))
         return not missing
+
+    def _did_not_join(self, node: str) -> Finding:
+        mark = self.task.get("submitted")
+        cut = mark is not None and read_json(os.path.join(self.directory.root, str(mark))) is None
+        saw = (
+            f"its supervisor did not reach the keeper at {self.job['keeper']['host']}:{self.port}"
+            f" within {self.task['join_seconds']:.0f} s."
+        )
+        fix = f"allranks logs {self.job['run_id']} --node {node}; check that the head's port is open to it."
+        if cut:
+            saw = "its supervisor was never started: the submission was cut off before it came to this node."
+            fix = "start the run again: allranks run FILE. The controller must stay until all nodes are started."
+        return Finding(
+            id="submission-cut" if cut else "node-did-not-join",
+            verdict=BLOCK,
+            where=Where(node=node),
+            saw=saw,
+            why="no rank was started anywhere: the others would wait for this node until a time-out.",
+            fix=fix,
+        )
 
     def _watch(self) -> None:
         """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
@@ -233,7 +243,7 @@ class Keeper(threading.Thread):
                 self._hear(Event(time.time(), "lost", message.node, None, message.data))
             else:
                 self._on_message(message.node, message.data)
-        for statement in self.watch.tick(time.time()):
+        for statement in [*self.watch.tick(time.time()), *self.saves.take(self.record.note)]:
             self._state(statement)
         if self.stop_why is None and read_json(self.directory.keeper.stop) is not None:
             self.stop_why = "asked"
@@ -252,16 +262,18 @@ class Keeper(threading.Thread):
             self.listener.send(node, self.attempt)
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
-        if "logs" in data:
-            self.tails[node] = {str(k): str(v) for k, v in dict(data["logs"]).items()}
+        logs = data.get("logs")
+        if isinstance(logs, dict):
+            self.tails[node] = {str(k): str(v) for k, v in logs.items()}
         if "event" not in data:
             return
         try:
             event = event_from_json(data["event"])
         except ValueError:
             return
-        if event.kind == "torchrun-ended":
-            self.ended[node] = int(event.data.get("code", 1))
+        if event.kind == "torchrun-ended" and event.rank is None:  # a rank's own lines may claim anything
+            code = event.data.get("code")
+            self.ended[node] = code if isinstance(code, int) else 1
         if self._is_trouble(event) and self.trouble_at is None:
             self.trouble_at = time.monotonic()
         self._hear(self.watch.corrected(event, time.time()))
@@ -269,6 +281,7 @@ class Keeper(threading.Thread):
     def _hear(self, event: Event) -> None:
         """Into the journal, and before the judge; `event` is on the head's clock."""
         self.record.event(event)
+        self.saves.add(event)
         for statement in self.watch.add(event):
             self._state(statement)
 
@@ -334,6 +347,7 @@ class Keeper(threading.Thread):
             state = finish.verify()
         else:
             finish.look_for_adapter()
+        self.saves.end(self._turn, finish.output_dir if state == "succeeded" else None)
         finish.prune()
         why = {"failed": "the run failed", "stopped": "asked to stop"}.get(state, "")
         self.record.end(state, why)
@@ -366,17 +380,6 @@ class Keeper(threading.Thread):
             self.listener.close()
         except OSError:
             pass
-
-
-def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
-    """On the head's own address where this machine has it; behind address translation on all of them."""
-    port = int(place.get("port") or 0)
-    try:
-        return Listener(key, str(place["host"]), port, nodes)
-    except OSError as error:
-        if error.errno not in (errno.EADDRNOTAVAIL, None) and not isinstance(error, socket.gaierror):
-            raise
-        return Listener(key, "", port, nodes)
 
 
 def keep(

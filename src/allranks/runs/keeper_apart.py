@@ -19,7 +19,10 @@ PULSE_SECONDS = 0.2
 GIVE_UP_SECONDS = 3.0
 """After SIGKILL: what lives on then waits in the kernel."""
 
-SECONDS = {"open": 30.0, "verify": 600.0, "newest": 600.0, "to_resume": 600.0, "choose": 30.0, "prune": 120.0}
+SECONDS = {
+    "open": 30.0, "verify": 600.0, "newest": 600.0, "to_resume": 600.0, "choose": 30.0, "prune": 120.0,
+    "earlier": 600.0, "room": 30.0, "copy": 3600.0,
+}  # fmt: skip
 """Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
 
 CHOICE = "allranks-resume-from.json"
@@ -160,6 +163,32 @@ def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, An
     }
 
 
+def _earlier(
+    folder: str, expect: Optional[Mapping[str, Any]], path: Optional[str], copies: Optional[str]
+) -> Dict[str, Any]:
+    from allranks.checkpoints import resuming
+
+    return resuming.look(folder, expect, path, copies)
+
+
+def _room(folder: str, checkpoint: str) -> Dict[str, Any]:
+    from allranks.checkpoints.space import bytes_of, space
+
+    return {"finding": space(folder, bytes_of(checkpoint)).as_json()}
+
+
+def _copy(source: str, target: str, bytes_a_second: float, keep: int, run_id: str) -> Dict[str, Any]:
+    """Of the copies as many stay as of the checkpoints themselves."""
+    from allranks import checkpoints
+    from allranks.checkpoints import copying
+
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    checkpoints.mark(folder, run_id)
+    report = copying.copy(source, target, bytes_a_second).as_json()
+    return {**report, "removed": list(checkpoints.prune(folder, keep, marker=run_id).removed)}
+
+
 VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
     "open": _open,
     "verify": _verify,
@@ -167,4 +196,7 @@ VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
     "to_resume": _to_resume,
     "choose": _choose,
     "prune": _prune,
+    "earlier": _earlier,
+    "room": _room,
+    "copy": _copy,
 }

@@ -1,0 +1,128 @@
+"""Finds what a run can go on from: the newest verified checkpoint of this run, or of earlier ones of its name.
+
+Only checkpoints with allranks' own state are taken (`allranks-resume.json`): DeepSpeed's shards are pickles,
+and reading those runs whatever code is in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from allranks.checkpoints import manifest as manifests
+from allranks.checkpoints.catalogue import found
+from allranks.checkpoints.find import find
+from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.verify import WEIGHTS, Report, verify
+from allranks.words import NOTE, Finding
+
+STATE = ("allranks-resume.json", "allranks-resume.safetensors")
+_RUN_ID = re.compile(r"(.+)-\d{4}-[a-z2-9]{4}")
+"""`<name>-<month and day>-<four letters>`, as runs/identity.py makes it."""
+
+
+def look(
+    folder: str,
+    expect: Optional[Mapping[str, Any]],
+    path: Optional[str] = None,
+    copies: Optional[str] = None,
+) -> Dict[str, Any]:
+    """`{"found": report or null, "findings": […], "passed_over": […]}` for the output folder of a run.
+
+    `copies` is where `save.copy_to` would put this run's: the head node of an earlier run may be gone.
+    With `path` that checkpoint is judged and no other: a finding that blocks says why it cannot be taken.
+    """
+    expect = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
+    if path is not None:
+        report, findings = judge(path, expect)
+        taken = report.as_json() if report is not None and not findings else None
+        return {"found": taken, "findings": [f.as_json() for f in findings], "passed_over": []}
+    passed_over: List[Dict[str, Any]] = []
+    for candidate in candidates(folder, copies):
+        report, findings = judge(candidate, expect)
+        if report is not None and not findings:
+            return {"found": report.as_json(), "findings": [], "passed_over": passed_over}
+        passed_over.append({"path": candidate, "why": "; ".join(f.saw for f in findings[:3])})
+    return {"found": None, "findings": [], "passed_over": passed_over}
+
+
+def judge(path: str, expect: Mapping[str, Any]) -> Tuple[Optional[Report], List[Finding]]:
+    """The report of a checkpoint, and what speaks against going on from it."""
+    report = verify(path, expect)
+    if not report.whole:
+        return report, [f for f in report.findings if f.verdict not in ("ok", NOTE, "warn")]
+    lacking = lacks(report.path)
+    if not lacking:
+        return report, []
+    return report, [found("checkpoint-not-resumable", path, lacking, "its training's state")]
+
+
+def lacks(path: str) -> str:
+    """What a whole adapter lacks to be gone on from; empty where it lacks nothing."""
+    try:
+        with Folder(path) as folder:
+            names = set(folder.names())
+            manifest, findings = manifests.read(folder) if manifests.MANIFEST in names else (None, [])
+    except OSError as error:
+        return "it cannot be read: %s" % error.strerror
+    missing = [name for name in (*STATE, manifests.TRAINER_STATE) if name not in names]
+    if missing and any(name.startswith("global_step") for name in names):
+        return "its state is DeepSpeed's pickled shards"
+    if missing:
+        return "%s is not there" % missing[0]
+    if manifest is None or findings or any(name not in manifest.files for name in STATE):
+        return "its manifest does not vouch for %s" % STATE[0]
+    return ""
+
+
+def candidates(folder: str, copies: Optional[str] = None) -> List[str]:
+    """Checkpoints of the run's own output folder first, then of its namesakes', each newest first."""
+    own = of_folder(folder)
+    folders = namesakes(folder) + (namesakes(copies) if copies else [])
+    others = [path for other in folders for path in of_folder(other)]
+    return own + sorted(others, key=written, reverse=True)
+
+
+def of_folder(folder: str) -> List[str]:
+    try:
+        paths = find(folder)
+    except OSError:
+        return []
+    real = os.path.realpath(folder)
+    return [path for path in paths if os.path.realpath(path) != real]
+
+
+def written(path: str) -> float:
+    try:
+        return os.lstat(os.path.join(path, WEIGHTS)).st_mtime  # the janitor writes the manifest again
+    except OSError:
+        return 0.0
+
+
+def namesakes(folder: str) -> List[str]:
+    """Output folders of earlier runs of the same name: `save.to/<run id>`, or `runs/<run id>/output`."""
+    folder = os.path.abspath(folder)
+    within = os.path.basename(folder) == "output"
+    run_folder = os.path.dirname(folder) if within else folder
+    match = _RUN_ID.fullmatch(os.path.basename(run_folder))
+    if match is None:
+        return []
+    parent, others = os.path.dirname(run_folder), []
+    try:
+        names = sorted(os.listdir(parent))
+    except OSError:
+        return []
+    for name in names:
+        other = _RUN_ID.fullmatch(name)
+        path = os.path.join(parent, name, "output") if within else os.path.join(parent, name)
+        if other is None or other.group(1) != match.group(1) or path == folder:
+            continue
+        if os.path.isfile(os.path.join(path, ".allranks-run")) and _same_owner(path, parent):
+            others.append(path)
+    return others
+
+
+def _same_owner(path: str, parent: str) -> bool:
+    """Another user's run is not gone on from by its name alone."""
+    return os.lstat(path).st_uid in (os.geteuid(), os.lstat(parent).st_uid)

@@ -1,0 +1,57 @@
+"""Does the next save fit? Asked on rank 0, heeded on all: a full disk pauses the saves, not the training."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+from allranks.inside import flats, trainer_state
+from allranks.inside.flats import NotHeld
+from allranks.inside.rank import Rank
+
+RESERVE = 1.1
+"""A tenth more than planned: file systems round up and keep tables of their own (as in checkpoints/space.py)."""
+
+BESIDE_BYTES = 1 << 20
+"""adapter_config.json, manifest, the trainer's own state; a tokenizer is not counted."""
+
+TOLD: "list[Rank]" = []
+"""The rank whose journal is told of a skipped save; empty where nobody asked."""
+
+
+def planned(engine: Any, with_state: bool) -> int:
+    """Bytes of a checkpoint: the parameters that train, and what a resume needs."""
+    trained = [p for p in engine.module.parameters() if p.requires_grad]
+    adapter = sum(int(getattr(p, "ds_numel", p.numel())) * p.element_size() for p in trained)
+    state = 0
+    if with_state:
+        try:
+            state = trainer_state.planned_bytes(tuple(flats.of_engine(engine)))
+        except NotHeld:
+            pass  # shards of DeepSpeed's own: each rank's disk holds its part, and that is not known here
+    return adapter + state + BESIDE_BYTES
+
+
+def free(folder: str) -> Optional[int]:
+    """Free bytes for a user below `folder`, which need not be there yet; None where it cannot be read."""
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return None
+    return disk.f_bavail * disk.f_frsize
+
+
+def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
+    """Collective; the same answer on every rank. What cannot be read is tried."""
+
+    def look() -> Any:
+        wanted, there = planned(engine, with_state), free(os.path.abspath(folder))
+        return [there is None or there >= wanted * RESERVE, wanted, there]
+
+    fits, wanted, there = trainer_state.agree(look)
+    if not fits and flats.rank() == 0:
+        for rank in TOLD:
+            rank.emit("save-skipped", {"step": step, "planned_bytes": wanted, "free_bytes": there})
+    return bool(fits)

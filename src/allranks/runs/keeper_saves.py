@@ -1,0 +1,259 @@
+"""What the keeper does about each save while the run goes on: is it whole, what may go now, where is its copy.
+
+A thread of its own, and whatever touches the output folder or shared storage is a child process of that
+thread with a time limit: neither a step of the training nor the keeper's leases ever wait for a disk.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import threading
+import time
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple
+
+from allranks.runs import keeper_apart
+from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
+
+Answer = Tuple[Optional[Dict[str, Any]], str]
+Call = Callable[[str, Mapping[str, Any]], Answer]
+
+CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
+WAITING = 1000
+"""Saves that wait to be looked at; older ones are looked at by the next prune anyway."""
+
+
+COPY_BYTES_A_SECOND = 64 << 20
+"""The pace of `save.copy_to`: about half of a 1 Gbit/s link and a twentieth of 10 Gbit/s, which the training's
+own traffic may need."""
+
+END_SECONDS = 600.0
+"""How long the end of a run waits for the last copy; it goes on from there when copied again."""
+
+
+def call_apart(what: str, arguments: Mapping[str, Any]) -> Answer:
+    return keeper_apart.call(what, arguments, lambda: True)
+
+
+class Saves:
+    """Hears of saves by `add`; `take` gives the findings and notes that have come up since."""
+
+    def __init__(self, job: Mapping[str, Any], call: Call = call_apart):
+        self.job, self.task, self.call = job, job["keep"], call
+        self.output_dir = str(self.task["output_dir"])
+        self.rehearsed = False
+        self._statements: Deque[Finding] = deque()
+        self._notes: Deque[Tuple[str, Dict[str, Any]]] = deque()
+        self._waiting: "queue.Queue[Optional[str]]" = queue.Queue(WAITING)
+        self._thread = threading.Thread(target=self._work, name="saves", daemon=True)
+        self._thread.start()
+        self._copies = (
+            Copies(str(self.task["copy_to"]), str(job["run_id"]), self) if self.task.get("copy_to") else None
+        )
+
+    def add(self, event: Event) -> None:
+        """Rank 0 writes the adapter, so its word counts; other folders than checkpoints are the end's matter."""
+        if event.kind == "saved" and event.rank == 0:
+            path = str(event.data.get("path") or "")
+            parent, name = os.path.split(path)
+            if CHECKPOINT.fullmatch(name) and os.path.abspath(parent) == os.path.abspath(self.output_dir):
+                self._put(path)
+        if event.kind == "save-skipped" and event.rank == 0:
+            self._statements.append(self._skipped(event.data))
+
+    def _put(self, path: Optional[str]) -> None:
+        try:
+            self._waiting.put_nowait(path)
+        except queue.Full:
+            pass
+
+    def take(self, note: Callable[[str, Dict[str, Any]], Any]) -> List[Finding]:
+        """The findings that have come up since; what is a note only is given to `note`."""
+        for _ in range(len(self._notes)):
+            note(*self._notes.popleft())
+        return [self._statements.popleft() for _ in range(len(self._statements))]
+
+    def end(self, pulse: Callable[[], Any], final: Optional[str] = None) -> None:
+        """No more saves come. Waits for what is left, at most END_SECONDS, and copies `final` last."""
+        self._put(None)
+        deadline = time.monotonic() + END_SECONDS
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            pulse()
+        if self._copies is not None:
+            self._copies.add(final) if final else None
+            self._copies.add(None)
+            while self._copies.thread.is_alive() and time.monotonic() < deadline:
+                pulse()
+
+    # ---- the thread ----
+
+    def _work(self) -> None:
+        while True:
+            path = self._waiting.get()
+            if path is None:
+                return
+            try:
+                self._look_at(path)
+            except Exception as error:
+                self.say("saves-fault", {"path": path, "error": f"{type(error).__name__}: {error}"})
+
+    def _look_at(self, path: str) -> None:
+        expect = {key: value for key, value in dict(self.task.get("adapter") or {}).items() if key != "step"}
+        first, self.rehearsed = not self.rehearsed, True
+        if first:
+            expect.pop("trained", None)  # with a warm-up the first step's learning rate is 0
+        report, trouble = self.call("verify", {"folder": path, "expect": expect})
+        if report is None:
+            self.say("checkpoint", {"path": path, "whole": None, "why": trouble})
+            return
+        self.say("checkpoint", {"path": path, "whole": report["whole"], "step": report["step"]})
+        if not report["whole"]:
+            self._statements.append(self._not_whole(path, report, first))
+            return
+        self._prune(int(self.task["keep"]))
+        self._make_room(path)
+        if self._copies is not None:
+            self._copies.add(path)
+
+    def _make_room(self, path: str) -> None:
+        """Before the next save: says that it may not fit, and removes all but the newest and the best."""
+        asked = {"folder": self.output_dir, "checkpoint": path}
+        answer, _ = self.call("room", asked)
+        if answer is None or answer["finding"]["verdict"] == "ok":
+            return
+        self._prune(1)
+        answer, _ = self.call("room", asked)
+        if answer is not None and answer["finding"]["verdict"] != "ok":
+            self._statements.append(finding_from_json(answer["finding"]))
+
+    def _prune(self, keep: int) -> None:
+        asked = {"folder": self.output_dir, "keep": keep, "run_id": str(self.job["run_id"])}
+        pruned, trouble = self.call("prune", {**asked, "expect": self.task.get("adapter")})
+        if pruned is None:
+            self.say("pruned", {"removed": [], "freed_bytes": 0, "why": trouble})
+        elif pruned["removed"]:
+            self.say("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
+
+    def state(self, finding: Finding) -> None:
+        self._statements.append(finding)
+
+    def say(self, kind: str, data: Dict[str, Any]) -> None:
+        self._notes.append((kind, data))
+
+    # ---- what is said ----
+
+    def _not_whole(self, path: str, report: Mapping[str, Any], first: bool) -> Finding:
+        seen = [finding_from_json(one) for one in report["findings"]]
+        against = [f for f in seen if f.verdict not in ("ok", NOTE)]
+        saw = f"{os.path.basename(path)} is not whole: " + "; ".join(f"{f.id}: {f.saw}" for f in against[:3])
+        where = Where(node=self.job["node"], file=path)
+        evidence = tuple(f"{f.id}: {f.saw}" for f in against[:20])
+        if first:
+            return Finding(
+                "rehearsal-failed", BLOCK, where, saw, "a whole checkpoint",
+                "the run could not keep what it trains, so it stops at its first step and not after days.",
+                "allranks explain " + (against[0].id if against else "rehearsal-failed"), evidence,
+            )  # fmt: skip
+        return Finding(
+            "save-not-whole", WARN, where, saw, "a whole checkpoint",
+            "a resume would go back to the one before it.",
+            "look at the disk it lies on; the next save is looked at too.", evidence,
+        )  # fmt: skip
+
+    def _skipped(self, data: Mapping[str, Any]) -> Finding:
+        planned, free = int(data.get("planned_bytes") or 0), int(data.get("free_bytes") or 0)
+        first = not self.rehearsed
+        return Finding(
+            "save-paused", BLOCK if first else WARN, Where(node=self.job["node"], file=self.output_dir),
+            f"step {data.get('step')} was not saved: {free / 2**20:,.1f} MiB are free",
+            f"{planned / 2**20:,.1f} MiB for a save, and a tenth more",
+            "the run could not keep what it trains." if first
+            else "the training goes on; what it learns from here is lost with it.",
+            "free space on that disk; the next save is tried again. allranks checkpoints prune RUN",
+        )  # fmt: skip
+
+
+class Copies:
+    """`save.copy_to`: whole checkpoints go to other storage, one after the other; of several that wait the newest."""
+
+    def __init__(self, root: str, run_id: str, saves: Saves):
+        self.root, self.run_id, self.saves = root, run_id, saves
+        self._waiting: "queue.Queue[Optional[str]]" = queue.Queue(WAITING)
+        self.thread = threading.Thread(target=self._work, name="copies", daemon=True)
+        self.thread.start()
+
+    def add(self, path: Optional[str]) -> None:
+        try:
+            self._waiting.put_nowait(path)
+        except queue.Full:
+            pass
+
+    def _work(self) -> None:
+        ending = False
+        while not ending:
+            paths = [self._waiting.get()]
+            while not self._waiting.empty():
+                paths.append(self._waiting.get_nowait())
+            ending = None in paths
+            wanted = [path for path in paths if path is not None]
+            for path in wanted if ending else wanted[-1:]:
+                self._copy(path)
+
+    def _copy(self, path: str) -> None:
+        name = os.path.basename(path)
+        target = os.path.join(self.root, self.run_id, name if CHECKPOINT.fullmatch(name) else "adapter")
+        asked = {"source": path, "target": target, "bytes_a_second": COPY_BYTES_A_SECOND}
+        asked.update(keep=int(self.saves.task["keep"]), run_id=self.run_id)
+        answer, trouble = self.saves.call("copy", asked)
+        if answer is not None:
+            self.saves.say("copied", answer)
+            return
+        self.saves.say("copy-failed", {"path": path, "target": target, "why": trouble})
+        if not os.path.isdir(path):
+            return  # pruned since: a newer one is copied in its place
+        self.saves.state(
+            Finding(
+                "copy-failed", WARN, Where(node=self.saves.job["node"], file=target),
+                f"{name} could not be copied: {trouble}", "a verified copy",
+                "it lies on the head node's own disk alone until the next copy.",
+                "nothing, if the storage answers again: the next save is copied, from where this one broke off.",
+            )
+        )  # fmt: skip
+
+
+def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool]) -> bool:
+    """`resume`: leaves word to the ranks where to go on; False, and findings, where the run must not start."""
+    task = job["keep"]
+    wanted = task.get("resume")
+    if not wanted:
+        return True
+    folder = str(task["output_dir"])
+    path = None if wanted == "auto" else str(wanted)
+    copies = os.path.join(str(task["copy_to"]), str(job["run_id"])) if task.get("copy_to") else None
+    asked = {"folder": folder, "expect": task.get("adapter"), "path": path, "copies": copies}
+    answer, trouble = keeper_apart.call("earlier", asked, pulse, stoppable=True)
+    if answer is None:
+        record.finding(
+            Finding(
+                "resume-unknown", UNKNOWN, Where(node=job["node"], file=path or folder),
+                f"what to go on from could not be looked at: {trouble}", "",
+                "the run would begin from the start, or from a checkpoint that nobody looked at.",
+                "when the storage answers again: the same command.",
+            )
+        )  # fmt: skip
+        return False
+    findings = [finding_from_json(one) for one in answer["findings"]]
+    accepted = set(task.get("accept") or ())
+    if findings and {f.id for f in findings} <= accepted:
+        return True  # the trainer reads it in its own way
+    for finding in findings:
+        record.finding(finding)
+    found = answer["found"]
+    record.note("resume", {"from": found and found["path"], "step": found and found["step"],
+                           "passed_over": answer["passed_over"]})  # fmt: skip
+    if found is None:
+        return path is None  # nothing verified is there yet: the run begins
+    chosen, trouble = keeper_apart.call("choose", {"folder": folder, "path": found["path"]}, pulse)
+    return chosen is not None

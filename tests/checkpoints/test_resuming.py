@@ -1,0 +1,119 @@
+"""What a run goes on from: the newest verified checkpoint with its state, and never another run's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from allranks import checkpoints
+from allranks.checkpoints import resuming
+
+EARLIER, NOW, OTHER = "tiny-1120-abcd", "tiny-1121-efgh", "other-1121-abcd"
+
+
+@pytest.fixture
+def saved(tmp_path, checkpoint_at):
+    """Makes `<run id>/checkpoint-<step>` with a state beside the adapter, and a manifest of both."""
+
+    def make(run_id: str, step: int, state: bool = True, root: str = "runs") -> Path:
+        folder = tmp_path / root / run_id
+        folder.mkdir(parents=True, exist_ok=True)
+        checkpoints.mark(str(folder), run_id)
+        made = checkpoint_at(folder / f"checkpoint-{step}", step=step)
+        made.write(manifest=False)
+        if state:
+            for name in resuming.STATE:
+                (made.path / name).write_text("{}")
+        made.covered = [*resuming.STATE, "adapter_model.safetensors", "adapter_config.json"]
+        made.seal()
+        os.utime(made.weights, (step, step))
+        return made.path
+
+    return make
+
+
+def found(tmp_path: Path, **more) -> str | None:
+    answer = resuming.look(str(tmp_path / "runs" / NOW), {}, **more)
+    return answer["found"] and answer["found"]["path"]
+
+
+def test_the_newest_of_earlier_runs_of_this_name(tmp_path, saved):
+    saved(EARLIER, 10)
+    newest = saved(EARLIER, 20)
+    saved(OTHER, 30)
+
+    assert found(tmp_path) == str(newest)
+
+
+def test_its_own_come_first(tmp_path, saved):
+    saved(EARLIER, 20)
+    own = saved(NOW, 5)
+
+    assert found(tmp_path) == str(own)
+
+
+@pytest.mark.parametrize("damage", ["state", "weights", "trainer", "stateless"])
+def test_a_newer_one_that_is_not_whole_or_has_no_state_is_passed_over(tmp_path, saved, damage):
+    good = saved(EARLIER, 10)
+    bad = saved(EARLIER, 20, state=damage != "stateless")
+    name = {
+        "state": resuming.STATE[1],
+        "weights": "adapter_model.safetensors",
+        "trainer": "trainer_state.json",
+    }
+    if damage in name:
+        (bad / name[damage]).write_text('{"global')
+
+    answer = resuming.look(str(tmp_path / "runs" / NOW), {})
+
+    assert answer["found"]["path"] == str(good)
+    assert [one["path"] for one in answer["passed_over"]] == [str(bad)] and answer["passed_over"][0]["why"]
+
+
+def test_deepspeeds_pickles_are_never_taken(tmp_path, saved):
+    path = saved(EARLIER, 10, state=False)
+    (path / "global_step10").mkdir()
+
+    answer = resuming.look(str(tmp_path / "runs" / NOW), {}, path=str(path))
+
+    assert answer["found"] is None
+    assert [(f["id"], f["saw"]) for f in answer["findings"]] == [
+        ("checkpoint-not-resumable", "its state is DeepSpeed's pickled shards")
+    ]
+    assert found(tmp_path) is None
+
+
+def test_a_state_that_the_manifest_does_not_name_is_not_trusted(tmp_path, saved):
+    path = saved(EARLIER, 10, state=False)
+    for name in resuming.STATE:
+        (path / name).write_text("{}")
+
+    assert "does not vouch" in resuming.lacks(str(path)) and found(tmp_path) is None
+
+
+def test_an_unmarked_folder_and_one_with_another_adapter_are_passed_over(tmp_path, saved):
+    unmarked = saved(EARLIER, 10)
+    (unmarked.parent / ".allranks-run").unlink()
+    saved("tiny-1119-zzzz", 20)
+
+    assert found(tmp_path) is not None
+    answer = resuming.look(str(tmp_path / "runs" / NOW), {"rank": 99})
+    assert answer["found"] is None and "rank" in answer["passed_over"][0]["why"]
+
+
+def test_a_copy_stands_for_a_head_node_that_is_gone(tmp_path, saved):
+    copy = saved(EARLIER, 10, root="nfs")
+
+    assert found(tmp_path) is None
+    assert found(tmp_path, copies=str(tmp_path / "nfs" / NOW)) == str(copy)
+
+
+def test_a_named_path_is_taken_or_refused(tmp_path, saved):
+    path = saved(OTHER, 10)
+
+    assert found(tmp_path, path=str(path)) == str(path)
+    (path / "adapter_config.json").unlink()
+    answer = resuming.look(str(tmp_path / "runs" / NOW), {}, path=str(path))
+    assert answer["found"] is None and answer["findings"]

@@ -1,0 +1,167 @@
+"""What the keeper does about each save: it looks, prunes, makes room, copies, and stops a run that cannot save."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from allranks.runs.keeper_saves import Saves
+from allranks.words import Event
+
+WHOLE = {"whole": True, "step": 1, "findings": []}
+DAMAGED = {
+    "whole": False,
+    "step": 1,
+    "findings": [{"id": "adapter-empty", "verdict": "block", "where": {}, "saw": "40 bytes, no tensor"}],
+}
+
+
+class Desk:
+    """Saves of a run in `/out`, with answers in the place of children; everything asked is kept."""
+
+    def __init__(self, copy_to: str | None = None, **answers: Any):
+        self.asked: list[tuple[str, dict]] = []
+        self.answers = {
+            "verify": WHOLE,
+            "prune": {"removed": []},
+            "room": {"finding": {"verdict": "ok"}},
+            **answers,
+        }
+        self.notes: list[tuple[str, dict]] = []
+        keep = {"output_dir": "/out", "keep": 3, "adapter": {"trained": True, "step": 9}, "copy_to": copy_to}
+        self.saves = Saves({"run_id": "run-1", "node": "a", "keep": keep}, self.call)
+
+    def call(self, what: str, arguments: Any) -> Any:
+        self.asked.append((what, dict(arguments)))
+        answer = self.answers[what]
+        return answer(arguments) if callable(answer) else (answer, "")
+
+    def saved(self, name: str, rank: int = 0) -> None:
+        self.saves.add(Event(0.0, "saved", "a", rank, {"path": f"/out/{name}", "step": 1}))
+
+    def findings(self) -> list:
+        return self.saves.take(lambda kind, data: self.notes.append((kind, data)))
+
+    def end(self, **more: Any) -> list:
+        self.saves.end(lambda: time.sleep(0.01), **more)
+        return self.findings()
+
+    def until(self, what: str, times: int) -> None:
+        deadline = time.monotonic() + 5
+        while self.words().count(what) < times and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert self.words().count(what) == times
+
+    def words(self) -> list[str]:
+        return [what for what, _ in self.asked]
+
+
+@pytest.fixture
+def desk() -> Callable[..., Desk]:
+    return Desk
+
+
+def test_each_checkpoint_is_verified_then_the_folder_pruned(desk):
+    one = desk()
+    one.saved("checkpoint-1")
+    one.saved("checkpoint-2", rank=1)  # rank 0 writes
+    one.saved("")  # the final adapter: the end's matter
+    one.saved("../elsewhere/checkpoint-3")
+
+    assert one.end() == []
+    assert one.words() == ["verify", "prune", "room"]
+    assert one.asked[0][1] == {
+        "folder": "/out/checkpoint-1",
+        "expect": {},
+    }  # after a step nothing need be trained
+    assert ("checkpoint", {"path": "/out/checkpoint-1", "whole": True, "step": 1}) in one.notes
+
+
+def test_a_first_save_that_is_not_whole_stops_the_run(desk):
+    one = desk(verify=DAMAGED)
+    one.saved("checkpoint-1")
+
+    (finding,) = one.end()
+
+    assert (finding.id, finding.verdict) == ("rehearsal-failed", "block")
+    assert "adapter-empty: 40 bytes, no tensor" in finding.saw and "prune" not in one.words()
+
+
+def test_a_later_one_is_said_and_the_run_goes_on(desk):
+    answers = iter([(WHOLE, ""), (DAMAGED, "")])
+    one = desk(verify=lambda arguments: next(answers))
+    one.saved("checkpoint-1")
+    one.saved("checkpoint-50")
+
+    (finding,) = one.end()
+
+    assert (finding.id, finding.verdict) == ("save-not-whole", "warn")
+    assert [a["expect"] for what, a in one.asked if what == "verify"] == [{}, {"trained": True}]
+
+
+def test_a_filling_disk_is_pruned_to_the_last_one_then_said(desk):
+    low = {"finding": {"id": "save-space-low", "verdict": "warn", "where": {}, "saw": "3.0 MiB free"}}
+    one = desk(room=low)
+    one.saved("checkpoint-1")
+
+    (finding,) = one.end()
+
+    assert finding.id == "save-space-low"
+    assert [a["keep"] for what, a in one.asked if what == "prune"] == [3, 1]
+
+
+def test_a_skipped_save_pauses_saves_and_stops_a_run_that_never_saved(desk):
+    one = desk()
+    skipped = Event(0.0, "save-skipped", "a", 0, {"step": 1, "planned_bytes": 3 << 20, "free_bytes": 1 << 20})
+    one.saves.add(skipped)
+    assert [(f.id, f.verdict) for f in one.findings()] == [("save-paused", "block")]
+    one.saved("checkpoint-1")
+    one.end()
+    one.saves.add(skipped)
+    (finding,) = one.findings()
+    assert finding.verdict == "warn" and "1.0 MiB are free" in finding.saw
+
+
+def test_a_frozen_copy_holds_up_no_look_at_later_saves(desk):
+    thaw = threading.Event()
+
+    def frozen(arguments):
+        thaw.wait(10)
+        return {"target": arguments["target"]}, ""
+
+    one = desk(copy_to="/nfs", copy=frozen)
+    one.saved("checkpoint-1")
+    one.until("copy", 1)
+    for step in (50, 100, 150):
+        one.saved(f"checkpoint-{step}")
+    one.until("verify", 4)
+    thaw.set()
+    assert one.end(final="/out") == []
+    copied = [a["target"] for what, a in one.asked if what == "copy"]
+    assert copied[0] == "/nfs/run-1/checkpoint-1" and copied[-1] == "/nfs/run-1/adapter"
+    assert "/nfs/run-1/checkpoint-150" in copied
+
+
+def test_a_failed_copy_is_said_where_its_checkpoint_still_stands(desk, tmp_path):
+    one = desk(copy_to="/nfs", copy=lambda arguments: (None, "Stale file handle"))
+    one.saves.output_dir = str(tmp_path)
+    (tmp_path / "checkpoint-1").mkdir()
+    one.saves.add(Event(0.0, "saved", "a", 0, {"path": str(tmp_path / "checkpoint-1")}))
+
+    (finding,) = one.end()
+
+    assert finding.id == "copy-failed" and "Stale file handle" in finding.saw
+
+
+def test_a_look_that_fails_is_a_note_and_never_a_verdict(desk):
+    one = desk(verify=lambda arguments: (None, "it did not end within 600 s"))
+    one.saved("checkpoint-1")
+
+    assert one.end() == []
+    assert one.notes == [
+        ("checkpoint", {"path": "/out/checkpoint-1", "whole": None, "why": "it did not end within 600 s"})
+    ]
