@@ -285,7 +285,8 @@ def chosen(variable: str, known: list[str]) -> list[str]:
 
 def measure() -> str:
     rows, outcomes = [], []
-    with only_one():
+    with only_one(), contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, SHARED, ignore_errors=True)
         for name in chosen("FAULTS", list(FAULTS)):
             fault = FAULTS[name]
             for phase in chosen("PHASES", list(fault.phases)):

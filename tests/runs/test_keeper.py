@@ -11,7 +11,8 @@ import pytest
 
 from allranks.node.link import Dial
 from allranks.node.paths import RunDirectory, write_json
-from allranks.runs.keeper import Keeper, keep
+from allranks.runs.keeper import Keeper
+from allranks.runs.keeper import keep as start_keeper
 from allranks.words import Event
 
 KEY = bytes(32)
@@ -41,7 +42,7 @@ class Supervisor:
 
 
 class Stage:
-    def __init__(self, home: Path, folder: Path, **expect):
+    def __init__(self, home: Path, folder: Path, keep: dict | None = None, **expect):
         self.directory = RunDirectory(RUN, str(home))
         self.directory.create(node="a", keeper=True)
         self.output = folder / "output"
@@ -64,9 +65,10 @@ class Stage:
                 "python": "python3",
                 "expect": {"world_size": 2, **expect},
                 "adapter": None,
+                **(keep or {}),
             },
         }
-        self.keeper = keep(self.directory, self.job, KEY, {}, lambda root: f"<p>{root}</p>")
+        self.keeper = start_keeper(self.directory, self.job, KEY, {}, lambda root: f"<p>{root}</p>")
 
     def both(self) -> list[Supervisor]:
         return [Supervisor(self.keeper, name) for name in ("a", "b")]
@@ -198,3 +200,39 @@ def test_a_supervisor_that_comes_back_is_told_again_what_matters(stage) -> None:
     both[1] = again
     healthy_end(both)
     assert s.end()["state"] == "succeeded"
+
+
+@pytest.mark.parametrize(("marked", "name"), [(True, "node-did-not-join"), (False, "submission-cut")])
+def test_a_submission_that_was_cut_off_is_told_from_a_closed_port(stage, marked, name) -> None:
+    s = stage(keep={"submitted": "submitted.json"})
+    if marked:
+        write_json(s.directory.root + "/submitted.json", {"at": 1})
+    Supervisor(s.keeper, "a")
+    state = s.end()
+    assert [(f["id"], f["where"]["node"]) for f in state["findings"]] == [(name, "b")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"at": 1e400, "kind": "beat", "rank": 0, "data": {}},
+        {"at": 1.0, "kind": "beat", "rank": 1e400, "data": {}},
+        {"at": 10**400, "kind": "beat", "rank": 0, "data": {}},
+        {"at": float("nan"), "kind": "beat", "rank": 0, "data": {}},
+        {"at": 1.0, "kind": "torchrun-ended", "rank": None, "data": {"code": "x"}},
+        {"at": 1.0, "kind": "beat", "rank": 0, "data": {"steps": [[float("inf")] * 9, 7], "step": 1e400}},
+        ["no", "event"],
+        None,
+    ],
+)
+def test_no_line_of_a_node_is_a_fault_of_the_keeper(stage, line) -> None:
+    s = stage()
+    both = s.both()
+    both[0].hear("start")
+    both[1].dial.send({"event": line})
+    both[1].dial.send({"logs": 7})
+    both[1].say("torchrun-ended", 0, code=0)  # as a rank's own file may claim
+    healthy_end(both)
+    state = s.end()
+    assert "keeper-fault" not in {f["id"] for f in state["findings"]}
+    assert state["state"] in ("succeeded", "failed")
