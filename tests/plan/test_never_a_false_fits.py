@@ -281,3 +281,55 @@ def test_every_formula_names_its_source(name: str) -> None:
     silent = [f.name for f in found if not SOURCE.search((ast.get_docstring(f) or "") + head)]
     assert not silent, f"{name}.py: {', '.join(silent)}"
     assert TOO_CLOSE == "too-close"
+
+
+# ---- what a probe measured ----
+
+PROBE = {
+    "links": [
+        {"from": "n0", "to": "n1", "bytes_per_second": 11e9},
+        {"from": "n1", "to": "n0", "bytes_per_second": 9e9},
+        {"from": "n1", "to": "n2", "bytes_per_second": None},
+    ],
+    "collectives": [
+        {"step": "careful", "backend": "nccl", "ranks": 16, "passed": True, "bytes_per_second": 1.1e9},
+        {"step": "infiniband", "backend": "nccl", "ranks": 16, "passed": True, "bytes_per_second": 170e9},
+        {"step": "all", "backend": "nccl", "ranks": 16, "passed": False, "bytes_per_second": 300e9},
+        {"step": "cpu", "backend": "gloo", "ranks": 2, "passed": True, "bytes_per_second": 900e9},
+    ],
+}
+
+
+def test_probed_bandwidth_takes_the_tables_place() -> None:
+    run = a_run({"lora_target": "all"}, nodes=2)
+    table = make_plan(run, LLAMA_8B).traffic
+    probed = make_plan(run, LLAMA_8B, probe=PROBE).traffic
+    first = probed["networks"][0]
+    assert (first["bytes_per_second"], first["assumed"]) == (170e9, False)
+    assert first["source"] == "probed: infiniband, 16 ranks" and len(probed["networks"]) == 3
+    assert probed["seconds_per_step"] < table["seconds_per_step"]
+    slow = make_plan(run, LLAMA_8B, probe={**PROBE, "collectives": PROBE["collectives"][2:]}).traffic
+    assert slow["networks"][0]["bytes_per_second"] == 9e9
+    assert slow["networks"][0]["source"] == "probed: the slowest link, n1 to n0"
+
+
+@pytest.mark.parametrize(
+    "probe", [{}, {"links": None, "collectives": [3]}, {"links": [{"bytes_per_second": "x"}]}]
+)
+def test_a_probe_without_figures_changes_nothing(probe: dict) -> None:
+    run = a_run(nodes=2)
+    assert make_plan(run, LLAMA_8B, probe=probe).traffic == make_plan(run, LLAMA_8B).traffic
+
+
+def test_the_probes_own_document_is_understood() -> None:
+    from allranks.plan.probed import network_of
+    from allranks.probe.results import Collective, Link, RankSaid, Results
+
+    ranks = tuple(
+        RankSaid(r, f"n{r}", "done", 0, wrong=0, numbers=1, seconds=0.1, bytes=10**9) for r in range(2)
+    )
+    whole = Results(
+        ("n0", "n1"), links=(Link("n0", "n1", 5e9),), collectives=(Collective("all", "nccl", ranks, 1.0),)
+    )
+    found = network_of(json.loads(json.dumps(whole.as_json())))
+    assert found is not None and found.bytes_per_second == pytest.approx(1e10) and not found.assumed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from allranks.plan import families
@@ -14,6 +15,7 @@ from allranks.plan.full import trained_by
 from allranks.plan.lora import Trained, is_pattern, linear_names
 from allranks.plan.meta_device import model_of
 from allranks.plan.model import Model, UnknownModel
+from allranks.plan.probed import network_of
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
 from allranks.plan.setting import Setting, setting_of
@@ -30,6 +32,7 @@ def make_plan(
     deepspeed: Mapping[str, Any] | None = None,
     dataset_samples: int | None = None,
     price: float | None = None,
+    probe: Mapping[str, Any] | None = None,
     described: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan of a run.
@@ -38,7 +41,8 @@ def make_plan(
     are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
     the content of the JSON that `run.deepspeed` names, where it names a path; `dataset_samples` the dataset's
     size where somebody counted it; `price` that of a GPU hour, in
-    any currency; `described` what `meta_device.py` printed for a family that is not described
+    any currency; `probe` what `allranks probe --json` printed;
+    `described` what `meta_device.py` printed for a family that is not described
     here. Never raises for what the user wrote: what is wrong is in `findings`.
     """
     versions = versions_of(run, facts)
@@ -56,6 +60,10 @@ def make_plan(
     budget = None
     if model is not None and trained is not None and trained.parameters:
         case = case_of(run, setting, model, trained, content, versions, facts, dataset_samples, price)
+        probed = network_of(probe) if probe else None
+        if probed is not None:
+            others = tuple(one for one in case.hardware.networks if one.assumed)
+            case = replace(case, hardware=replace(case.hardware, networks=(probed, *others)))
         budget = budget_of(run, case)
         findings += budget.findings
         trainer |= budget.trainer

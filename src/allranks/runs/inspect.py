@@ -91,10 +91,14 @@ def deepspeed_of(run: Run) -> dict[str, Any] | None:
 
 
 def planned(
-    run: Run, facts: Sequence[Facts] = (), samples: int | None = None, price: float | None = None
+    run: Run,
+    facts: Sequence[Facts] = (),
+    samples: int | None = None,
+    price: float | None = None,
+    probe: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan with the best `config.json` at hand: this machine's, else a node's. `samples` is the data set's size
-    where somebody says it, `price` that of a GPU hour."""
+    where somebody says it, `price` that of a GPU hour, `probe` what a probe printed."""
     config = local_config(run)
     if config is None:
         found = (config_in(one) for one in facts)
@@ -106,6 +110,7 @@ def planned(
         deepspeed=deepspeed_of(run),
         dataset_samples=samples or at_hand.samples_of(run),
         price=price,
+        probe=probe,
         described=at_hand.described(run, config, python_of(run)),
     )
 
@@ -181,7 +186,6 @@ def without_effect(run: Run) -> list[Finding]:
     unheard = {
         "launch.spares": run.launch.spares > 0,
         "sweep": bool(run.sweep),
-        "transport": run.transport != "asyncssh",
     }
     return [
         Finding(

@@ -29,6 +29,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--price", type=price, metavar="X", help="what a GPU hour costs: the run's cost is said in it"
     )
     parser.add_argument(
+        "--probe",
+        metavar="JSON",
+        help="what allranks probe FILE --json printed: its bandwidths are planned with",
+    )
+    parser.add_argument(
         "--render",
         metavar="TARGET",
         choices=targets(),
@@ -57,10 +62,18 @@ def price(text: str) -> float:
 def call(options: argparse.Namespace) -> int:
     from allranks.faces.plan import print_plan
     from allranks.runs.at_hand import script_findings
-    from allranks.runs.inspect import planned, verdict_code
+    from allranks.runs.inspect import planned, read_object, verdict_code
+    from allranks.words import BadInput, Problem
 
     run = load_run(options)
-    plan = planned(run, samples=options.samples, price=options.price)
+    probe = read_object(options.probe) if options.probe else None
+    if options.probe and probe is None:
+        raise BadInput(
+            Problem(
+                f"{options.probe} is no JSON object that can be read.", do="allranks probe FILE --json > JSON"
+            )
+        )
+    plan = planned(run, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]
     code = verdict_code([f for f in findings if f.verdict == "block" and f.id not in run.accept])
     document = {**plan.as_json(), "findings": [f.as_json() for f in findings]}
