@@ -19,6 +19,7 @@ from allranks.cli import main
 from allranks.faces.check import Checked, print_check, waiting, waits_for
 from allranks.faces.console import Out
 from allranks.faces.report_findings import folded
+from allranks.runs import inspect
 from allranks.spec.hostfile import cluster_from_hostfile
 from allranks.words import BLOCK, NOTE, Finding, Where
 
@@ -116,6 +117,23 @@ def test_hostfiles_hold_all_nodes_and_can_be_read_back(check: Checking, tmp_path
     assert {node.address for node in bad} == {"10.20.0.12", "10.20.0.17"}
     assert len(good) == 28 and all(node.gpus == 8 for node in (*good, *bad))
     assert "10.20.0.17 slots=8  # node17 gpu-ecc\n" in failing.read_text()
+
+
+def test_nodes_of_one_address_are_one_line_of_a_hostfile(tmp_path: Path, capsys: Any) -> None:
+    passing = tmp_path / "passing"
+    words = ["--facts", str(FOLDER / "demo"), "--passing", str(passing)]
+    assert main(["check", str(FOLDER / "demo" / "run.yaml"), *words]) == 0
+    assert passing.read_text() == "127.0.0.1 slots=3  # node-[0-2]\n"
+    assert cluster_from_hostfile(passing.read_text()).world_size == 3
+
+
+def test_recorded_facts_do_not_hide_a_key_that_nothing_acts_on(
+    check: Checking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Finding("key-without-effect", BLOCK, Where(file="run.yaml"), "sweep is not acted on")
+    monkeypatch.setattr(inspect, "without_effect", lambda _run: [said])
+    code, text = check("--only", "key-without-effect")
+    assert code == 1 and "sweep is not acted on" in text
 
 
 def test_an_accepted_finding_lets_its_node_pass(check: Checking, tmp_path: Path) -> None:

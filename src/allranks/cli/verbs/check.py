@@ -9,12 +9,22 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allranks.cli.common import add_file, add_json, load_run, print_json, require_ids, require_writable
+from allranks.cli.common import (
+    add_file,
+    add_hosts,
+    add_json,
+    load_run,
+    print_json,
+    require_ids,
+    require_writable,
+)
 
 if TYPE_CHECKING:
+    from allranks.checks import Standing
     from allranks.faces.check import Checked
     from allranks.runs.inspect import Inspection
     from allranks.spec import Run
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
+    add_hosts(parser)
     parser.add_argument(
         "--facts", metavar="DIR", help="judge recorded facts (DIR/<node>.json); touch no node"
     )
@@ -49,7 +60,7 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
 
     from allranks.faces.check import as_json, print_check, waiting
-    from allranks.runs.inspect import judge, verdict_code
+    from allranks.runs.inspect import judge, verdict_code, without_effect
 
     require_ids("--only", options.only)
     require_ids("--skip", options.skip)
@@ -57,9 +68,10 @@ def call(options: argparse.Namespace) -> int:
     began = time.monotonic()
     if options.facts:
         inspection = judge(run, recorded(run, options.facts))
+        inspection = replace(inspection, findings=(*without_effect(run), *inspection.findings))
     else:
         with waiting(run, quiet=options.json) as heard:
-            inspection = asyncio.run(looked_at(run, heard))
+            inspection = asyncio.run(looked_at(run, heard, options.accept_new_hosts))
     seconds = None if options.facts else time.monotonic() - began
     if options.save_facts:
         save(inspection, options.save_facts)
@@ -95,11 +107,11 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
     )
 
 
-async def looked_at(run: Run, heard: Callable[[str], None]) -> Inspection:
+async def looked_at(run: Run, heard: Callable[[str], None], accept_new_hosts: bool) -> Inspection:
     from allranks.reach import open_nodes
     from allranks.runs.inspect import inspect
 
-    nodes = open_nodes(run)
+    nodes = open_nodes(run, accept_new_hosts)
     try:
         return await inspect(nodes, run, heard)
     finally:
@@ -143,9 +155,20 @@ def write_hostfiles(checked: Checked, options: argparse.Namespace) -> None:
 
 
 def hostfile_lines(checked: Checked, passing: bool) -> Iterable[str]:
-    """One line a node: its address, its slots, and as a comment its name and what was found there."""
+    """One line a machine: its address, its slots, and as a comment its name and what was found there.
+
+    Nodes of one address are one line, since a hostfile may name a host once; it passes where all of them do.
+    """
+    from allranks.spec import fold
+
+    by_address: dict[str, list[Standing]] = {}
     for one in checked.standings:
-        if one.passes == passing:
-            about = [one.node.name] if one.node.name != one.node.address else []
-            comment = " ".join([*about, *([", ".join(one.findings)] if one.findings else [])])
-            yield f"{one.node.address} slots={one.node.gpus}" + (f"  # {comment}" if comment else "") + "\n"
+        by_address.setdefault(one.node.address, []).append(one)
+    for address, nodes in by_address.items():
+        if all(one.passes for one in nodes) != passing:
+            continue
+        names = fold(one.node.name for one in nodes)
+        found = ", ".join(dict.fromkeys(name for one in nodes for name in one.findings))
+        comment = " ".join(part for part in (names if names != address else "", found) if part)
+        slots = sum(one.node.gpus for one in nodes)
+        yield f"{address} slots={slots}" + (f"  # {comment}" if comment else "") + "\n"
