@@ -11,7 +11,7 @@ from then on every run stands still in `loading`, also where the operator has be
 
 ## What to do
 Where nobody has it open, remove the file: what is half built is built anew. Where a process has it open, that one
-is compiling: wait for it. On shared storage look first whether a machine outside of this run compiles.
+is compiling: wait for it, unless it has been at it for an hour. On shared storage look first whether a machine outside of this run compiles.
 
 ## Source
 torch 2.13 `utils/file_baton.py` (`wait` has no limit) and `utils/cpp_extension.py` (`_jit_compile`);
@@ -28,12 +28,16 @@ from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, listing, mapping, number
 from allranks.checks.filesystems import SHARED
 from allranks.checks.rules.compiler_missing import compiled
+from allranks.checks.rules.port_held import holder_text
 from allranks.checks.versions import parts
 from allranks.checks.words import duration
 from allranks.words import Finding
 
 NEEDS = ("extensions.locks",)
 UNKNOWN_BLOCKS = False
+
+LONG_SECONDS = 3600.0
+"""DeepSpeed's largest CUDA operators take some ten minutes on a few processors."""
 
 
 def applies(context: Context) -> bool:
@@ -49,9 +53,29 @@ def check(context: Context) -> Iterator[Finding]:
     }
     for view in context.machines:
         for lock in view.maps("extensions.locks"):
-            free = not listing(lock.get("held_by")) and lock.get("path") not in busy
-            if free and isinstance(lock.get("path"), str) and of_this_python(view, lock):
+            if not isinstance(lock.get("path"), str) or not of_this_python(view, lock):
+                continue
+            if listing(lock.get("held_by")):
+                yield from slow(context, view, lock)
+            elif lock.get("path") not in busy:
                 yield stale(context, view, lock)
+
+
+def slow(context: Context, view: View, lock: Mapping[str, Any]) -> Iterator[Finding]:
+    """A builder that lives and has been at it for longer than any build takes."""
+    age, holder = number(lock.get("age_seconds")), mapping(listing(lock.get("held_by"))[0])
+    if age is None or age < LONG_SECONDS:
+        return
+    run = holder.get("run")
+    yield context.warn(
+        view,
+        saw=f"{lock['path']} on {view.name}, a lock {duration(age)} old, {holder_text(holder)}",
+        expected=f"a build of less than {duration(LONG_SECONDS)}",
+        why=f"every rank that needs {lock.get('name')} waits for that process, which hangs by all appearance.",
+        fix=f"allranks stop {run}"
+        if run
+        else f"look at pid {holder.get('pid')} on {view.name}: it is its owner's",
+    )
 
 
 def of_this_python(view: View, lock: Mapping[str, Any]) -> bool:
@@ -118,10 +142,16 @@ CASES = (
         "cpu",
         {
             "*/extensions/locks": [{**LOCK, "type": "nfs4"}],
-            "node-2/extensions/locks": [{**LOCK, "type": "nfs4", "held_by": [HOLDER]}],
+            "node-2/extensions/locks": [{**LOCK, "type": "nfs4", "held_by": [HOLDER], "age_seconds": 40.0}],
         },
     ),
-    silent("cpu", {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER]}]}),
+    silent("cpu", {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER], "age_seconds": 40.0}]}),
+    fires(
+        "cpu",
+        {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER]}]},
+        verdict="warn",
+        saw="is held by pid 4711 (python, run 0902-a",
+    ),
     silent("cpu", {"node-1/extensions/locks": [{**LOCK, "build": "py310_cpu"}]}),
     silent("cpu"),
 )
