@@ -11,7 +11,8 @@ from then on every run stands still in `loading`, also where the operator has be
 
 ## What to do
 Where nobody has it open, remove the file: what is half built is built anew. Where a process has it open, that one
-is compiling: wait for it, unless it has been at it for an hour. On shared storage look first whether a machine outside of this run compiles.
+is compiling: wait for it, unless it has been at it for an hour. On shared storage look first whether a machine
+outside of this run compiles.
 
 ## Source
 torch 2.13 `utils/file_baton.py` (`wait` has no limit) and `utils/cpp_extension.py` (`_jit_compile`);
