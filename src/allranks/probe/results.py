@@ -35,6 +35,8 @@ class Ear:
     hostname: str = ""
     resolved: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nvidia: int = 0
+    rdma: int = 0
+    """GPUs and RDMA devices (InfiniBand, RoCE) that the node's drivers list."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,7 @@ def ear_of(node: str, said: Mapping[str, Any]) -> Ear:
         hostname=text(said.get("hostname")) or "",
         resolved=resolved,
         nvidia=int(number(said.get("nvidia")) or 0),
+        rdma=int(number(said.get("rdma")) or 0),
     )
 
 

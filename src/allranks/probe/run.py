@@ -122,7 +122,8 @@ async def over_torch(
     if stopping:
         return replace(results, skipped={**results.skipped, "torch": f"{stopping[0].id} stands in the way"})
     done: list[Collective] = []
-    for step in steps(run, on_gpus(plan, results.ears), infiniband=True):
+    rdma = all(ear.rdma > 0 for ear in results.ears.values())
+    for step in steps(run, on_gpus(plan, results.ears), rdma):
         ranks = collective.Ranks(
             key=secrets.token_hex(32),
             python={name: options.pythons.get(name, options.python) for name in results.nodes},

@@ -30,7 +30,7 @@ MOST_SECONDS = 3600.0
 TURN_SECONDS = 0.1
 BLOCK_BYTES = 1 << 20
 LONGEST_MEASURE_SECONDS = 30.0
-GPU_FOLDER = "/proc/driver/nvidia/gpus"
+GPU_FOLDER, RDMA_FOLDER = "/proc/driver/nvidia/gpus", "/sys/class/infiniband"
 
 
 def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[str, Any]]:
@@ -69,7 +69,8 @@ class Listener:
             "addresses": sorted(own_addresses(interfaces)),
             "resolved": network.resolve([*peers.values(), socket.gethostname()]),
             "python": platform.python_version(),
-            "nvidia": gpu_count(),
+            "nvidia": entries(GPU_FOLDER),
+            "rdma": entries(RDMA_FOLDER),
             "ports": {},
         }
         for port in self.wanted.get("ports") or []:
@@ -230,9 +231,9 @@ def plain(address: str) -> str:
     return address[7:] if address.startswith("::ffff:") and "." in address else address
 
 
-def gpu_count() -> int:
-    """NVIDIA GPUs that the driver of this host knows."""
+def entries(folder: str) -> int:
+    """How many devices a driver lists; 0 where it is not loaded."""
     try:
-        return len(os.listdir(GPU_FOLDER))
+        return len(os.listdir(folder))
     except OSError:
         return 0

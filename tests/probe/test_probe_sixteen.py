@@ -1,0 +1,42 @@
+"""1 to 3 bad nodes among 16 real ones: a sample of the simulated cases of test_probe_blame."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from test_probe_on_rig import DATA, LET_IN, Prober, filtered, said
+
+from rig import Rig, only_one
+
+pytestmark = pytest.mark.rig
+OUT = ["OUTPUT", *DATA, "!", "-o", "lo", "-j", "DROP"]
+INTO = ["INPUT", *DATA, "!", "-i", "lo", "-j", "DROP"]
+OUT_TO_HEAD = ["OUTPUT", "-p", "tcp", "--dport", "39500", "-j", "ACCEPT"]
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    with only_one(), Rig(16, shared=[sys.prefix]) as rig:
+        yield rig
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_exact_set_of_bad_nodes(rig: Rig, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    bad = {n: chance.choice(("in", "out", "both")) for n in chance.sample(range(2, 17), seed + 1)}
+    rules = {
+        number: ([LET_IN, INTO] if side != "out" else []) + ([OUT_TO_HEAD, OUT] if side != "in" else [])
+        for number, side in bad.items()
+    }
+    prober = Prober(rig, tmp_path)
+    with filtered(rig, rules):
+        answer = prober.connections()
+    names = {"in": "data-ports-closed", "both": "data-ports-closed", "out": "node-cut-off"}
+    assert said(answer) == {(names[side], f"node{number}") for number, side in bad.items()}
