@@ -48,6 +48,9 @@ class Checked:
     hidden: Sequence[str] = field(default_factory=tuple)
     """Ids that --only or --skip left out although they have something to say."""
 
+    narrowed: bool = False
+    """Whether --only or --skip was given: then nothing is said of being ready."""
+
 
 def print_check(checked: Checked, out: Out | None = None) -> None:
     out = out or Out()
@@ -72,10 +75,14 @@ def sentence(checked: Checked) -> list[str | tuple[str, str]]:
     total, ready = len(checked.standings), sum(one.passes for one in checked.standings)
     asked = "judged from recorded facts" if checked.seconds is None else f"asked in {checked.seconds:.1f} s"
     text = f"{plural(total, 'node')} {asked}, {plural(len(checked.applying), 'check')}. "
+    if not checked.applying and not checked.findings:
+        return [text, "None of the wanted checks is about a run of this kind."]
     if ready < total == 1:
         return [text, ("It is not ready.", "bold red")]
     if ready < total:
         return [text, (f"{ready:,} of {plural(total, 'node')} ready.", "bold red")]
+    if checked.narrowed and not any(f.stops_launch for f in checked.findings):
+        return [text, "By these checks nothing stops a launch."]
     if any(f.stops_launch for f in checked.findings):
         return [text, "All nodes are ready; ", ("the run is not.", "bold red")]
     return [text, ("Ready to run." if total == 1 else "All nodes are ready.", "bold green")]

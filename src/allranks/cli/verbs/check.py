@@ -104,6 +104,7 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
         seconds=seconds,
         verbose=options.verbose,
         hidden=sorted(hidden),
+        narrowed=bool(options.only or options.skip),
     )
 
 
