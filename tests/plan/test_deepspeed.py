@@ -188,3 +188,21 @@ def test_auto_follows_the_model() -> None:
 
 def test_a_script_without_deepspeed_has_none() -> None:
     assert make_plan(a_run("none"), CONFIG).deepspeed is None
+
+
+def test_auto_follows_the_network() -> None:
+    """A small layer's gather would be mostly start-up on InfiniBand; on Ethernet it is not."""
+    from allranks.spec import Network
+
+    small = {**CONFIG, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8}
+    sizes = {}
+    for fabric in ("tcp", "ib"):
+        plan = make_plan(a_run("auto", network=Network(fabric=fabric)), small)
+        sizes[fabric] = plan.deepspeed["zero_optimization"]["stage3_prefetch_bucket_size"]
+        reason = plan.deepspeed_reasons["zero_optimization.stage3_prefetch_bucket_size"]
+        assert "for this network" in reason
+    assert sizes == {"tcp": 3_750_000, "ib": 60_000_000}
+    one = Cluster((Node("n0", "10.0.0.1", 0, 8),))
+    plan = make_plan(a_run("auto", cluster=one), small)
+    layer = 4 * 512 * 512 + 3 * 512 * 1408 + 2 * 512
+    assert plan.deepspeed["zero_optimization"]["stage3_prefetch_bucket_size"] == layer

@@ -333,3 +333,12 @@ def test_the_probes_own_document_is_understood() -> None:
     )
     found = network_of(json.loads(json.dumps(whole.as_json())))
     assert found is not None and found.bytes_per_second == pytest.approx(1e10) and not found.assumed
+
+
+def test_a_small_base_is_faster_whole_on_every_gpu() -> None:
+    plan = make_plan(a_run(nodes=4), LLAMA_8B)
+    (row,) = [row for row in plan.advice["best"] if row["setting"] == "deepspeed: none"]
+    assert row["seconds_per_step"] < plan.traffic["seconds_per_step"] / 3
+    large = make_plan(a_run(nodes=4, container=Container("docker", "x", pip=("transformers==4.52.4",))), V3)
+    (row,) = [row for row in large.advice["faster"] if row["setting"] == "deepspeed: none"]
+    assert not row["feasible"] and row["memory_verdict"] == DOES_NOT_FIT

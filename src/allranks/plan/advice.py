@@ -12,7 +12,16 @@ from typing import Any
 
 from allranks.plan.case import Case
 from allranks.plan.memory import DOES_NOT_FIT, FITS, memory_of
-from allranks.plan.nearest import Change, changed, json_paste, node_lines, offloaded, on_nodes, quantized
+from allranks.plan.nearest import (
+    Change,
+    changed,
+    json_paste,
+    node_lines,
+    offloaded,
+    on_nodes,
+    quantized,
+    with_profile,
+)
 from allranks.plan.traffic import step_time, traffic_of
 
 GIB = 2**30
@@ -122,6 +131,7 @@ def _sharing(case: Case) -> Iterator[Change]:
             changed(case, quantized_weights=True),
             "rounded weights",
         )
-    for change in (quantized(case), offloaded(case)):
+    whole = Change("the base whole on every GPU", "deepspeed: none", with_profile(case, "none"))
+    for change in (whole, quantized(case), offloaded(case)):
         if change is not None:
             yield change

@@ -43,6 +43,10 @@ _GATHER_REASON = (
     "without it transformers before 5 saves an empty adapter; it gathers the whole model on rank 0"
 )
 
+STARTS_AHEAD = 10 * 60e-6
+"""Seconds of the network's work that are gathered ahead at least: ten times a gather's start (`traffic.py`,
+LATENCY_SECONDS)."""
+
 LARGE_UNIT_BYTES = 2**30
 """A gathered unit above this is worth the slower sequential gather: its second copy would be as large."""
 
@@ -76,9 +80,11 @@ def deepspeed_config(
     trained: Trained | None,
     versions: Versions,
     *,
+    network: float | None = None,
     gather_bytes_limit: float = 64 * 2**30,
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """(the JSON, {dotted key: reason}) for one of PROFILES. `gather_bytes_limit` is how much of rank 0's host
+    """(the JSON, {dotted key: reason}) for one of PROFILES. `network` is what leaves a node, in
+    bytes a second, None within one node. `gather_bytes_limit` is how much of rank 0's host
     memory a gather of the whole model may take at a save."""
     if profile not in PROFILES:
         raise ValueError(f"{profile!r} is no profile; there are {', '.join(PROFILES)}")
@@ -88,7 +94,8 @@ def deepspeed_config(
     json.put("bf16.enabled", "auto", _FILLED_REASON)
     _stage_3(json, setting)
     if profile == "auto":
-        _auto(json, setting, model, trained, versions, gather_bytes_limit)
+        least = 0 if network is None else int(STARTS_AHEAD * network / setting.weight_bytes)
+        _auto(json, setting, model, trained, versions, gather_bytes_limit, least)
     elif profile == "zero3":
         _zero3(json, setting)
     else:
@@ -152,6 +159,7 @@ def _auto(
     trained: Trained | None,
     versions: Versions,
     gather_bytes_limit: float,
+    least_ahead: int,
 ) -> None:
     """ZeRO-3 with sizes that follow the model."""
     json.put("fp16.enabled", "auto", _FILLED_REASON)
@@ -164,7 +172,7 @@ def _auto(
             json.put(_ZERO + key, "auto", unknown)
         json.put(_ZERO + _GATHER_KEY, True, _GATHER_REASON)
         return
-    sizes, why = _fitted_sizes(model, trained)
+    sizes, why = _fitted_sizes(model, trained, least_ahead)
     json.sizes(*sizes, why=why)
     whole = model.total_parameters * setting.weight_bytes
     json.put(
@@ -186,7 +194,9 @@ def _auto(
         )
 
 
-def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[tuple[int, ...], dict[str, str]]:
+def _fitted_sizes(
+    model: Model, trained: Trained | None, least_ahead: int
+) -> tuple[tuple[int, ...], dict[str, str]]:
     """(sizes in the order of _SIZES, what each follows)."""
     hidden = model.hidden
     count = trained.parameters if trained else model.total_parameters
@@ -196,7 +206,10 @@ def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[tuple[int, ...
     )
     # What a step reduces at most is what trains, so a larger bucket is only memory.
     reduce = min(500_000_000, max(count, 1_000_000))
-    prefetch = min(500_000_000, max(dense, 10 * hidden))
+    prefetch = min(500_000_000, max(dense, 10 * hidden, least_ahead))
+    followed = f"a layer without its routed experts has {dense:,}"
+    if least_ahead > dense:
+        followed = "smaller gathers would wait for their start more than for this network"
     keep_lora = largest < 2_000_000 and count < model.total_parameters // 20
     persistence = max(10 * hidden, largest + 1 if keep_lora else 0)
     live = max(1_000_000_000, prefetch)
@@ -206,7 +219,7 @@ def _fitted_sizes(model: Model, trained: Trained | None) -> tuple[tuple[int, ...
     why = {
         "stage3_max_reuse_distance": f"{reuse:,}, {kept}",
         "reduce_bucket_size": f"{reduce:,}, for {count:,} that train",
-        "stage3_prefetch_bucket_size": f"{prefetch:,}, a layer without its routed experts has {dense:,}",
+        "stage3_prefetch_bucket_size": f"{prefetch:,}, {followed}",
         "stage3_param_persistence_threshold": f"{persistence:,}, norms and biases"
         + (f" and every adapter tensor (at most {largest:,})" if keep_lora else ""),
     }

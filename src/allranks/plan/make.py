@@ -12,6 +12,7 @@ from allranks.plan.deepspeed import deepspeed_config, is_profile, reasons_for
 from allranks.plan.deepspeed_keys import key_findings
 from allranks.plan.environment import environment
 from allranks.plan.full import trained_by
+from allranks.plan.hardware import hardware_of
 from allranks.plan.lora import Trained, is_pattern, linear_names
 from allranks.plan.meta_device import model_of
 from allranks.plan.model import Model, UnknownModel
@@ -53,7 +54,8 @@ def make_plan(
     uses_gpu = setting.uses_gpu and not without_gpus(setting, run, facts)
     ranks = rank_map(run, uses_gpu)
     findings += rank_findings(run, ranks, uses_gpu)
-    content, reasons = _deepspeed(run, setting, model, trained, versions, deepspeed)
+    network = between_nodes(run, uses_gpu, facts, probe)
+    content, reasons = _deepspeed(run, setting, model, trained, versions, deepspeed, network)
     if content is not None and not is_profile(run.deepspeed):
         findings += key_findings(run, setting, content)
     trainer = _trainer(setting, model, trained)
@@ -96,6 +98,16 @@ def without_gpus(setting: Setting, run: Run, facts: Mapping[str, Facts] | None) 
     if not facts:
         return run.same_host
     return all(one.get("gpus.list") == [] for one in facts.values())
+
+
+def between_nodes(
+    run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None, probe: Mapping[str, Any] | None
+) -> float | None:
+    """Bytes a second that leave a node; None on CPU and within one node."""
+    if not uses_gpu or len(run.cluster.nodes) < 2:
+        return None
+    probed = network_of(probe) if probe else None
+    return (probed or hardware_of(run, uses_gpu, facts).network).bytes_per_second
 
 
 def _model(
@@ -145,12 +157,13 @@ def _deepspeed(
     trained: Trained | None,
     versions: Versions,
     content: Mapping[str, Any] | None,
+    network: float | None,
 ) -> tuple[Mapping[str, Any] | None, Mapping[str, str]]:
     if not setting.known:
         return None, {}
     if not is_profile(run.deepspeed):
         return content, reasons_for(content, {}) if content is not None else {}
-    config, reasons = deepspeed_config(run.deepspeed, setting, model, trained, versions)
+    config, reasons = deepspeed_config(run.deepspeed, setting, model, trained, versions, network=network)
     return config, reasons_for(config, reasons)
 
 

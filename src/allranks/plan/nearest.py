@@ -60,7 +60,9 @@ def with_profile(case: Case, profile: str) -> Case:
     if profile == "none":
         return dataclasses.replace(case, zero=Zero(), deepspeed=profile)
     setting = dataclasses.replace(case.setting, quantization_bits=None)
-    json, _ = deepspeed_config(profile, setting, case.model, case.trained, case.versions)
+    between = setting.uses_gpu and len(case.nodes) > 1
+    network = case.hardware.network.bytes_per_second if between else None
+    json, _ = deepspeed_config(profile, setting, case.model, case.trained, case.versions, network=network)
     made = dataclasses.replace(
         case, setting=setting, zero=zero_of(json, case.model.hidden), deepspeed=profile
     )

@@ -42,5 +42,6 @@ def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 def _rate(row: Mapping[str, Any]) -> float:
     """Bytes a second; 0 for what is no positive number."""
     value = row.get("bytes_per_second")
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return max(0.0, float(value)) if good else 0.0
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return 0.0
+    return max(0.0, float(value))
