@@ -94,7 +94,7 @@ def free_port() -> int:
         return trial.getsockname()[1]
 
 
-def probed(folder: Path, *words: str, **more: object) -> dict:
+def probed(folder: Path, *words: str, code: int = 0, **more: object) -> dict:
     data = {
         "nodes": "node-[0-2]",
         "same_host": True,
@@ -107,7 +107,7 @@ def probed(folder: Path, *words: str, **more: object) -> dict:
     file.write_text(json.dumps(data))
     command = [sys.executable, "-m", "allranks.cli", "probe", str(file), "--json", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    assert done.returncode == code, (done.stdout[-2000:], done.stderr[-2000:])
     return json.loads(done.stdout)
 
 
@@ -116,6 +116,17 @@ def test_three_nodes_on_this_machine(home: Path, tmp_path: Path) -> None:
     assert {f["verdict"] for f in answer["findings"]} == {"ok"}
     assert len(answer["links"]) == 6 and answer["skipped"] == {"torch": "it was not asked for"}
     assert len(answer["connections"]) == 9  # three to the rendezvous, six between the nodes
+
+
+def test_a_rendezvous_port_that_is_held_is_unknown_and_no_rank_waits_for_it(
+    home: Path, tmp_path: Path
+) -> None:
+    with socket.create_server(("", 0)) as held:
+        port = held.getsockname()[1]
+        answer = probed(tmp_path, "--seconds", "0", code=3, network={"port": port})
+    (found,) = [f for f in answer["findings"] if f["verdict"] != "ok"]
+    assert (found["id"], found["verdict"]) == ("not-probed", "unknown") and f"port {port}" in found["saw"]
+    assert answer["skipped"] == {"torch": "not-probed stands in the way"} and answer["collectives"] == []
 
 
 @pytest.mark.training

@@ -241,6 +241,23 @@ def test_a_slow_node_is_named_and_its_neighbours_are_not(prober: Prober, rig: Ri
     assert 10e6 < rates["node3", "node1"] < 60e6 < rates["node1", "node3"]
 
 
+def test_one_slow_link_is_a_link_and_no_node(prober: Prober, rig: Rig) -> None:
+    """Only what node 2 sends to node 4 is slowed."""
+    lines = [
+        "qdisc add dev eth0 root handle 1: prio",
+        "qdisc add dev eth0 parent 1:3 handle 30: tbf rate 50mbit burst 32kb latency 100ms",
+        f"filter add dev eth0 protocol ip parent 1:0 prio 1 u32 match ip dst {address(4)}/32 flowid 1:3",
+    ]
+    try:
+        for line in lines:
+            rig.run(2, ["tc", *line.split()])
+        answer = prober("--no-torch", "--seconds", 0.2)
+    finally:
+        rig.run(2, ["tc", "qdisc", "del", "dev", "eth0", "root"])
+    assert said(answer) == {("link-slow", "node2")}, text(answer)
+    assert "to node4 it carries" in text(answer)
+
+
 def test_an_interface_that_is_missing_and_one_that_leads_nowhere(prober: Prober, rig: Rig) -> None:
     for number in (2, 3):
         rig.run(number, ["ip", "link", "add", "docker0", "up", "type", "veth", "peer", "name", "inside"])

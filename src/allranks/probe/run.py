@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from allranks.checks.words import listed
 from allranks.plan import Plan
 from allranks.plan.environment import environment
 from allranks.probe import collective, tcp
@@ -122,6 +123,10 @@ async def over_torch(
     if stopping:
         return replace(results, skipped={**results.skipped, "torch": f"{stopping[0].id} stands in the way"})
     done: list[Collective] = []
+    without = [ear.node for ear in results.ears.values() if not ear.nvidia]
+    if 0 < len(without) < len(results.ears):
+        reason = f"the driver of {listed(without)} lists no GPU: the collectives went over gloo"
+        results = replace(results, skipped={**results.skipped, "nccl": reason})
     rdma = all(ear.rdma > 0 for ear in results.ears.values())
     for step in steps(run, on_gpus(plan, results.ears), rdma):
         ranks = collective.Ranks(

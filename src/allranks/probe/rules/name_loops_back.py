@@ -2,7 +2,7 @@
 
 ## What it looks at
 Who answers a node's connection to the head, and what the head's name resolves to there: an address of
-127.0.0.0/8, or the node itself. Also whether a node's own name is on loopback, where no interface is given.
+127.0.0.0/8, or the node itself.
 
 ## Why it matters
 Debian's installer writes `127.0.1.1 NAME` into /etc/hosts. The head then listens for the others on its
