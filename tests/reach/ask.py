@@ -1,37 +1,54 @@
-"""Run inside the rig's controller namespace: asks nodes for `hostname` over SSH, prints JSON per node."""
+"""Run inside the rig's controller namespace: asks nodes over SSH, prints JSON per node."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import sys
 import time
 from pathlib import Path
 
-from allranks.reach.base import Unreachable
+from allranks.reach import NodeProgram, Nodes
+from allranks.reach.base import Transport, Unreachable
+from allranks.reach.openssh import OpensshTransport, Sockets
 from allranks.reach.ssh import HostKeys, SshTransport
 from allranks.words import Node
 
 
-async def ask(node: Node, keys: HostKeys, config: str, argv: list[str]) -> dict:
-    transport = SshTransport(node, config=[config], keys=keys)
+async def ask(node: Node, transport: Transport, argv: list[str]) -> dict:
     begin = time.monotonic()
     try:
-        done = await transport.run(argv, stdin=b"in\n", timeout_seconds=20)
+        done = await transport.run(argv, stdin=b"in\n", timeout_seconds=60)
         answer = {"out": done.out.decode(), "code": done.code}
     except Unreachable as error:
         answer = {"cause": error.cause, "text": error.text}
-    finally:
-        await transport.close()
     return {**answer, "node": node.name, "seconds": time.monotonic() - begin}
 
 
 async def main() -> None:
     wanted = json.load(sys.stdin)
+    if wanted.get("files"):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted["files"], wanted["files"]))
+    described = {
+        n["name"]: Node(n["name"], n["address"], i, port=n.get("port")) for i, n in enumerate(wanted["nodes"])
+    }
     keys = HostKeys(Path(wanted["known_hosts"]), wanted.get("accept_new", False))
-    nodes = [Node(n["name"], n["address"], i, port=n.get("port")) for i, n in enumerate(wanted["nodes"])]
-    answers = await asyncio.gather(*(ask(n, keys, wanted["config"], wanted["argv"]) for n in nodes))
-    print(json.dumps(answers))
+    sockets = Sockets()
+
+    def transport(node: Node) -> Transport:
+        if wanted.get("transport") == "openssh":
+            return OpensshTransport(node, sockets, config=wanted["config"], accept_new=keys.accept_new)
+        return SshTransport(node, config=[wanted["config"]], keys=keys)
+
+    nodes = Nodes({name: NodeProgram(transport(node)) for name, node in described.items()}, described)
+    try:
+        outcomes = []
+        for _ in range(wanted.get("times", 1)):
+            outcomes = await nodes.each(lambda node, program: ask(node, program.transport, wanted["argv"]))
+    finally:
+        await nodes.close()
+    print(json.dumps([outcome.answer for outcome in outcomes]))
 
 
 asyncio.run(main())

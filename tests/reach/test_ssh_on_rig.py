@@ -23,7 +23,14 @@ def rig() -> Iterator[Rig]:
         yield rig
 
 
-def ask(rig: Rig, nodes: list[dict], argv: list[str], **more) -> dict[str, dict]:
+@pytest.fixture(params=["asyncssh", "openssh"])
+def transport(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def ask(
+    rig: Rig, nodes: list[dict], argv: list[str], environment: dict[str, str] | None = None, **more
+) -> dict[str, dict]:
     wanted = {
         "known_hosts": str(STATE / "known_hosts"),
         "config": str(STATE / "ssh_config"),
@@ -32,11 +39,13 @@ def ask(rig: Rig, nodes: list[dict], argv: list[str], **more) -> dict[str, dict]
         **more,
     }
     done = subprocess.run(
-        rig.from_ctl([sys.executable, str(ASK)]),
+        rig.from_ctl(
+            ["env", *(f"{k}={v}" for k, v in (environment or {}).items()), sys.executable, str(ASK)]
+        ),
         input=json.dumps(wanted),
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return {answer["node"]: answer for answer in json.loads(done.stdout)}
@@ -46,40 +55,148 @@ def node(number: int, **more) -> dict:
     return {"name": f"node{number}", "address": address(number), **more}
 
 
-def test_hostile_words_arrive_as_they_are(rig: Rig) -> None:
+def config(folder: Path, *lines: str, identity: str = "", known_hosts: Path | None = None) -> str:
+    """An ssh configuration of a test's own."""
+    common = ["Host *", "  User root", f"  UserKnownHostsFile {known_hosts or STATE / 'known_hosts'}"]
+    common += ["  GlobalKnownHostsFile /dev/null", *([f"  IdentityFile {identity}"] if identity else [])]
+    path = folder / "ssh_config"
+    path.write_text("\n".join([*lines, *common, ""]))
+    return str(path)
+
+
+def test_hostile_words_arrive_as_they_are(rig: Rig, transport: str) -> None:
     words = ["a b", "$HOME", "`id`", "x;y", "'\"", "*", "", "-n", "new\nline"]
     script = "import sys, json; print(json.dumps([sys.argv[1:], sys.stdin.read()]))"
-    answer = ask(rig, [node(1)], ["python3", "-c", script, *words])["node1"]
+    answer = ask(rig, [node(1)], ["python3", "-c", script, *words], transport=transport)["node1"]
     assert json.loads(answer["out"]) == [words, "in\n"]
 
 
-def test_an_unknown_host_key_is_refused_with_its_fingerprint(rig: Rig, tmp_path: Path) -> None:
+def keys_in(folder: Path, known: Path) -> dict[str, str]:
+    """Both transports with this file of known hosts."""
+    return {
+        "known_hosts": str(known),
+        "config": config(folder, identity=f"{STATE}/keys/client", known_hosts=known),
+    }
+
+
+def test_an_unknown_host_key_is_refused_with_its_fingerprint(
+    rig: Rig, tmp_path: Path, transport: str
+) -> None:
     empty = tmp_path / "known"
-    answer = ask(rig, [node(1)], ["true"], known_hosts=str(empty))["node1"]
+    answer = ask(rig, [node(1)], ["true"], transport=transport, **keys_in(tmp_path, empty))["node1"]
     assert answer["cause"] == "host-key-unknown"
-    assert "SHA256:" in answer["text"] and "--accept-new-hosts" in answer["text"]
-    assert not empty.exists()
+    public = subprocess.run(
+        ["ssh-keygen", "-lf", STATE / "keys" / "host1.pub"], capture_output=True, text=True
+    )
+    listed = (
+        public.stdout
+        or subprocess.run(
+            ["ssh-keygen", "-lf", STATE / "keys" / "host.pub"], capture_output=True, text=True, check=True
+        ).stdout
+    )
+    assert listed.split()[1] in answer["text"] and "--accept-new-hosts" in answer["text"]
+    assert not empty.exists() or not empty.read_text()
 
 
-def test_a_new_host_key_is_pinned_once_and_then_holds(rig: Rig, tmp_path: Path) -> None:
+def test_a_new_host_key_is_pinned_once_and_then_holds(rig: Rig, tmp_path: Path, transport: str) -> None:
     known = tmp_path / "known"
-    first = ask(rig, [node(1)], ["hostname"], known_hosts=str(known), accept_new=True)["node1"]
+    keys = keys_in(tmp_path, known)
+    first = ask(rig, [node(1)], ["hostname"], transport=transport, accept_new=True, **keys)["node1"]
     assert first["out"] == "node1\n"
-    again = ask(rig, [node(1)], ["hostname"], known_hosts=str(known))["node1"]
+    lines = known.read_text().splitlines()
+    again = ask(rig, [node(1)], ["hostname"], transport=transport, **keys)["node1"]
     assert again["out"] == "node1\n"
-    assert len(known.read_text().splitlines()) == 1
+    assert known.read_text().splitlines() == lines
 
 
-def test_a_changed_host_key_blocks_even_when_new_ones_are_accepted(rig: Rig, tmp_path: Path) -> None:
+def test_a_changed_host_key_blocks_even_when_new_ones_are_accepted(
+    rig: Rig, tmp_path: Path, transport: str
+) -> None:
     other = tmp_path / "other"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
     known = tmp_path / "known"
     known.write_text(f"{address(1)} {' '.join(other.with_suffix('.pub').read_text().split()[:2])}\n")
-    answer = ask(rig, [node(1)], ["true"], known_hosts=str(known), accept_new=True)["node1"]
+    keys = keys_in(tmp_path, known)
+    answer = ask(rig, [node(1)], ["true"], transport=transport, accept_new=True, **keys)["node1"]
     assert answer["cause"] == "host-key-changed"
 
 
-def test_each_failure_has_its_name_and_the_others_go_on(rig: Rig) -> None:
+def test_a_node_behind_another_is_reached_through_it(rig: Rig, tmp_path: Path, transport: str) -> None:
+    hidden = ["-p", "tcp", "--dport", "22", "-s", "10.77.255.254", "-j", "DROP"]
+    rig.run(2, ["iptables", "-A", "INPUT", *hidden])
+    try:
+        lines = ["Host hidden", f"  HostName {address(2)}", "  ProxyJump node1"]
+        wanted = config(tmp_path, *lines, identity=f"{STATE}/keys/client")
+        home = tmp_path / ".ssh"
+        home.mkdir(mode=0o700)
+        (home / "config").write_text(Path(wanted).read_text())
+        answer = ask(
+            rig,
+            [{"name": "hidden", "address": "hidden"}],
+            ["hostname"],
+            environment={"HOME": str(tmp_path)},
+            config=wanted,
+            transport=transport,
+        )["hidden"]
+    finally:
+        rig.run(2, ["iptables", "-D", "INPUT", *hidden])
+    assert answer.get("out") == "node2\n", answer
+
+
+def test_the_agent_holds_the_key(rig: Rig, tmp_path: Path, transport: str) -> None:
+    script = f"ssh-add -q {STATE}/keys/client && exec {sys.executable} {ASK}"
+    wanted = {
+        "known_hosts": str(STATE / "known_hosts"),
+        "config": config(tmp_path, identity=f"{tmp_path}/no-such-key"),
+        "nodes": [node(1)],
+        "argv": ["hostname"],
+        "transport": transport,
+    }
+    command = rig.from_ctl(["env", f"HOME={tmp_path}", "ssh-agent", "sh", "-c", script])
+    done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout)[0].get("out") == "node1\n", (done.stdout, done.stderr)
+
+
+def test_a_certificate_opens_a_node_that_knows_only_its_authority(
+    rig: Rig, tmp_path: Path, transport: str
+) -> None:
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f"]
+    for name in ("authority", "mine"):
+        subprocess.run([*make, str(tmp_path / name)], check=True)
+    sign = ["ssh-keygen", "-q", "-s", tmp_path / "authority", "-I", "me", "-n", "root", "-V", "+1h"]
+    subprocess.run([*sign, tmp_path / "mine.pub"], check=True)
+    rig.run(1, ["sh", "-c", "cat > /run/authority.pub"], input=(tmp_path / "authority.pub").read_bytes())
+    options = ["TrustedUserCAKeys=/run/authority.pub", "AuthorizedKeysFile=none", "PidFile=none"]
+    sshd = ["/usr/sbin/sshd", "-D", "-p", "2222", *(word for option in options for word in ("-o", option))]
+    server = subprocess.Popen(rig.inside(1, sshd))
+    known = tmp_path / "known"
+    public = " ".join((STATE / "keys" / "host.pub").read_text().split()[:2])
+    known.write_text(f"[{address(1)}]:2222 {public}\n")
+    try:
+        wait = "until exec 3<>/dev/tcp/127.0.0.1/2222; do sleep .02; done"
+        rig.run(1, ["timeout", "10", "bash", "-c", wait])
+        more = {
+            "known_hosts": str(known),
+            "config": config(tmp_path, identity=str(tmp_path / "mine"), known_hosts=known),
+        }
+        answer = ask(rig, [node(1, port=2222)], ["hostname"], transport=transport, **more)["node1"]
+        assert answer.get("out") == "node1\n", answer
+        (tmp_path / "mine-cert.pub").unlink()
+        refused = ask(rig, [node(1, port=2222)], ["hostname"], transport=transport, **more)["node1"]
+        assert refused["cause"] == "permission-denied"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_three_hundred_nodes_in_one_call_with_few_files(rig: Rig, tmp_path: Path) -> None:
+    """Each name is a connection of its own; four sshd stand behind them."""
+    many = [{"name": f"n{n}", "address": address(n % 4 + 1)} for n in range(300)]
+    answers = ask(rig, many, ["hostname"], files=512, times=2)
+    assert [answers[f"n{n}"].get("out") for n in range(300)] == [f"node{n % 4 + 1}\n" for n in range(300)]
+
+
+def test_each_failure_has_its_name_and_the_others_go_on(rig: Rig, transport: str) -> None:
     rig.run(2, ["iptables", "-A", "INPUT", "-p", "tcp", "--dport", "22", "-j", "DROP"])
     rig.run(
         3,
@@ -110,7 +227,7 @@ def test_each_failure_has_its_name_and_the_others_go_on(rig: Rig) -> None:
             node(4, port=2022),
             {"name": "nobody", "address": "no-such-host.invalid"},
         ]
-        answers = ask(rig, nodes, ["hostname"])
+        answers = ask(rig, nodes, ["hostname"], transport=transport)
     finally:
         hung.kill()
         hung.wait()

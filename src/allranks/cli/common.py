@@ -36,6 +36,14 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_hosts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--accept-new-hosts",
+        action="store_true",
+        help="pin the host keys of nodes that were never seen; a changed key always blocks",
+    )
+
+
 def load_run(options: argparse.Namespace) -> Run:
     """The run file with --set and --accept; an id that no finding has is an error, with the nearest one."""
     from allranks import spec

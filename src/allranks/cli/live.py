@@ -50,7 +50,7 @@ def run_command(run: Run, options: argparse.Namespace) -> int:
 
 
 async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
-    nodes = open_nodes(run)
+    nodes = open_nodes(run, options.accept_new_hosts)
     try:
         if options.dry_run:
             return {"dry_run": describe(await inspect(nodes, run))}

@@ -68,16 +68,29 @@ def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
                 line=run.line("launch.with"),
             )
         )
-    return reached(run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts)
+    return reached(run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts, run.transport)
 
 
 def reached(
-    described: Iterable[Node], launch: str, user: str | None = None, accept_new_hosts: bool = False
+    described: Iterable[Node],
+    launch: str,
+    user: str | None = None,
+    accept_new_hosts: bool = False,
+    transport: str = "asyncssh",
 ) -> Nodes:
-    """Programs for nodes that are this machine (`local`) or are reached over SSH."""
+    """Programs for nodes that are this machine (`local`) or are reached over SSH, by asyncssh or the system's."""
     nodes = {node.name: node for node in described}
     if launch == "local":
         return Nodes({n: NodeProgram(LocalTransport(n), sys.executable) for n in nodes}, nodes)
+    if transport == "openssh":
+        from allranks.reach.openssh import OpensshTransport, Sockets
+
+        sockets = Sockets()
+        programs = {
+            name: NodeProgram(OpensshTransport(node, sockets, user, accept_new=accept_new_hosts))
+            for name, node in nodes.items()
+        }
+        return Nodes(programs, nodes)
     from allranks.reach.ssh import HostKeys, SshTransport
 
     keys = HostKeys(accept_new=accept_new_hosts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import getpass
 import os
 import shlex
 import socket
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncssh
+from asyncssh.config import SSHClientConfig
 
 from allranks.reach.base import Completed, Unreachable
 from allranks.reach.local import LINE_LIMIT_BYTES
@@ -155,9 +157,26 @@ class SshTransport:
         if self.described.port:
             options["port"] = self.described.port
         try:
-            return await asyncssh.connect(self.described.address, **options)
+            try:
+                return await asyncssh.connect(self.described.address, **options)
+            except FileNotFoundError:
+                # An IdentityFile that is not there ends asyncssh; ssh passes it over, and so do we.
+                options["client_keys"] = self._keys_that_exist()
+                return await asyncssh.connect(self.described.address, **options)
         except (OSError, asyncssh.Error, asyncio.TimeoutError, ValueError) as error:
             raise self._refused(error, client) from None
+
+    def _keys_that_exist(self) -> list[str]:
+        """The IdentityFiles of the ssh configuration for this node that are there."""
+        paths = self.config
+        if paths is None:
+            default = Path("~/.ssh/config").expanduser()
+            paths = [str(default)] if default.exists() else []
+        user, port = self.user or (), self.described.port or ()
+        asked = (getpass.getuser(), user, self.described.address, port)
+        found = SSHClientConfig.load(None, list(paths), False, False, False, *asked)
+        names: Any = found.get("IdentityFile", ())
+        return [str(path) for path in (Path(name).expanduser() for name in names) if path.exists()]
 
     def _known_hosts(self) -> str | bytes:
         """The file, or an empty list: None would mean to asyncssh that nothing is verified."""

@@ -31,6 +31,7 @@ def remember(run_id: str, run: Run) -> None:
         "file": run.file,
         "launch": run.launch.with_,
         "user": run.user,
+        "transport": run.transport,
         "created_at": time.time(),
         "nodes": [node.as_json() for node in run.cluster.nodes],
     }
@@ -118,4 +119,6 @@ def nodes_of(run_id: str) -> Nodes:
         Node(d["name"], d["address"], int(d["rank"]), port=d.get("port"), user=d.get("user"))
         for d in described
     ]
-    return reached(nodes, (entry or {}).get("launch", "local"), (entry or {}).get("user"))
+    known = entry or {}
+    transport = str(known.get("transport") or "asyncssh")
+    return reached(nodes, known.get("launch", "local"), known.get("user"), transport=transport)

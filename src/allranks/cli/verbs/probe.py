@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_file, add_json, load_run, positive, print_json
+from allranks.cli.common import add_file, add_hosts, add_json, load_run, positive, print_json
 
 
 def rounds(text: str) -> int | None:
@@ -18,6 +18,7 @@ def rounds(text: str) -> int | None:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
+    add_hosts(parser)
     parser.add_argument("--no-torch", action="store_true", help="connections and bandwidth alone")
     parser.add_argument(
         "--rounds",
@@ -70,7 +71,7 @@ async def probed_now(run, options: argparse.Namespace, say):
     from allranks.reach import open_nodes
     from allranks.runs.inspect import planned, python_of
 
-    nodes = open_nodes(run)
+    nodes = open_nodes(run, options.accept_new_hosts)
     try:
         wanted = Options(
             python=python_of(run),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_file, add_json, load_run
+from allranks.cli.common import add_file, add_hosts, add_json, load_run
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
+    add_hosts(parser)
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="print what would run where; start nothing"
