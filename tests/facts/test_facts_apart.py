@@ -223,3 +223,10 @@ def test_a_frozen_filesystem_costs_its_own_path_alone(home, tmp_path):
         subprocess.run(["fsfreeze", "-u", str(mount)], timeout=10)
         time.sleep(0.5)
         subprocess.run(["umount", str(mount)], timeout=10)
+
+
+def test_a_family_without_its_question_gets_no_process(home):
+    found = facts.collect({"families": ["imports", "libraries", "ssh", "code", "shared", "extensions"]})
+    assert found.values["collection"]["families"] == {} and found.unreadable == {}
+    assert found.values["imports"] == {"modules": {}} and found.values["libraries"] == {"variables": None}
+    assert found.values["ssh"] == {"reached": {}} and found.values["extensions"]["locks"] == []

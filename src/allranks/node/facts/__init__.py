@@ -2,7 +2,8 @@
 
 A family of facts is one module of this folder whose name does not begin with `_`; it is found by being
 there. It has `read(request, reading)`, which stores values and reasons in the `Reading`, `SECONDS`, its
-limit, and pure parsers that a test feeds with recorded output. Each family runs in a process of its own
+limit, and pure parsers that a test feeds with recorded output. One that answers a question of its own has the
+request's key of it, `ASKED`, and `NOTHING`, its values without that question. Each family runs in a process of its own
 that can be abandoned (`_apart`): a hung driver or a dead mount costs its own facts and no others.
 
 The request is a JSON object; every key may be missing:
@@ -70,6 +71,8 @@ def collect(request: Mapping[str, Any]) -> Facts:
             modules[name] = importlib.import_module(f"{__name__}.{name}")
         except Exception as error:  # a family that cannot be loaded is a reason, not a crash
             unreadable[name] = f"{type(error).__name__}: {error}"
+    for name in [name for name, module in modules.items() if not _asked(module, request)]:
+        values[name] = dict(modules.pop(name).NOTHING)
     limits = {name: _seconds(asked.get(name), getattr(m, "SECONDS", SECONDS)) for name, m in modules.items()}
     tasks = {name: _task(module, request) for name, module in modules.items()}
     seconds: Dict[str, float] = {}
@@ -78,6 +81,13 @@ def collect(request: Mapping[str, Any]) -> Facts:
         _merge(name, outcome, values, unreadable)
     values["collection"] = {"seconds": round(time.monotonic() - began, 3), "families": seconds}
     return Facts(str(request.get("node") or os.uname().nodename), began_at, values, unreadable)
+
+
+def _asked(module: Any, request: Mapping[str, Any]) -> bool:
+    """Whether a family has anything to do. Without its question it gets no process: six idle ones were a sixth of
+    a node's whole work (18 of 109 ms of processor time)."""
+    key = getattr(module, "ASKED", None)
+    return key is None or bool(request.get(key))
 
 
 def _task(module: Any, request: Mapping[str, Any]) -> Any:

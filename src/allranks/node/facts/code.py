@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from allranks.node.facts import _apart
 from allranks.node.facts._reading import Reading, Unreadable
 
+ASKED, NOTHING = "code", {"folders": {}}
 SECONDS = 20.0
 FOLDER_SECONDS = 15.0
 MOST_FILES = 400

@@ -17,16 +17,14 @@ from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading
 from allranks.node.facts.storage import mount_of, parse_mounts
 
+ASKED, NOTHING = "python", {"folder": None, "locks": []}
+"""Without a Python the training environment is an image's: its cache is not the host's."""
+
 MOST_LOCKS = 64
 MOST_FOLDERS = 2000
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    if not request.get("python"):
-        # The training environment is an image's: its cache is not the host's.
-        reading.put("folder", None)
-        reading.put("locks", [])
-        return
     folder = root(_environment.environment(request))
     reading.put("folder", folder)
     reading.fact("locks", lambda: locks(folder))

@@ -20,6 +20,7 @@ from allranks.node.facts import _apart, _environment
 from allranks.node.facts._commands import line
 from allranks.node.facts._reading import Reading, Unreadable
 
+ASKED, NOTHING = "imports", {"modules": {}}
 SECONDS = 180.0
 
 _ENVIRONMENT = r"""
@@ -81,10 +82,7 @@ print(json.dumps({"modules": found, "torch": extra, "accepted": accepted}))
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    names = [str(name) for name in request.get("imports") or []]
-    if not names:
-        reading.put("modules", {})
-        return
+    names = [str(name) for name in request["imports"]]
     answer = reading.source("modules", lambda: imported(request, names))
     if answer is None:
         return

@@ -16,6 +16,7 @@ from allranks.node import paths
 from allranks.node.facts import _environment
 from allranks.node.facts._reading import Reading
 
+ASKED, NOTHING = "libraries", {"variables": None}
 SECONDS = 60.0
 BLOCK_BYTES = 16 << 20
 LONGEST_NAME = 80
@@ -36,9 +37,6 @@ print(json.dumps(found))
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    if not request.get("libraries"):
-        reading.put("variables", None)
-        return
     reading.fact("variables", lambda: variables(request))
 
 

@@ -16,16 +16,14 @@ from typing import Any, Dict, List, Mapping
 from allranks.node.facts import _apart
 from allranks.node.facts._reading import Reading, Unreadable
 
+ASKED, NOTHING = "nonce", {"folders": {}}
 FOLDER_SECONDS = 8.0
 TEXT = b"Made by allranks check for a moment, to see which machines share this folder. It may be removed.\n"
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
     nonce = request.get("nonce")
-    if not isinstance(nonce, Mapping):
-        reading.put("folders", {})
-        return
-    reading.fact("folders", lambda: carried_out(nonce))
+    reading.fact("folders", lambda: carried_out(nonce if isinstance(nonce, Mapping) else {}))
 
 
 def carried_out(nonce: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any, Dict, Mapping
 from allranks.node.facts import _apart, _commands
 from allranks.node.facts._reading import Reading, why
 
+ASKED, NOTHING = "ssh", {"reached": {}}
 CONNECT_SECONDS = 5
 
 
