@@ -342,3 +342,15 @@ def test_a_small_base_is_faster_whole_on_every_gpu() -> None:
     large = make_plan(a_run(nodes=4, container=Container("docker", "x", pip=("transformers==4.52.4",))), V3)
     (row,) = [row for row in large.advice["faster"] if row["setting"] == "deepspeed: none"]
     assert not row["feasible"] and row["memory_verdict"] == DOES_NOT_FIT
+
+
+def test_weights_gathered_in_8_bits_need_room_for_both_forms() -> None:
+    short = {"cutoff_len": 64, "enable_liger_kernel": True}
+    content = {"zero_optimization": {"stage": 3}}
+    plain = make_plan(a_run(short, deepspeed="/x.json"), LLAMA_8B, deepspeed=content)
+    content = {"zero_optimization": {"stage": 3, "zero_quantized_weights": True}}
+    rounded = make_plan(a_run(short, deepspeed="/x.json"), LLAMA_8B, deepspeed=content)
+    assert total(rounded) > total(plain)
+    assert 2 * rounded.traffic["by_collective"]["all_gather"] == pytest.approx(
+        plain.traffic["by_collective"]["all_gather"], rel=0.01
+    )

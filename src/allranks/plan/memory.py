@@ -204,7 +204,7 @@ def _moments(case: Case) -> dict[str, dict[str, float]]:
         moments["loss"] = {"working_set": max(case.head_bytes, ahead), "activations": kept, "logits": loss}
         moments["backward of the largest layer"] = {"working_set": gathered.peak, "activations": kept + layer}
         moments["gather of the largest layer"] = {
-            "working_set": gathered.peak_copied,
+            "working_set": gathered.peak_copied + _dequantized(case),
             "activations": kept + case.activations.attention,
         }
     else:
@@ -214,6 +214,15 @@ def _moments(case: Case) -> dict[str, dict[str, float]]:
         moments["evaluation"] = _evaluation(case)
     moments["optimizer step"] = {"optimizer": _step(case)}
     return moments
+
+
+def _dequantized(case: Case) -> float:
+    """qwZ gathers 8 bits and makes the 16 from them in a second tensor (DeepSpeed 0.19.8, `partition_parameters.py`,
+    `dequantize`): half as much again of what one gather brings, which tensor by tensor is one expert's."""
+    if not case.zero.quantized_weights:
+        return 0.0
+    alone = case.zero.sequential and not case.model.fused_experts and case.model.experts
+    return 0.5 * case.gathered.peak / (3 * case.model.experts if alone else 1)
 
 
 def _evaluation(case: Case) -> dict[str, float]:
