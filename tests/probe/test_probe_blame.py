@@ -10,32 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.probe.blame import Blame, blame, slow
+from allranks.probe.case import seeded
 from allranks.probe.rounds import chosen, tournament
 
 NAMES = [f"n{i}" for i in range(16)]
 ALL = list(permutations(NAMES, 2))
-SIDES = ("inbound", "outbound", "both")
-
-
-def simulated(bad: dict[str, str], links: set[tuple[str, str]] = frozenset()) -> set[tuple[str, str]]:
-    """The pairs of 16 nodes that fail where these nodes are bad in these directions, and these links."""
-    into = {node for node, side in bad.items() if side in ("inbound", "both")}
-    out = {node for node, side in bad.items() if side in ("outbound", "both")}
-    return {(a, b) for a, b in ALL if a in out or b in into} | set(links)
-
-
-def seeded(seed: int) -> tuple[dict[str, str], set[tuple[str, str]]]:
-    """1 to 3 bad nodes, each in one direction or both; up to 4 broken links between good ones besides."""
-    chance = random.Random(seed)
-    bad = {node: chance.choice(SIDES) for node in chance.sample(NAMES, chance.randint(1, 3))}
-    good = [(a, b) for a, b in ALL if a not in bad and b not in bad]
-    return bad, set(chance.sample(good, chance.randint(0, 4)))
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_the_exact_set_of_bad_nodes_among_16(seed: int) -> None:
-    bad, links = seeded(seed)
-    found = blame(ALL, simulated(bad, links))
+    bad, links, failed, pairs = seeded(seed)
+    found = blame(pairs, failed)
     assert found.nodes == set(bad)
     assert found.inbound == {n for n, side in bad.items() if side != "outbound"}
     assert found.outbound == {n for n, side in bad.items() if side != "inbound"}
@@ -44,12 +29,11 @@ def test_the_exact_set_of_bad_nodes_among_16(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_the_exact_set_of_slow_nodes_among_16(seed: int) -> None:
-    bad, links = seeded(seed)
-    late = simulated(bad, links)
+    bad, links, late, pairs = seeded(seed)
     chance = random.Random(-seed)
     rates = {
         pair: 1.1e9 * chance.uniform(0.8, 1.2) * (chance.uniform(0.02, 0.35) if pair in late else 1.0)
-        for pair in ALL
+        for pair in pairs
     }
     found, usual = slow(rates)
     assert found.nodes == set(bad) and set(found.links) == links

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
-from allranks.probe.results import DATA, OK, RENDEZVOUS, Collective, Dial, Ear, Link, RankSaid, Results
+from allranks.probe.results import DATA, OK, RENDEZVOUS, Collective, Dial, Ear, Link, Pair, RankSaid, Results
 from allranks.spec.run import Network, Run, Train
 from allranks.words import Cluster, Node
 
@@ -130,6 +132,23 @@ def collective(name: str, nodes: Sequence[str], backend: str = "gloo", seconds: 
         for i, node in enumerate(nodes)
     )
     return Collective(name, backend, ranks, seconds=3.0)
+
+
+SIDES = ("inbound", "outbound", "both")
+
+
+def seeded(seed: int, count: int = 16) -> tuple[dict[str, str], set[Pair], set[Pair], list[Pair]]:
+    """A cluster with 1 to 3 bad nodes, each in one direction or both, and up to 4 broken links between good ones:
+    the bad nodes with their side, those links, all pairs that fail, and all pairs there are."""
+    chance = random.Random(seed)
+    names = [f"n{i}" for i in range(count)]
+    pairs = list(permutations(names, 2))
+    bad = {node: chance.choice(SIDES) for node in chance.sample(names, chance.randint(1, 3))}
+    good = [(a, b) for a, b in pairs if a not in bad and b not in bad]
+    links = set(chance.sample(good, chance.randint(0, 4)))
+    into = {node for node, side in bad.items() if side != "outbound"}
+    out = {node for node, side in bad.items() if side != "inbound"}
+    return bad, links, {(a, b) for a, b in pairs if a in out or b in into} | links, pairs
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class Listeners:
             "ports": [self.asked.port] if node.name == self.asked.head else [],
             "seconds": self.asked.listen_seconds,
         }
+        await program.call("version")  # which brings the bundle where it is missing
         stream = lines(program, "listen", wanted)
         self._open[node.name] = stream
         try:
@@ -117,7 +118,6 @@ async def _drained(stream: Lines) -> None:
 
 async def lines(program: NodeProgram, what: str, wanted: Mapping[str, Any]) -> Lines:
     """The JSON lines of a `probe` verb, as they come; an error that it prints is raised as ProgramFailed."""
-    await program.call("version")  # which brings the bundle where it is missing
     async for line in program.transport.stream(
         program.argv("probe", what), stdin=json.dumps(wanted).encode()
     ):
