@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import json
 import re
@@ -287,6 +288,16 @@ def test_a_file_that_holds_no_facts_is_a_node_that_says_nothing(
     (tmp_path / "localhost.json").write_text(text)
     assert main(["check", str(FOLDER / "laptop" / "run.yaml"), "--facts", str(tmp_path)]) == 3
     assert "unreadable-node" in capsys.readouterr().out
+
+
+def test_the_table_knows_a_vlan_of_dots_and_the_fabric() -> None:
+    run = spec.load(FOLDER / "h100" / "run.yaml")
+    run = dataclasses.replace(run, network=dataclasses.replace(run.network, interface="bond0.100"))
+    facts = [spec_facts("h100", node.name) for node in run.cluster.nodes]
+    for one in facts:
+        one.values["network"]["interfaces"]["bond0.100"] = {"speed_mbits": 200_000}
+    about = checks.standings(facts, None, run, [])[0].about
+    assert about["interface"] == "bond0.100 200 Gb/s" and about["fabric"] == "8 × 400 Gb/s InfiniBand"
 
 
 def test_hostile_facts_do_not_break_the_table() -> None:

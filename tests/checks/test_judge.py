@@ -15,6 +15,7 @@ from recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 from allranks import checks
 from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
+from allranks.checks.standing import standings
 from allranks.words import BLOCK, OK, UNKNOWN, Facts, facts_from_json
 
 
@@ -145,6 +146,8 @@ def run_every_rule(found):
         if rule.applies(context):
             for finding in rule.check(context):
                 json.dumps(finding.as_json())
+    for standing in standings(context, []):
+        json.dumps(standing.as_json())
 
 
 def cluster_of(found):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allranks.checks import fabric, gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, View, mapping, number
 from allranks.checks.words import gib, shown
 from allranks.words import OK, Finding, Node, worst
 
@@ -116,24 +116,18 @@ def fabric_text(view: View) -> str:
     """`8 × 400 Gb/s InfiniBand` of the ports that are up."""
     if not view.has("infiniband.devices"):
         return UNREAD
-    kinds = Counter((port.get("rate_gbits"), port.get("layer")) for _, _, port in hashable(view))
+    kinds = Counter(
+        (
+            number(port.get("rate_gbits")),
+            "RoCE" if port.get("layer") == "Ethernet" else str(port.get("layer")),
+        )
+        for _, _, port in fabric.active(view)
+    )
     texts = [
-        f"{count} × {rate:g} Gb/s {'RoCE' if layer == 'Ethernet' else layer}"
-        if isinstance(rate, (int, float))
-        else f"{count} × {layer}"
+        f"{count} × {layer}" if rate is None else f"{count} × {rate:g} Gb/s {layer}"
         for (rate, layer), count in kinds.items()
     ]
     return " + ".join(texts) or NONE
-
-
-def hashable(view: View) -> list[tuple[str, str, dict[str, Any]]]:
-    """The active ports, their rate and layer as numbers and texts alone."""
-    found = []
-    for name, number, port in fabric.active(view):
-        rate, layer = port.get("rate_gbits"), port.get("layer")
-        clean = {"rate_gbits": rate if isinstance(rate, (int, float)) else None, "layer": str(layer)}
-        found.append((name, number, clean))
-    return found
 
 
 def interface_text(context: Context, view: View) -> str:
@@ -141,7 +135,7 @@ def interface_text(context: Context, view: View) -> str:
     name = fabric.interface(context, view)
     if not isinstance(name, str):
         return UNREAD
-    speed = view.number(f"network.interfaces.{name}.speed_mbits")
+    speed = number(mapping(fabric.interfaces(view).get(name)).get("speed_mbits"))
     return f"{name} {speed / 1000:g} Gb/s" if speed else name
 
 
