@@ -89,6 +89,7 @@ class Numbers(torch.utils.data.Dataset):
 
 go_wrong("start")
 dist.init_process_group("gloo")
+torch.manual_seed(0)  # the same model on every rank
 model = torch.nn.Linear(16, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=4))

@@ -66,6 +66,8 @@ def test_a_lost_run_says_that_its_keeper_died_and_whether_the_machine_did(run):
     found = read.status("r1")["diagnosis"]
     assert (found["cause"], found["where"]["node"]) == ("supervisor-lost", "node-0")
     assert "wrote no last state" in found["evidence"][0]
+    keeper_is(run)
+    assert read.status("r1").get("diagnosis") is None, "it lives"
     keeper_is(run, boot_id="the boot before")
     assert read.status("r1")["diagnosis"]["cause"] == "node-failure"
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +18,7 @@ from allranks.runs.keeper_restart import Restarts
 from allranks.words import Diagnosis, Where
 
 sys.path.insert(0, str(Path(__file__).parent))
-from runner import Runner
+from runner import Runner, free_port
 
 
 def cause(name: str, rank: int = 1, line: int | None = None) -> Diagnosis:
@@ -128,4 +131,26 @@ def test_a_script_that_cannot_start_is_not_tried_again(runner: Runner) -> None:
     assert {e["data"]["attempt"] for e in events if e["kind"] == "torchrun"} == {0}
     (restart,) = [e for e in events if e["kind"] == "restart"]
     assert restart["data"]["again"] is False
+    assert runner.left() == []
+
+
+@pytest.mark.training
+def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Runner, root: Path) -> None:
+    tiny = root / ".cache" / "tiny-deepseek-v3"
+    subprocess.run([sys.executable, str(root / "examples" / "make_tiny.py"), str(tiny)], check=True)
+    settings = ["--set", f"network.port={free_port()}", "--set", "launch.restarts=1"]
+    controller = runner.start("run", root / "examples" / "tiny-deepseek-v3.yaml", *settings)
+    run = runner.at_step(13)
+    start = next(e for e in runner.events(run["id"]) if e["kind"] == "start" and e["rank"] == 1)
+    os.kill(start["data"]["pid"], signal.SIGKILL)
+    out, _ = controller.communicate(timeout=240)
+    assert controller.returncode == 0, out[-3000:]
+    state = runner.runs()[0]
+    assert (state["state"], state["step"], state["adapter"]["whole"]) == ("succeeded", 36, True)
+    events = runner.events(run["id"])
+    restart_at = next(e["at"] for e in events if e["kind"] == "restart")
+    said = next(e["data"]["saw"] for e in events if e["kind"] == "finding" and e["data"]["id"] == "restarted")
+    assert "checkpoint-10 (step 10)" in said
+    beats = [e for e in events if e["kind"] == "beat" and e["at"] > restart_at + 1 and e["data"].get("steps")]
+    assert min(step[0] for beat in beats for step in beat["data"]["steps"]) == 11
     assert runner.left() == []

@@ -84,23 +84,24 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
     if entry["state"] not in FINAL:
         why = _lost(directory, keeper, keeper_alive)
         if why:
-            entry.update(state="lost", why=why)
-        entry["diagnosis"] = entry.get("diagnosis") or _keeper_gone(directory, keeper.get("process") or keeper)
+            gone = _keeper_gone(directory, keeper.get("process") or keeper, why)
+            entry.update(state="lost", why=why, diagnosis=entry.get("diagnosis") or gone)
     if not isinstance(entry.get("started_at"), (int, float)):
         entry["started_at"] = modified_at(directory.root)
     return entry
 
 
-def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any]) -> Dict[str, Any]:
+def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any], why: str) -> Dict[str, Any]:
     """Why a run is lost, as a `Diagnosis`: the keeper lives in the head's supervisor, and dies with it."""
     node, pid = keeper.get("node"), keeper.get("pid")
-    restarted = keeper.get("boot_id") != processes.boot_id()
-    seen = f"the keeper, pid {pid} on {node}, is gone and wrote no last state"
+    seen_from_here = processes.can_be_seen(keeper)
+    restarted = seen_from_here and keeper.get("boot_id") != processes.boot_id()
+    seen = f"the keeper, pid {pid} on {node}: {why}"
     if restarted:
         seen += "; the machine has been started anew since"
     return Diagnosis(
         cause="node-failure" if restarted else "supervisor-lost",
-        confidence="certain",
+        confidence="certain" if seen_from_here else "likely",
         where=Where(node=None if node is None else str(node)),
         first_seen=modified_at(directory.keeper.journal) or None,
         evidence=(seen,),
@@ -120,8 +121,9 @@ def _lost(directory: RunDirectory, keeper: Dict[str, Any], alive: Optional[bool]
     if alive is False:
         return "its keeper is gone and wrote no last state"
     if alive is None and keeper.get("process", keeper).get("pid"):
-        silent = time.time() - modified_at(directory.keeper.journal)
-        if silent > SILENT_SECONDS:
+        written = modified_at(directory.keeper.journal)
+        silent = time.time() - written
+        if written and silent > SILENT_SECONDS:
             return f"its keeper, which cannot be seen from here, has written nothing for {silent:.0f} s"
     return ""
 

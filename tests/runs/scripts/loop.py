@@ -38,6 +38,7 @@ class Numbers(torch.utils.data.Dataset):
         return torch.full((16,), float(index % 7))
 
 
+torch.manual_seed(0)  # the same model on every rank
 model = torch.nn.Linear(16, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=options.workers))
