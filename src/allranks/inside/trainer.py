@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from allranks.inside import guard, saving, settings
+from allranks.inside import guard, notice, saving, settings
 from allranks.inside.gpu import Meter
 from allranks.inside.rank import Rank
 
@@ -35,9 +35,10 @@ def save_small(rank: Rank, module: Any) -> None:
 
 
 def callback(rank: Rank, base: Any) -> Any:
-    """The callback's class. Of the controls it changes one: it asks for a save after the first step."""
+    """The callback's class. It asks for a save after the first step, and for one and the end after a notice."""
     meter = Meter(rank)
     rehearsal = Rehearsal()
+    leave = notice.Notice(rank)
 
     class AllranksCallback(base):
         @guard.guarded
@@ -53,6 +54,9 @@ def callback(rank: Rank, base: Any) -> Any:
             settings.tell(rank, found)
             rank.begin()
             rank.reach("training")
+            leave.step = state.global_step
+            if hasattr(kwargs["model"], "peft_config"):
+                leave.watch()
 
         @guard.guarded
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -60,6 +64,8 @@ def callback(rank: Rank, base: Any) -> Any:
             meter.step([], False)
             if rehearsal.is_due(kwargs.get("model")):
                 control.should_save = True
+            if leave.is_due(state.global_step):
+                control.should_save = control.should_training_stop = True
             if not control.should_log:  # else the loss comes in a moment, with on_log
                 rank.release()
 

@@ -112,6 +112,8 @@ def node_job(
         "files": files,
         "inside": places.bundle,
         "grace_seconds": GRACE_SECONDS,
+        "notice_seconds": run.save.grace_seconds,
+        "notice_command": list(run.save.notice),
         "lease_seconds": LEASE_SECONDS,
         "beat_seconds": 1.0,
     }

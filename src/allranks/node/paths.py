@@ -94,6 +94,7 @@ class NodeDirectory:
         self.ranks = os.path.join(self.root, "ranks")
         self.stacks = os.path.join(self.root, "stacks")
         self.stacks_request = os.path.join(self.stacks, "request")
+        self.save_request = os.path.join(self.stacks, "save")
         self.work = os.path.join(self.root, "work")
 
     def rank_log(self, rank: int) -> str:

@@ -15,6 +15,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.node import processes, spawn
+from allranks.node.departure import WARNINGS, Departure
 from allranks.node.evidence import Evidence
 from allranks.node.link import Dial
 from allranks.node.paths import Journal, RunDirectory, read_bytes, write_json, write_text
@@ -75,6 +76,7 @@ class Supervisor:
         self.stop_why = ""
         self.named: Set[str] = set()
         self.signalled: Optional[int] = None
+        self.departure = Departure(job)
         self.ending_at: Optional[float] = None
         self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
         self.next_second, self.next_alive = 0.0, 0.0
@@ -121,11 +123,12 @@ class Supervisor:
         signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, *WARNINGS):
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: Any) -> None:
         self.signalled = number
+        self.departure.signals += 1
 
     def _close(self) -> None:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
@@ -164,6 +167,7 @@ class Supervisor:
         for message in self.dial.poll(0):
             self._hear(message)
         for event in [*self.ranks.read(), *self.ranks.gone(), *self.evidence.take()]:
+            self.departure.can_save |= event.kind == "can-save"
             self._pass_on(event)
         for sample in self.sampler.take():
             self._tell("sample", **sample)
@@ -191,8 +195,7 @@ class Supervisor:
 
     def _look_at_orders(self) -> None:
         now = time.monotonic()
-        if self.signalled is not None and self.ending_at is None:
-            self._end_by_signal(signal.Signals(self.signalled).name)
+        self._heed_departure(now)
         if now > self.lease_until and self.ending_at is None:
             why = f"no word of the keeper for {float(self.job.get('lease_seconds', 30.0)):g} s"
             self._tell("lease-lost", why=f"{why} ({self.dial.why_lost})" if self.dial.why_lost else why)
@@ -202,6 +205,16 @@ class Supervisor:
         if self.wanted_attempt is not None and ready:
             attempt, self.wanted_attempt = self.wanted_attempt, None
             self._start(attempt)
+
+    def _heed_departure(self, now: float) -> None:
+        """A signal ends us, and a machine may be about to go: where the ranks can save they get the time."""
+        why = signal.Signals(self.signalled).name if self.signalled is not None else self.departure.asked(now)
+        if why is None or self.ending_at is not None:
+            return
+        if self.departure.begins(now, bool(self.torchrun.pid) and self.stopping is None):
+            self._tell("notice", why=why, seconds=self.departure.seconds)
+        if not self.departure.lasts(now, bool(self.torchrun.pid)):
+            self._end_by_signal(why)
 
     def _end_by_signal(self, name: str) -> None:
         self._begin_stop(f"the supervisor received {name}", self.grace_seconds)
@@ -225,11 +238,13 @@ class Supervisor:
             if self.attempt is None or attempt > self.attempt:
                 self.wanted_attempt = attempt
                 self.torchrun.more = {str(k): str(v) for k, v in dict(message.get("env") or {}).items()}
+        if "save" in message:
+            self._touch(self.directory.save_request)
         if "stop" in message:
             self.wanted_attempt = None
             self._begin_stop(str(message.get("why") or "the keeper asked"), float(message["stop"]))
         if "stacks" in message:
-            self._request_stacks()
+            self._touch(self.directory.stacks_request)
         if "logs" in message:
             self.dial.send({"logs": self._ends_of_logs(int(message["logs"]))})
         if "bye" in message:
@@ -237,11 +252,11 @@ class Supervisor:
                 self._begin_stop("the run has ended", self.grace_seconds)
             self.ending_at = time.monotonic()
 
-    def _request_stacks(self) -> None:
+    def _touch(self, request: str) -> None:
         try:
-            write_text(self.directory.stacks_request, f"{time.time()}\n")
+            write_text(request, f"{time.time()}\n")
         except OSError as error:
-            self._say(f"stacks/request: {error}")
+            self._say(f"{request}: {error}")
         self.evidence.ask(self.ranks.watched, self.tree.members())
 
     def _ends_of_logs(self, most_bytes: int) -> Dict[str, str]:

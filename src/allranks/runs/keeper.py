@@ -9,7 +9,6 @@ controller's and stands in the job as `before`.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import traceback
@@ -70,6 +69,7 @@ class Keeper(threading.Thread):
         self.attempt: Dict[str, Any] = {"start": 0}
         self.stopping: Optional[Dict[str, Any]] = None
         self.saves = keeper_saves.Saves(self.job)
+        self.notice: Optional[str] = None
 
     # ---- the life of a run ----
 
@@ -106,8 +106,8 @@ class Keeper(threading.Thread):
             if not self._has_failed():
                 return self._finish(finish, "succeeded")
             self._hear_evidence()
-            self._stop_all(self.stop_why or "the run failed")
-            if self.stop_why == "asked":
+            self._stop_all(self.stop_why or self.notice or "the run failed")
+            if self.stop_why == "asked" or self.notice:
                 return self._finish(finish, "stopped")
             if not self._starts_again(finish):
                 return self._finish(finish, "failed")
@@ -119,7 +119,7 @@ class Keeper(threading.Thread):
         self.record.phase("watch")
 
     def _has_failed(self) -> bool:
-        return self.stop_why is not None or self.trouble_at is not None
+        return bool(self.stop_why is not None or self.trouble_at is not None or self.notice)
 
     def _starts_again(self, finish: keeper_finish.Finish) -> bool:
         """Whether the whole job is started again, with the same ranks; then all is ready for it."""
@@ -145,6 +145,8 @@ class Keeper(threading.Thread):
     def _choose_checkpoint(self, finish: keeper_finish.Finish) -> Optional[Dict[str, Any]]:
         """The newest verified one; the ranks find it in the output folder (`inside/trainer_saves.py`)."""
         resume = finish.to_resume()
+        if resume is None and self.task.get("resume"):
+            return None  # the word of the run's own beginning stands: it goes on from where that began
         chosen = finish.choose(None if resume is None else str(resume["path"]))
         return resume if chosen else None
 
@@ -188,28 +190,8 @@ class Keeper(threading.Thread):
         if self.stop_why:
             return False
         for node in missing:
-            self.record.finding(self._did_not_join(node))
+            self.record.finding(keeper_listener.did_not_join(node, self.job, self.directory.root, self.port))
         return not missing
-
-    def _did_not_join(self, node: str) -> Finding:
-        mark = self.task.get("submitted")
-        cut = mark is not None and read_json(os.path.join(self.directory.root, str(mark))) is None
-        saw = (
-            f"its supervisor did not reach the keeper at {self.job['keeper']['host']}:{self.port}"
-            f" within {self.task['join_seconds']:.0f} s."
-        )
-        fix = f"allranks logs {self.job['run_id']} --node {node}; check that the head's port is open to it."
-        if cut:
-            saw = "its supervisor was never started: the submission was cut off before it came to this node."
-            fix = "start the run again: allranks run FILE. The controller must stay until all nodes are started."
-        return Finding(
-            id="submission-cut" if cut else "node-did-not-join",
-            verdict=BLOCK,
-            where=Where(node=node),
-            saw=saw,
-            why="no rank was started anywhere: the others would wait for this node until a time-out.",
-            fix=fix,
-        )
 
     def _watch(self) -> None:
         """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
@@ -271,6 +253,9 @@ class Keeper(threading.Thread):
             event = event_from_json(data["event"])
         except ValueError:
             return
+        if event.kind == "notice" and event.rank is None and self.notice is None:
+            self.notice = f"{event.data.get('why')} on {node}: the ranks were asked to save and to end"
+            self._tell_all({"save": True})
         if event.kind == "torchrun-ended" and event.rank is None:  # a rank's own lines may claim anything
             code = event.data.get("code")
             self.ended[node] = code if isinstance(code, int) else 1
@@ -349,7 +334,7 @@ class Keeper(threading.Thread):
             finish.look_for_adapter()
         self.saves.end(self._turn, finish.output_dir if state == "succeeded" else None)
         finish.prune()
-        why = {"failed": "the run failed", "stopped": "asked to stop"}.get(state, "")
+        why = {"failed": "the run failed", "stopped": self.notice or "asked to stop"}.get(state, "")
         self.record.end(state, why)
         finish.report(self.report)
 

@@ -125,12 +125,14 @@ def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
 
 
 def _to_resume(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    """The newest whole checkpoint that a training can go on from: with the trainer's state and an optimizer's."""
+    """This run's newest whole checkpoint that a training can go on from, whoever wrote its state: it is our own."""
     from allranks import checkpoints
+    from allranks.checkpoints import resuming
 
-    wanted = {key: value for key, value in dict(expect or {}).items() if key != "step"}
-    for path in checkpoints.find(folder):
-        if path == folder or not _has_state(os.listdir(path)):
+    wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
+    for path in resuming.of_folder(folder):
+        names = os.listdir(path)
+        if not _has_state(names) or (resuming.STATE[0] in names and resuming.lacks(path)):
             continue
         report = checkpoints.verify(path, wanted)
         if report.whole:
@@ -155,6 +157,8 @@ def _has_state(names: List[str]) -> bool:
 def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     from allranks import checkpoints
 
+    # An adapter of the first step, saved under a learning rate of 0, is no damage that keeps all others.
+    expect = {key: value for key, value in dict(expect or {}).items() if key != "trained"}
     pruned = checkpoints.prune(folder, keep, marker=run_id, expect=expect)
     return {
         "removed": list(pruned.removed),

@@ -93,6 +93,8 @@ class Save:
     every: int | None = None
     keep: int = 3
     copy_to: str | None = None
+    grace_seconds: int = 60
+    notice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

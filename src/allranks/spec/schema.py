@@ -343,6 +343,20 @@ KEYS = (
     ),
     Key("save.copy_to", "a path", "Verified adapters are copied there in the background.", "nowhere", PATH),
     Key(
+        "save.grace_seconds",
+        "a number",
+        "After SIGTERM, SIGUSR1 or SIGUSR2 to a node's supervisor: the time for a save at the next step's end.",
+        "60",
+        integer(0, 3600, "number of seconds", 60),
+    ),
+    Key(
+        "save.notice",
+        "a list of words, or one string",
+        "Asked every 5 s on each node; exit code 0 means that the machine goes away, as a signal does.",
+        "none",
+        words,
+    ),
+    Key(
         "env",
         "a mapping from names to values",
         "Variables of every rank; values are taken as written.",
@@ -371,7 +385,13 @@ KEYS = (
         resume,
     ),
     Key("alerts", "a mapping", "Who hears of a verdict.", "nobody"),
-    Key("alerts.webhook", "a web address", "It gets each verdict as JSON; `{NAME}` in it is a secret of the run.", "none", text(validate.url)),
+    Key(
+        "alerts.webhook",
+        "a web address",
+        "It gets each verdict as JSON; `{NAME}` in it is a secret of the run.",
+        "none",
+        text(validate.url),
+    ),
     Key(
         "alerts.command",
         "a list of words, or one string",

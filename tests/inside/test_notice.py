@@ -1,0 +1,112 @@
+"""A notice comes at any moment on any rank: all save after the same step, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allranks.inside import notice
+from allranks.inside.notice import Notice
+
+
+class Store:
+    """As much of torch's TCPStore as is used."""
+
+    def __init__(self):
+        self.values: dict[str, bytes] = {}
+
+    def set(self, name: str, value: str) -> None:
+        self.values[name] = value.encode()
+
+    def get(self, name: str) -> bytes:
+        return self.values[name]
+
+    def check(self, names: list[str]) -> bool:
+        return all(name in self.values for name in names)
+
+
+class Ranks:
+    """Ranks that step together: a barrier stands for the collectives of a step."""
+
+    def __init__(self, delays: list[float]):
+        number = len(delays)
+        self.barrier = threading.Barrier(number, timeout=10)
+        store = Store()
+        places = [SimpleNamespace(rank=rank, world_size=number, stacks=None) for rank in range(number)]
+        self.notices = [Notice(SimpleNamespace(place=place, emit=lambda *_: None), store) for place in places]
+        self.delays, self.saved = delays, [0] * number
+
+    def run(self) -> list[int]:
+        threads = [threading.Thread(target=self.train, args=(rank,)) for rank in range(len(self.notices))]
+        timers = [threading.Timer(d, one.hear) for d, one in zip(self.delays, self.notices, strict=True)]
+        for thread in [*threads, *timers]:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+            assert not thread.is_alive()
+        return self.saved
+
+    def train(self, rank: int) -> None:
+        for step in range(1, 10_000):
+            self.barrier.wait()
+            time.sleep(0.0005 * rank)
+            if self.notices[rank].is_due(step):
+                self.saved[rank] = step
+                return
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(0, 0.03), min_size=1, max_size=5))
+def test_all_ranks_save_after_the_same_step(delays):
+    saved = Ranks(delays).run()
+
+    assert len(set(saved)) == 1 and saved[0] > 0
+
+
+def test_without_a_notice_nothing_is_asked_of_the_store():
+    one = Notice(SimpleNamespace(place=SimpleNamespace(rank=0, world_size=2, stacks=None)), store=object())
+
+    assert not one.is_due(1) and not one.is_due(2)
+
+
+def test_a_rank_that_never_hears_costs_the_save_and_not_the_run(monkeypatch):
+    monkeypatch.setattr(notice, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(notice.guard, "TROUBLE", [])
+    place = SimpleNamespace(rank=0, world_size=2, stacks=None)
+    one = Notice(SimpleNamespace(place=place, emit=lambda *_: None), Store())
+    one.hear()
+
+    assert [one.is_due(step) for step in (1, 2, 3)] == [False, False, False]
+    assert "not all ranks heard" in notice.guard.TROUBLE[0]
+
+
+@pytest.fixture
+def current():
+    yield notice.CURRENT
+    notice.CURRENT.clear()
+
+
+def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeypatch):
+    (tmp_path / notice.REQUEST).write_text("of an earlier attempt")
+    os.utime(tmp_path / notice.REQUEST, (1, 1))
+    told = []
+    place = SimpleNamespace(rank=0, world_size=1, stacks=str(tmp_path))
+    one = Notice(SimpleNamespace(place=place, emit=lambda kind, data: told.append(kind)))
+    one.watch()
+    time.sleep(2 * notice.LOOK_SECONDS)
+    assert told == ["can-save"] and not one.is_due(1)
+
+    (tmp_path / notice.REQUEST).write_text("now")
+    deadline = time.monotonic() + 5
+    while not one.heard and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    assert told == ["can-save", "notice-heard"]
+    assert not notice.leaving()
+    assert one.is_due(2) and notice.leaving()
