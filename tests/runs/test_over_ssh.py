@@ -71,3 +71,32 @@ def test_a_rank_killed_on_another_machine_is_named(controller, rig: Rig, tmp_pat
     for number in (1, 2, 3):
         left = rig.run(number, ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]).stdout.decode()
         assert "loop.py" not in left
+
+
+def test_another_machine_with_the_same_run_file_finds_watches_and_stops_the_run(
+    controller, rig: Rig, tmp_path: Path
+) -> None:
+    file = write_run_file(tmp_path, "--steps", 3000)
+    started = controller("run", file, "--detach", "--json")
+    run_id = json.loads(started.stdout)["runs"][0]["id"]
+    elsewhere = ["env", f"HOME={tmp_path}", f"ALLRANKS_HOME={tmp_path / 'another'}", sys.executable]
+
+    def call(*words: object) -> subprocess.CompletedProcess:
+        command = rig.from_ctl([*elsewhere, "-m", "allranks.cli", *map(str, words)])
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    assert json.loads(call("ps", "--json").stdout)["runs"] == []
+    watcher = subprocess.Popen(
+        rig.from_ctl([*elsewhere, "-m", "allranks.cli", "watch", str(file), "--json"]),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        stopped = call("stop", file, "--json")
+        assert json.loads(stopped.stdout)["id"] == run_id
+        said, _ = watcher.communicate(timeout=60)
+        assert json.loads(said)["runs"][0]["id"] == run_id
+    finally:
+        watcher.kill()
+        watcher.wait()
+    assert call("logs", file).returncode == 0

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+from allranks.cli.careful import next_rung
 from allranks.cli.common import print_json
 from allranks.faces.clean import clean
 from allranks.faces.terminal import LiveView, print_findings, print_summary
@@ -174,6 +175,8 @@ def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
         print_json({"runs": [state]})
     else:
         print_summary(state)
+        if getattr(options, "smoke", False):
+            print("\n".join(next_rung(options, state)))
     return (
         0
         if state.get("state") == "succeeded"

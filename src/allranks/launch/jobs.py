@@ -42,6 +42,9 @@ class Places:
     def run_directory(self, run_id: str) -> PurePosixPath:
         return PurePosixPath(self.home) / "runs" / run_id
 
+    def logs(self, run_id: str, node: str) -> PurePosixPath:
+        return self.run_directory(run_id) / "nodes" / node / "logs"
+
 
 @dataclass(frozen=True)
 class Job:
@@ -106,7 +109,7 @@ def node_job(
         "argv": render.torchrun(
             places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path, places.code)
         ),
-        "env": environment(plan, node, output_dir, places),
+        "env": environment(plan, node, output_dir, places, run_id),
         "secrets": list(run.secrets),
         "cwd": str(folder / "work"),
         "files": files,
@@ -122,7 +125,9 @@ def node_job(
     return Job(node, job)
 
 
-def environment(plan: Plan, node: Node, output_dir: str, places: Places | None = None) -> dict[str, str]:
+def environment(
+    plan: Plan, node: Node, output_dir: str, places: Places | None = None, run_id: str = ""
+) -> dict[str, str]:
     """The ranks' environment on this node: what its modules set, the plan's for all, then the node's own."""
     merged = {
         **(places.variables if places else {}),
@@ -133,6 +138,9 @@ def environment(plan: Plan, node: Node, output_dir: str, places: Places | None =
         # LLaMA-Factory and most packages keep their modules in src/.
         path = [places.code, str(PurePosixPath(places.code) / "src"), merged.get("PYTHONPATH", "")]
         merged["PYTHONPATH"] = ":".join(str(part) for part in path if part)
+    if places and merged.get("NCCL_DEBUG_FILE") and not str(merged["NCCL_DEBUG_FILE"]).startswith("/"):
+        # NCCL would write into whatever folder the script is in; among the logs it is masked, read and kept.
+        merged["NCCL_DEBUG_FILE"] = str(places.logs(run_id, node.name) / str(merged["NCCL_DEBUG_FILE"]))
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
     return {name: str(value) for name, value in merged.items()}
 

@@ -1,6 +1,7 @@
 """Run a command or open a stream on a node. Knows hosts and connections, not GPUs or training."""
 
 from allranks.reach.base import Completed, Transport, Unreachable
+from allranks.reach.folding import folded
 from allranks.reach.nodes import Nodes, Outcome, open_nodes, reached
 from allranks.reach.program import NodeProgram, ProgramFailed
 
@@ -12,6 +13,7 @@ __all__ = [
     "ProgramFailed",
     "Transport",
     "Unreachable",
+    "folded",
     "open_nodes",
     "reached",
 ]

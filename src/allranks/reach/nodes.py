@@ -14,8 +14,8 @@ from allranks.reach.program import NodeProgram, ProgramFailed
 from allranks.spec import Run
 from allranks.words import BadInput, Node, Problem
 
-REACHED = ("local", "ssh")
-"""How nodes can be reached; the other launchers come with rooms of their own."""
+REACHED = ("local", "ssh", "pdsh", "mpi")
+"""The launchers whose nodes are this machine or are reached over SSH; pdsh and mpirun start from the head."""
 
 AT_ONCE = 64
 """Calls under way at the same time: enough to hide the latency of 1,000 nodes, few enough for open files."""

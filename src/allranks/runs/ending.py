@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allranks import prepare
-from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
+from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable, folded
 from allranks.runs import index
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
@@ -56,8 +56,11 @@ async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SEC
         await asyncio.sleep(0.3)
 
 
-async def remaining(nodes: Nodes, run_id: str, boxes: prepare.Remains) -> tuple[int, dict[str, str]]:
+async def remaining(
+    nodes: Nodes, run_id: str, boxes: prepare.Remains | None = None
+) -> tuple[int, dict[str, str]]:
     """How many processes of the run live on the nodes that answered; the nodes that did not, and why."""
+    boxes = boxes or prepare.Remains()
     words = ["--dry-run", *boxes.words()]
     outcomes = await boxes.inside(nodes).each(lambda _node, program: program.call("sweep", run_id, *words))
     answers = [answer for answer in once_a_host(outcomes) if "error" not in answer]
@@ -126,13 +129,8 @@ class Leftovers:
     def lines(self) -> list[str]:
         lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
         for run_id, nodes in self.runs.items():
-            for node in nodes:
-                if "error" in node:
-                    lines.append(f"{run_id}  {node['node']}  could not be looked at: {node['error']}")
-                lines += [describe(run_id, node["node"], p) for p in node.get("processes", ())]
-                lines += [f"{run_id}  {node['node']}  {path}" for path in node.get("files", ())]
-                lines += [f"{run_id}  {node['node']}  {box}" for box in node.get("containers", ())]
-                lines += [f"{run_id}  {node['node']}  left alone: {f}" for f in node.get("foreign", ())]
+            said = [(str(node["node"]), text) for node in nodes for text in describe(node)]
+            lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
             if run_id in self.directories:
                 lines.append(f"{run_id}  {self.directories[run_id]}")
         return lines or ["nothing is left of any ended run"]
@@ -141,8 +139,12 @@ class Leftovers:
         return {"runs": self.runs, "directories": self.directories, "running": list(self.running)}
 
 
-def describe(run_id: str, node: str, process: dict[str, Any]) -> str:
-    return f"{run_id}  {node}  pid {process['pid']}  {process.get('name', '')}"
+def describe(node: dict[str, Any]) -> list[str]:
+    """What one node has left, one line a thing."""
+    lines = [f"could not be looked at: {node['error']}"] if "error" in node else []
+    lines += [f"pid {process['pid']}  {process.get('name', '')}" for process in node.get("processes", ())]
+    lines += [str(thing) for key in ("files", "containers") for thing in node.get(key, ())]
+    return [*lines, *(f"left alone: {foreign}" for foreign in node.get("foreign", ()))]
 
 
 LEFT = ("processes", "files", "containers", "error")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from allranks.node import paths
-from allranks.reach import Nodes, ProgramFailed, Unreachable, reached
-from allranks.spec import Run
+from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
+from allranks.spec import Run, load
 from allranks.words import BadInput, Node, Problem
 
 ASKED = 50
@@ -92,7 +92,12 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 async def find(name: str | None) -> str:
-    """The id of a run by id, by a beginning of it that fits only one, or the newest when none is named."""
+    """The id of a run by id, by a beginning of it that fits only one, or the newest when none is named.
+
+    The path of a run file means its newest run, also where another machine started it.
+    """
+    if name is not None and Path(name).is_file():
+        return await adopt(name)
     runs = await all_runs()
     ids = [str(run["id"]) for run in runs]
     if name in ids:
@@ -109,6 +114,29 @@ async def find(name: str | None) -> str:
             do="allranks ps lists the runs",
         )
     )
+
+
+async def adopt(file: str) -> str:
+    """Asks the head of a run file for its runs and puts them into this machine's index; the newest one's id."""
+    run = load(file)
+    nodes = open_nodes(run)
+    try:
+        told = await nodes[run.cluster.head.name].call("read", "runs")
+    finally:
+        await nodes.close()
+    mine = [str(one["id"]) for one in told["runs"] if one.get("name") == run.name]
+    if not mine:
+        problem = Problem(
+            f"{file}: no run of the name {run.name} lies on {run.cluster.head.name}",
+            why=f"{len(told['runs'])} runs of other names do." if told["runs"] else "",
+            do="allranks run FILE starts one",
+        )
+        raise BadInput(problem)
+    known = {entry.get("id") for entry in entries()}
+    for run_id in mine:
+        if run_id not in known:
+            remember(run_id, run)
+    return mine[0]
 
 
 def nodes_of(run_id: str) -> Nodes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 
+from allranks.cli import careful
 from allranks.cli.common import add_file, add_hosts, add_json, load_run
 
 
@@ -15,6 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
     add_hosts(parser)
+    careful.add(parser)
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="print what would run where; start nothing"
@@ -31,4 +33,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     from allranks.cli.live import run_command
 
+    careful.set_for(options)
     return run_command(load_run(options), options)

@@ -9,7 +9,7 @@ from allranks.words.errors import CouldNotTell
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", help="a run's id or the beginning of it")
+    parser.add_argument("run", help="a run's id, the beginning of it, or its run file")
     add_json(parser)
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="list what would be stopped; stop nothing"

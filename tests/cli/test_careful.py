@@ -1,0 +1,55 @@
+"""`run --smoke` and `run --debug`: what they set, who wins, and which rung is proposed next."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from allranks import spec
+from allranks.cli import careful
+from allranks.words import BadInput
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+LARGE = str(EXAMPLES / "deepseek-v3-24xa100.yaml")
+
+
+def options(file: str = LARGE, *sets: str, smoke: bool = False, debug: bool = False) -> argparse.Namespace:
+    return argparse.Namespace(file=file, sets=list(sets), accept=[], smoke=smoke, debug=debug)
+
+
+def test_a_smoke_run_is_short_and_careful() -> None:
+    asked = options(smoke=True)
+    careful.set_for(asked)
+    run = spec.load(LARGE, sets=asked.sets)
+    assert run.train.arguments["max_steps"] == careful.SMOKE_STEPS
+    assert (run.deepspeed, run.network.fabric) == ("zero3-offload", "tcp")
+
+
+def test_what_the_user_sets_wins() -> None:
+    asked = options(LARGE, "train.llamafactory.max_steps=2", "env.NCCL_DEBUG=TRACE", smoke=True, debug=True)
+    careful.set_for(asked)
+    run = spec.load(LARGE, sets=asked.sets)
+    assert run.train.arguments["max_steps"] == 2
+    assert run.env["NCCL_DEBUG"] == "TRACE" and run.env["TORCH_DISTRIBUTED_DEBUG"] == "DETAIL"
+
+
+def test_without_a_gpu_nothing_is_offloaded() -> None:
+    asked = options(str(EXAMPLES / "tiny-deepseek-v3.yaml"), smoke=True)
+    careful.set_for(asked)
+    assert spec.load(asked.file, sets=asked.sets).deepspeed == "auto"
+
+
+def test_a_script_of_ones_own_counts_its_own_steps() -> None:
+    with pytest.raises(BadInput, match="--smoke with train.command"):
+        careful.set_for(options(str(EXAMPLES / "plain-deepspeed.yaml"), smoke=True))
+
+
+def test_the_next_rung_is_the_first_one_that_fits() -> None:
+    asked = options(smoke=True)
+    careful.set_for(asked)
+    lines = careful.next_rung(asked, {"state": "succeeded"})
+    assert lines[0] == f"next  allranks run {LARGE} --set deepspeed=zero3 --set network.fabric=tcp"
+    assert "GiB a GPU" in lines[1]
+    assert "did not succeed" in careful.next_rung(asked, {"state": "failed"})[0]
