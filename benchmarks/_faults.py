@@ -26,6 +26,12 @@ def supervisor_pid(rig: Rig, run: dict[str, Any], number: int) -> str:
     return str(json.loads(rig.run(number, ["cat", path]).stdout)["pid"])
 
 
+def without_power(rig: Rig, run: dict[str, Any]) -> None:
+    """The cable first: a machine without power sends no FIN for its sockets, a killed namespace does."""
+    rig.link(NODE, False)
+    rig.power_off(NODE)
+
+
 def on_node(*command: str) -> Callable[[Rig, dict[str, Any]], None]:
     return lambda rig, run: rig.run(NODE, list(command)) and None
 
@@ -56,7 +62,7 @@ FAULTS: dict[str, Fault] = {
     "exit0": Fault(("rank-exited-early",), 15.0, core=True, phases=("first", "steady")),
     "sigstop": Fault(STALL, 15.0, core=True, phases=("steady", "saving")),
     "mismatch": Fault((*STALL, "collective-mismatch"), 15.0, core=True),
-    "power-off": Fault(LOST, 15.0, lambda rig, run: rig.power_off(NODE), rank=False, core=True, phases=ALL),
+    "power-off": Fault(LOST, 15.0, without_power, rank=False, core=True, phases=ALL),
     "sleep": Fault(STALL, 15.0),
     "loader": Fault(STALL, 15.0),
     "oom": Fault(

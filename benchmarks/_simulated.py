@@ -14,7 +14,8 @@ from allranks.words import Event
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong at `at`: `freeze` (SIGSTOP: the rank's beats and all steps end), `hang` (all steps end, beats
+    """What goes wrong at `at`: `freeze` (SIGSTOP: the rank's beats and all steps end), `power` (of one of a node's
+    ranks: its beats end, and so do the node's samples), `hang` (all steps end, beats
     go on), `slow` (from then on the rank waits `seconds` longer for each batch, and so does everybody)."""
 
     kind: str
@@ -54,7 +55,9 @@ class Timeline:
         self.took: list[float] = []
         self.waits: dict[int, float] = {f.rank: f.seconds for f in shape.faults if f.kind == "slow"}
         slow_at = min((f.at for f in shape.faults if f.kind == "slow"), default=float("inf"))
-        stop_at = min((f.at for f in shape.faults if f.kind in ("freeze", "hang")), default=float("inf"))
+        stop_at = min(
+            (f.at for f in shape.faults if f.kind in ("freeze", "power", "hang")), default=float("inf")
+        )
         now = 3.0 * pick.uniform(0.5, 2.0)
         for phase, seconds in (("loading", shape.load_seconds), ("preparing", 0.3 * shape.load_seconds)):
             self.phases.append((now, phase))
@@ -92,7 +95,10 @@ def events(shape: Shape) -> Iterator[Event]:
     """All events of all ranks in the order of their times."""
     pick = random.Random(shape.seed + 1)
     line, ranks = Timeline(shape), shape.nodes * shape.per_node
-    frozen = {f.rank: f.at for f in shape.faults if f.kind == "freeze"}
+    frozen = {f.rank: f.at for f in shape.faults if f.kind in ("freeze", "power")}
+    for fault in shape.faults:
+        if fault.kind == "power":
+            frozen[ranks + fault.rank // shape.per_node] = fault.at
     slow = {f.rank: f for f in shape.faults if f.kind == "slow"}
     for rank in range(ranks):
         data = {
@@ -105,9 +111,15 @@ def events(shape: Shape) -> Iterator[Event]:
     told = [0] * ranks
     rss = [2e9 * pick.uniform(0.9, 1.1) for _ in range(ranks)]
     due = [(1.0 + pick.random(), rank) for rank in range(ranks)]
+    due += [(5.0 + 0.1 * node, ranks + node) for node in range(shape.nodes)]  # a node's samples
     heapify(due)
     while due[0][0] < shape.seconds:
         at, rank = due[0]
+        if rank >= ranks:
+            heapreplace(due, (at + 5.0, rank))
+            if at < frozen.get(rank, float("inf")):
+                yield Event(at, "sample", f"node-{rank - ranks}", None, {"memory_total_bytes": 1 << 40})
+            continue
         heapreplace(due, (at + 1.0 + pick.random() ** 4 * shape.late, rank))
         if at >= frozen.get(rank, float("inf")):
             continue

@@ -68,11 +68,21 @@ def test_frozen_rank_is_named_in_time(simulated, step):
 
 def test_silent_node_is_told_from_silent_ranks(simulated):
     """Power off: no FIN arrives, TCP sees it after half a minute; all ranks of the node fall silent at once."""
-    faults = [simulated.Fault("freeze", 100.0, rank=rank) for rank in (2, 3)]
+    faults = [simulated.Fault("power", 100.0, rank=rank) for rank in (2, 3)]
     shape = simulated.Shape(nodes=3, per_node=2, seconds=115.0, faults=faults, evaluate_every=0, save_every=0)
     found = alarms(simulated.events(shape))
     assert [(f.id, f.where.node, f.where.rank) for _, f in found] == [("node-lost", "node-1", None)]
     assert found[0][0] - 100.0 <= 15.0
+
+
+def test_silent_node_of_one_rank_is_no_frozen_rank(simulated):
+    """Its supervisor is not heard either."""
+    for kind, expected in (("power", ("node-lost", None)), ("freeze", ("rank-silent", 1))):
+        faults = [simulated.Fault(kind, 100.0, rank=1)]
+        shape = simulated.Shape(nodes=3, seconds=115.0, faults=faults, evaluate_every=0, save_every=0)
+        found = alarms(simulated.events(shape))
+        assert (found[0][1].id, found[0][1].where.rank) == expected and found[0][1].where.node == "node-1"
+        assert found[0][0] - 100.0 <= 15.0
 
 
 @pytest.mark.parametrize("step", [0.2, 1.0, 6.0])

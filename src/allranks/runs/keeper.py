@@ -244,6 +244,8 @@ class Keeper(threading.Thread):
             self.listener.send(node, self.attempt)
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
+        if "alive" in data:
+            self.watch.heard(node, time.time())
         logs = data.get("logs")
         if isinstance(logs, dict):
             self.tails[node] = {str(k): str(v) for k, v in logs.items()}

@@ -63,6 +63,11 @@ class Watch:
             said.extend(self._new(self._ask(name, after, event), event.at))
         return said
 
+    def heard(self, node: str, at: float) -> None:
+        """A node's supervisor says that it lives."""
+        known = self.run.node(node)
+        known.seen_at = max(at, known.seen_at or at)
+
     def corrected(self, event: Event, received: float) -> Event:
         """The event with its time on the clock of `received`."""
         if event.node is None:

@@ -139,11 +139,16 @@ def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]
     return (silent, fresh) if fresh else ([], [])
 
 
-def silent_nodes(run: RunState, silent: List[RankState]) -> List[str]:
-    """Nodes of several ranks of which none is heard."""
+NODE_SECONDS = 10.0
+"""A supervisor says each second that it lives, and sends a sample every five: two of these and ten of those."""
+
+
+def silent_nodes(run: RunState, silent: List[RankState], now: float) -> List[str]:
+    """Nodes of which neither a rank nor the supervisor is heard."""
     names = {r.rank for r in silent}
     nodes: Dict[str, List[bool]] = {}
     for rank in run.ranks.values():
         if rank.node is not None and rank.alive:
             nodes.setdefault(rank.node, []).append(rank.rank in names)
-    return sorted(name for name, all_silent in nodes.items() if len(all_silent) > 1 and all(all_silent))
+    heard = {name: now - (node.seen_at or 0.0) <= NODE_SECONDS for name, node in run.nodes.items()}
+    return sorted(name for name, quiet in nodes.items() if all(quiet) and not heard.get(name))

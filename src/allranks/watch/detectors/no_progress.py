@@ -33,7 +33,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if now - moved <= allowed:
         return
     gone = [
-        *silent_nodes(run, unheard(run, now)[0]),
+        *silent_nodes(run, unheard(run, now)[0], now),
         *(n.name for n in run.nodes.values() if n.lost_at is not None),
     ]
     if gone:

@@ -35,7 +35,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
 def look(run: RunState, now: float) -> Iterator[Finding]:
     """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
     if not run.quiet and now >= run.paused_until:
-        for name in silent_nodes(run, unheard(run, now)[0]):
+        for name in silent_nodes(run, unheard(run, now)[0], now):
             if run.nodes[name].lost_at is None and _matters(run, name):
                 since = now - max(r.beat_at or 0.0 for r in run.ranks.values() if r.node == name)
                 yield _finding(run, name, WARN, since)

@@ -32,7 +32,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or now < run.paused_until:
         return
     silent, heard = unheard(run, now)
-    gone = silent_nodes(run, silent)
+    gone = silent_nodes(run, silent, now)
     silent = [r for r in silent if r.node not in gone]
     if len(silent) > max(1, len(heard) // 3):
         return  # so many at once are no fault of one rank: the network's, or the keeper's own
@@ -83,6 +83,11 @@ def _beats(rank: int, until: int) -> list:
 
 def _run(*until: int) -> list:
     events = [event for rank, end in enumerate(until) for event in _beats(rank, end)]
+    events += [
+        {"at": 5.0 * n, "kind": "sample", "node": name, "data": {}}
+        for n in range(1, max(until) // 5 + 1)
+        for name in "ab"
+    ]
     return sorted(events, key=lambda event: event["at"])
 
 
