@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allranks.watch import RunState, Watch
+from allranks.watch.compare import odd_one
 from allranks.watch.machine import remarks
 from allranks.words import event_from_json
 
@@ -108,3 +109,36 @@ def test_our_own_sigkill_at_a_stop_is_nobodys_crash() -> None:
         watch.add(event_from_json(event))
     found = watch.verdict(20.0)
     assert found is None or found.cause != "rank-sigkilled"
+
+
+def at_collectives(*places: tuple[int, str, list]) -> RunState:
+    run = RunState()
+    run.fold(event_from_json({"at": 1.0, "kind": "evidence", "node": "a", "data": {}}))
+    for rank, (sequence, operation, sizes) in enumerate(places):
+        run.fold(
+            event_from_json(
+                {"at": 0.5, "kind": "beat", "node": "a", "rank": rank, "data": {"phase": "training"}}
+            )
+        )
+        data = {"group": "0", "sequence": sequence, "operation": operation, "sizes": sizes}
+        run.fold(event_from_json({"at": 2.0, "kind": "flight", "node": "a", "rank": rank, "data": data}))
+    return run
+
+
+def test_another_operation_at_the_same_number_is_a_mismatch() -> None:
+    odd = odd_one(at_collectives((9, "all_reduce", [4]), (9, "broadcast", [4]), (9, "all_reduce", [4])))
+    assert odd is not None and (odd.rank, odd.cause, odd.proven) == (1, "collective-mismatch", True)
+
+
+def test_another_size_is_a_mismatch_only_where_sizes_must_agree_and_proves_less() -> None:
+    odd = odd_one(at_collectives((9, "all_reduce", [4]), (9, "all_reduce", [5]), (9, "all_reduce", [4])))
+    assert odd is not None and (odd.rank, odd.proven) == (1, False)
+    gather = at_collectives((9, "all_gather", [4]), (9, "all_gather", [5]), (9, "all_gather", [4]))
+    assert odd_one(gather) is None
+
+
+def test_the_rank_behind_is_named_and_the_one_ahead_is_not() -> None:
+    behind = odd_one(at_collectives((9, "all_reduce", [4]), (8, "all_reduce", [4]), (9, "all_reduce", [4])))
+    assert behind is not None and (behind.rank, behind.cause) == (1, "collective-timeout-straggler")
+    ahead = at_collectives((9, "all_reduce", [4]), (10, "broadcast", [4]), (9, "all_reduce", [4]))
+    assert odd_one(ahead) is None

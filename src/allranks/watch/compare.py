@@ -17,6 +17,8 @@ Frame = Tuple[str, Optional[int], str]
 
 STOPPED = {"T": "stopped by a signal", "t": "stopped by a debugger"}
 STORAGE = "D"
+SAME_SIZES = re.compile(r"all_?reduce|broadcast|(^|:)_?reduce", re.IGNORECASE)
+"""Collectives whose sizes must be the same on all ranks; an all-gather's or all-to-all's may differ."""
 
 WAITING = re.compile(
     r"(^|/)torch/distributed/|(^|/)deepspeed/(comm|runtime/comm)/|(^|/)torch/nn/parallel/distributed\.py$"
@@ -44,7 +46,7 @@ class Odd(NamedTuple):
 def odd_one(run: RunState) -> Optional[Odd]:
     """None where no rank differs, or where two differ and nothing says which of them is wrong."""
     living = {r.rank: r for r in run.ranks.values() if r.alive}
-    for judge in (_by_process, _by_flight, _by_stack):
+    for judge in (_by_process, by_flight, _by_stack):
         found = judge(run, living)
         if found is not None:
             return found
@@ -72,7 +74,7 @@ def _by_process(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]
 # ---- the flight recorder ----
 
 
-def _by_flight(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]:
+def by_flight(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]:
     for group, places in groups(run, living).items():
         behind = _behind(places)
         if behind is not None:
@@ -85,15 +87,18 @@ def _by_flight(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]:
         if other is not None:
             common = _most(places, other)
             reason = f"it is in {_named(places[other])}, the others in {_named(common)}"
-            return _of_flight(run, living, other, "collective-mismatch", reason)
+            proven = places[other][1] != common[1]  # sizes alone may be told in more than one way
+            return _of_flight(run, living, other, "collective-mismatch", reason, proven)
     return None
 
 
-def _of_flight(run: RunState, living: Mapping[int, RankState], rank: int, cause: str, reason: str) -> Odd:
+def _of_flight(
+    run: RunState, living: Mapping[int, RankState], rank: int, cause: str, reason: str, proven: bool = True
+) -> Odd:
     frames = frames_of(run, rank)
     if cause != "collective-mismatch" and frames:
         reason = f"{doing(frames)}; {reason}"
-    return Odd(rank, cause, reason, place_of(frames), _evidence(run, living, rank), True)
+    return Odd(rank, cause, reason, place_of(frames), _evidence(run, living, rank), proven)
 
 
 def groups(run: RunState, living: Mapping[int, RankState]) -> Dict[str, Dict[int, Tuple[Any, str, str]]]:
@@ -105,7 +110,9 @@ def groups(run: RunState, living: Mapping[int, RankState]) -> Dict[str, Dict[int
         rows = data.get("groups")
         for row in rows if isinstance(rows, list) else [data]:
             if isinstance(row, Mapping):
-                place = (row.get("sequence"), str(row.get("operation")), str(row.get("sizes")))
+                name = str(row.get("operation"))
+                sizes = str(row.get("sizes")) if SAME_SIZES.search(name) else ""
+                place = (row.get("sequence"), name, sizes)
                 found.setdefault(str(row.get("group", "0")), {})[rank] = place
     return found
 
@@ -121,7 +128,10 @@ def _behind(places: Mapping[int, Tuple[Any, str, str]]) -> Optional[int]:
 
 
 def _other(places: Mapping[int, Tuple[Any, str, str]]) -> Optional[int]:
-    """The one rank in another operation than at least two others, which agree."""
+    """The one rank in another operation than at least two others, which agree; at one and the same number. A rank
+    that is ahead has only been quicker: its collective waits for the others."""
+    if len({place[0] for place in places.values()}) != 1:
+        return None
     counted = Counter(places.values()).most_common()
     if len(counted) != 2 or counted[0][1] < 2 or counted[1][1] != 1:
         return None
@@ -133,7 +143,7 @@ def _most(places: Mapping[int, Tuple[Any, str, str]], but: int) -> Tuple[Any, st
 
 
 def _named(place: Tuple[Any, str, str]) -> str:
-    return f"{place[1]} number {place[0]} (sizes {place[2]})"
+    return f"{place[1]} number {place[0]}" + (f" (sizes {place[2]})" if place[2] else "")
 
 
 # ---- the stacks ----
@@ -158,10 +168,11 @@ def _by_stack(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]:
     if len(counted) != 2 or counted[0][1] < 2 or counted[1][1] != 1:
         return None
     odd = next(n for n, place in places.items() if place == counted[1][0])
-    both = not outside
     reason = f"{places[odd][1]}; the others: {counted[0][0][1]}"
-    cause = "collective-mismatch" if both else "collective-timeout-straggler"
-    return _of_stack(run, living, odd, cause, reason, both)
+    cause = "collective-timeout-straggler" if outside else "collective-mismatch"
+    return _of_stack(
+        run, living, odd, cause, reason, False
+    )  # stages of a pipeline wait at lines of their own
 
 
 def _of_stack(

@@ -13,9 +13,9 @@ that rank (a collective under `if rank == 0`, an uneven number of batches).
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any, Iterator, Mapping, Tuple
+from typing import Iterator
 
+from allranks.watch.compare import by_flight
 from allranks.watch.state import RunState
 from allranks.words import WARN, Finding, Where
 
@@ -26,29 +26,17 @@ ENOUGH = 2
 def look(run: RunState, now: float) -> Iterator[Finding]:
     if len(run.flights) <= ENOUGH:
         return
-    places = {rank: _place(data) for rank, data in run.flights.items()}
-    common, many = Counter(places.values()).most_common(1)[0]
-    odd = sorted(rank for rank, place in places.items() if place != common)
-    if many < ENOUGH or not odd or len(odd) > len(places) // 3:
-        return
-    for rank in odd[:8]:
+    odd = by_flight(run, {rank: run.rank(rank) for rank in run.flights})
+    if odd is not None:
         yield Finding(
             id="collective-differs",
             verdict=WARN,
-            where=Where(node=run.rank(rank).node, rank=rank),
-            saw=f"rank {rank} is in {_named(places[rank])}, {many} others are in {_named(common)}.",
+            where=Where(node=run.rank(odd.rank).node, rank=odd.rank),
+            saw=f"rank {odd.rank}: {odd.reason}.",
             expected="the same collective on every rank of a group",
             why="the others wait for it.",
-            fix=f"read the stack of rank {rank}: stacks/rank-{rank}.txt.",
+            fix=f"read the stack of rank {odd.rank}: stacks/rank-{odd.rank}.txt.",
         )
-
-
-def _place(data: Mapping[str, Any]) -> Tuple[str, str, str]:
-    return str(data.get("sequence")), str(data.get("operation")), str(data.get("sizes"))
-
-
-def _named(place: Tuple[str, str, str]) -> str:
-    return f"{place[1]} number {place[0]} (sizes {place[2]})"
 
 
 def _flight(rank: int, sequence: int, operation: str = "all_reduce") -> dict:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.watch.compare import Odd, odd_one
+from allranks.watch.pace import step_seconds
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Finding, Where
 
@@ -64,7 +65,7 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     )
     return Finding(
         id="rank-holds-up",
-        verdict=BLOCK if hopeless or now - moved > BLOCK_SECONDS else WARN,
+        verdict=BLOCK if hopeless or (_steady(run) and now - moved > BLOCK_SECONDS) else WARN,
         where=Where(
             node=rank.node,
             rank=odd.rank,
@@ -77,6 +78,11 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
         fix=fix,
         evidence=odd.evidence,
     )
+
+
+def _steady(run: RunState) -> bool:
+    """Whether all train at a known pace: a load, a save or an evaluation may honestly take longer than that."""
+    return step_seconds(run) is not None and all(r.phase == "training" for r in run.ranks.values() if r.alive)
 
 
 _WAIT = [
