@@ -141,6 +141,18 @@ Why it matters
 What to do
   The same in a login shell on that node shows the same error.
 """,
+    "port-freed": """A port that this run needs was held by a dead run of ours, and was freed.
+
+What it looks at
+  Who listens on the run's ports at the head, and whether that process was recorded by a run whose supervisor and
+  keeper are gone.
+
+Why it matters
+  The new rendezvous would have waited for the old one until it timed out.
+
+What to do
+  Nothing. A port of a run that is still led, or of anybody else, is only reported: `port-held`.
+""",
     "code-differs": """The code that was shipped to a node is not what left this machine.
 
 What it looks at

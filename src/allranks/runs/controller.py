@@ -25,6 +25,7 @@ from allranks.runs.ending import clean_each, has_run
 from allranks.runs.identity import new_run_id
 from allranks.runs.index import remember
 from allranks.runs.inspect import Inspection, Tell, inspect, inspect_inside, python_of
+from allranks.runs.ports import freed
 from allranks.spec import Run
 from allranks.words import (
     BLOCK,
@@ -89,7 +90,7 @@ async def submit(nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None) 
     secrets = secret_values(run)
     before = Before(tell)
     before.phase("check")
-    inspection = await inspect(nodes, run)
+    inspection = await freed(nodes, run, await inspect(nodes, run), before.say)
     for finding in inspection.findings:
         before.say("finding", finding.as_json())
     stopping = inspection.stopping()

@@ -47,7 +47,9 @@ def held(
     if run:
         fix = f"allranks stop {run}"
     elif port == str(context.run.network.port):
-        fix = "network: {port: …} with another port, or ask its owner"
+        free = state.get("proposal")
+        another = f"{{port: {free}}}, which is free" if isinstance(free, int) else "{port: …} with another port"
+        fix = f"network: {another}, or ask its owner"
     else:
         fix = "network: {keeper_port: 0}, which takes any free one"
     return context.block(
@@ -89,6 +91,11 @@ CASES = (
         {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER]}},
         node="node-0",
         saw="pid 900 (nginx, uid 33",
+    ),
+    fires(
+        "cpu",
+        {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER], "proposal": 39501}},
+        node="node-0",
     ),
     fires(
         "cpu",

@@ -244,7 +244,7 @@ def parse_local_ports(content: str) -> "set[int]":
 
 
 def read_ports(ports: List[int]) -> Dict[str, Dict[str, Any]]:
-    """By port (as text): `free`, `reason` where not, `held_by` the listeners seen."""
+    """By port (as text): `free`; where not, `reason`, `held_by` the listeners seen and a free `proposal`."""
     if not ports:
         return {}
     listeners = []
@@ -256,7 +256,18 @@ def read_ports(ports: List[int]) -> Dict[str, Dict[str, Any]]:
         held = [one for one in listeners if one["port"] == port]
         reason = try_port(port)
         found[str(port)] = {"free": reason is None, "reason": reason, "held_by": _holders(held)}
+        if reason is not None:
+            found[str(port)]["proposal"] = next_free(port, set(ports) | {one["port"] for one in listeners})
     return found
+
+
+NEAR = 100
+
+
+def next_free(port: int, taken: "set[int]") -> Optional[int]:
+    """The first port above `port` that may be listened on and is none of `taken`; None where none of 100 is."""
+    near = range(port + 1, min(port + 1 + NEAR, 65536))
+    return next((one for one in near if one not in taken and try_port(one) is None), None)
 
 
 def try_port(port: int) -> Optional[str]:

@@ -1,0 +1,86 @@
+"""The rendezvous port: what a dead run of ours holds is freed, a stranger's is reported with another free one."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from allranks.node import processes
+from allranks.node.paths import RunDirectory
+
+pytestmark = pytest.mark.training
+LOOP = Path(__file__).parent / "scripts" / "loop.py"
+LISTEN = """
+import socket, sys, time
+server = socket.create_server(("", int(sys.argv[1])))
+print("on", flush=True)
+time.sleep(120)
+"""
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def listener(port: int, **environment: str) -> subprocess.Popen:
+    argv = [sys.executable, "-c", LISTEN, str(port)]
+    process = subprocess.Popen(
+        argv, stdout=subprocess.PIPE, start_new_session=True, env={**os.environ, **environment}
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"on\n"
+    return process
+
+
+def run(folder: Path, port: int) -> dict:
+    file = folder / "run.yaml"
+    train = {"command": [str(LOOP), "--steps", "2"]}
+    file.write_text(json.dumps({"nodes": "localhost", "network": {"port": port}, "train": train}))
+    argv = [sys.executable, "-m", "allranks.cli", "run", str(file), "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    return json.loads(done.stdout)
+
+
+def test_what_a_dead_run_of_ours_holds_is_freed(home: Path, tmp_path: Path, port: int) -> None:
+    directory = RunDirectory("earlier-1", str(home))
+    directory.create(node="old")
+    process = listener(port, ALLRANKS_RUN_ID="earlier-1")
+    try:
+        left = processes.identify("old", "earlier-1", process.pid)
+        line = {
+            **processes.record_of(left),
+            "at": time.time(),
+            "session": process.pid,
+            "ppid": 1,
+            "name": "python",
+        }
+        Path(directory.node("old").processes).write_text(json.dumps(line) + "\n")
+        answer = run(tmp_path, port)
+        assert answer["runs"][0]["state"] == "succeeded", answer
+        assert process.wait(timeout=10) != 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_strangers_port_is_reported_with_a_free_one(home: Path, tmp_path: Path, port: int) -> None:
+    process = listener(port)
+    try:
+        answer = run(tmp_path, port)
+        (finding,) = [f for f in answer["findings"] if f["id"] == "port-held"]
+        assert f"pid {process.pid}" in finding["saw"]
+        proposal = int(finding["fix"].split("port: ")[1].split("}")[0])
+        with socket.create_server(("", proposal)):
+            pass
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
