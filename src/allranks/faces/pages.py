@@ -10,12 +10,23 @@ def books() -> list[ModuleType]:
     """The rooms that have pages: each offers `ids()` and `page(id)`."""
     from allranks import checks, diagnose, watch
     from allranks.faces import pages_checkpoints
+    from allranks.launch import pages as pages_launch
     from allranks.plan import pages as pages_plan
     from allranks.prepare import pages as pages_prepare
     from allranks.runs import keeper_pages
     from allranks.spec import pages as pages_spec
 
-    return [checks, diagnose, watch, pages_checkpoints, keeper_pages, pages_spec, pages_plan, pages_prepare]
+    return [
+        checks,
+        diagnose,
+        watch,
+        pages_checkpoints,
+        keeper_pages,
+        pages_spec,
+        pages_plan,
+        pages_prepare,
+        pages_launch,
+    ]
 
 
 def known() -> dict[str, Callable[[str], str]]:

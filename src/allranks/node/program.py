@@ -25,6 +25,7 @@ def main(argv: Sequence[str], keep: Any = None) -> int:
         "version": _version,
         "facts": _facts,
         "start": lambda words: _start(words, keep),
+        "order": _order,
         "read": _read,
         "follow": _follow,
         "stop": _stop,
@@ -75,17 +76,43 @@ def _facts(words: List[str]) -> Dict[str, Any]:
 
 
 def _start(words: List[str], keep: Any) -> Optional[Dict[str, Any]]:
-    """`start RUN NODE [--stay]`, the order on standard input; `--stay` works until the run's end."""
-    from allranks.node import start
+    """`start RUN NODE [--stay] [--ordered]`; `--stay` works until the run's end.
 
-    stay = _flag(words, "--stay")
+    The order comes by standard input, or with `--ordered` by the verb `order`. A NODE of `@NAME` is the value
+    of that environment variable: srun starts the same words on every node.
+    """
+    from allranks.node import orders, start
+
+    stay, ordered = _flag(words, "--stay"), _flag(words, "--ordered")
     run_id, node = _words(words, "RUN", "NODE")
-    order = start.read_order(run_id, node, _input())
-    if not stay:
-        return start.start(order, keep)
-    code = start.stay(order, keep, _print)
-    sys.stdout.flush()
-    sys.exit(code)
+    if node.startswith("@"):
+        node = os.environ.get(node[1:], "")
+    say, wanted = _print, None
+    if ordered:
+        awaited = orders.wait(run_id, node)
+        say, wanted = awaited.answer, awaited.wanted
+    try:
+        order = start.read_order(run_id, node, _input() if wanted is None else wanted)
+    except BadInput as error:
+        if ordered:
+            say({"error": str(error), "problems": [problem.as_json() for problem in error.problems]})
+        raise
+    if stay:
+        code = start.stay(order, keep, say)
+        sys.stdout.flush()
+        sys.exit(code)
+    answer = start.start(order, keep)
+    if ordered:
+        say(answer)
+    return answer
+
+
+def _order(words: List[str]) -> Dict[str, Any]:
+    """`order RUN NODE`, the order on standard input: hands it to the supervisor that an engine started here."""
+    from allranks.node import orders
+
+    run_id, node = _words(words, "RUN", "NODE")
+    return orders.hand(run_id, node, _input())
 
 
 def _read(words: List[str]) -> Any:

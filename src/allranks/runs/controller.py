@@ -20,7 +20,7 @@ from allranks import launch, prepare
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
-from allranks.runs import probing
+from allranks.runs import engine_start, probing
 from allranks.runs.ending import clean_each, has_run
 from allranks.runs.identity import new_run_id
 from allranks.runs.index import remember
@@ -40,6 +40,8 @@ from allranks.words import (
 )
 
 START_SECONDS = 30.0
+ORDER_SECONDS = 90.0
+"""Above what `order` itself waits for the engine and for the supervisor (`node/orders.py`)."""
 SUBMITTED = "submitted.json"
 """Left in the head's run directory when every supervisor has been started: without it the submission was cut."""
 
@@ -137,6 +139,7 @@ class Starting:
         self.key = random_source.token_hex(32)
         self.touched = False
         self.prepared = prepare.Prepared(nodes)
+        self.engine: engine_start.EngineStart | None = None
 
     async def prepare(self) -> None:
         """Containers and environments on every node; what they hold is judged as the hosts were."""
@@ -190,9 +193,19 @@ class Starting:
 
     async def start(self, secrets: Mapping[str, str]) -> None:
         jobs = self._jobs(keeper_port=self.run.network.keeper_port)
+        self.engine = engine_start.made(self.run, self.plan, self.run_id, self.nodes, self.prepared.inside)
         self.touched = True
         raise_first(await self.nodes.each(lambda node, program: self._put(node, program)))
         self.before.phase("launch")
+        try:
+            await self._start_all(jobs, secrets)
+        except engine_start.EngineFailed as error:
+            raise self._stopped([error.finding]) from None
+
+    async def _start_all(self, jobs: list[Job], secrets: Mapping[str, str]) -> None:
+        """The head first: its keeper's port is what the others need. With an engine the same by orders."""
+        if self.engine is not None:
+            self.engine.begin(self._places())
         jobs[0] = self._with_before(jobs[0])
         head = self.run.cluster.head
         inside = self.prepared.inside
@@ -204,6 +217,8 @@ class Starting:
             return await self._start(program, others[node.name], secrets) if node.name in others else None
 
         raise_first(await inside.each(start_other))
+        if self.engine is not None:
+            await self.engine.end()
         remember(self.run_id, self.run)
         with contextlib.suppress(Unreachable, ProgramFailed):  # the run goes on without it
             mark = {SUBMITTED: {"at": time.time()}}
@@ -235,17 +250,25 @@ class Starting:
         files: dict[str, Any] = {"run.json": described, "plan.json": self.plan.as_json()}
         if node.name in self.prepared.containers:
             files[f"nodes/{node.name}/container.json"] = self.prepared.containers[node.name].as_json()
+        if self.engine is not None:
+            files.update(self.engine.files(node, self._places()[node.name]))
         return await program.call("put", self.run_id, stdin={"files": files}, timeout_seconds=START_SECONDS)
 
     async def _start(self, program: NodeProgram, job: Job, secrets: Mapping[str, str]) -> dict[str, Any]:
         """The job goes along with the key by standard input; the node writes job.json itself."""
         wanted = {"job": dict(job.job), "key": self.key, "secrets": dict(secrets)}
+        if self.engine is not None:
+            words, seconds = ("order", self.run_id, job.node.name), ORDER_SECONDS
+            ordering = program.call(*words, stdin=wanted, timeout_seconds=seconds)
+            return await self.engine.order(ordering, job.node)
         return await program.call(
             "start", self.run_id, job.node.name, stdin=wanted, timeout_seconds=START_SECONDS
         )
 
     async def undo(self) -> None:
         """Stops what was started and removes the run's folders; what cannot be reached is left and said."""
+        if self.engine is not None:
+            await self.engine.cancel()
         if self.touched:
             await self._undo_start()
         for outcome in await prepare.undo(self.prepared):

@@ -1,0 +1,125 @@
+"""Supervisors started by an engine (pdsh, mpirun): its command runs on the head, and the orders follow."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Mapping
+from types import ModuleType
+from typing import Any
+
+from allranks.launch import Places, engines
+from allranks.plan import Plan
+from allranks.prepare.inside import ContainedTransport
+from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.spec import Run
+from allranks.words import Finding, Node
+
+LAST_WORDS_SECONDS = 3.0
+"""After a node without a supervisor: how long the engine's own word about it may take."""
+
+
+class EngineFailed(Exception):
+    """The engine did not start every supervisor; `finding` says why."""
+
+    def __init__(self, finding: Finding):
+        super().__init__(finding.saw)
+        self.finding = finding
+
+
+class EngineStart:
+    """One launch by an engine. `outside` reaches the nodes themselves, `inside` their training environments."""
+
+    def __init__(self, engine: ModuleType, run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes):
+        self.engine, self.run, self.plan, self.run_id = engine, run, plan, run_id
+        self.outside, self.inside = outside, inside
+        self.lines: list[str] = []
+        self.task: asyncio.Task[None] | None = None
+
+    def files(self, node: Node, places: Places) -> dict[str, str]:
+        """What must lie in the node's run directory before the engine begins."""
+        program = self.inside[node.name]
+        argv = program.argv("start", self.run_id, node.name, "--ordered")
+        if isinstance(program.transport, ContainedTransport):
+            argv = program.transport.contained.execute(argv)
+        return {self.engine.path_of(node): engines.start_script(argv, places.home)}
+
+    def begin(self, places: Mapping[str, Places]) -> None:
+        """Starts the engine's command on the head. Raises BadInput for a run that it cannot start."""
+        scripts = {
+            node.name: str(places[node.name].run_directory(self.run_id) / self.engine.path_of(node))
+            for node in self.run.cluster.nodes
+        }
+        words = engines.headed(self.engine.command(engines.Launch(self.run, self.plan, scripts)))
+        self.task = asyncio.ensure_future(self._listen(self.outside[self.run.cluster.head.name], words))
+
+    async def _listen(self, head: NodeProgram, words: list[str]) -> None:
+        """Until the engine has ended; raises EngineFailed at the first line that tells of a failure."""
+        failed = False
+        async for line in head.transport.stream(words):
+            self.lines.append(line.decode("utf-8", "replace"))
+            failed = failed or engines.blamed(self.lines[-1], self.engine) is not None
+            if failed and len(self.lines) > 1 and self._is_settled():
+                break
+        if failed:
+            raise EngineFailed(self._finding())
+
+    def _is_settled(self) -> bool:
+        """Whether a failing line names its node: the lines after it are of no more use."""
+        return self._finding().where.node is not None
+
+    def _finding(self) -> Finding:
+        return engines.failure(self.engine, self.lines, self.run.cluster.nodes, None)
+
+    async def order(self, call: Coroutine[Any, Any, dict[str, Any]], node: Node) -> dict[str, Any]:
+        """Waits for one node's order to be taken; the engine's own failure ends the waiting."""
+        assert self.task is not None
+        ordering = asyncio.ensure_future(call)
+        await asyncio.wait({ordering, self.task}, return_when=asyncio.FIRST_COMPLETED)
+        if not ordering.done() and self._failure() is None:
+            # It has ended well: every supervisor took its order, and the answer is on its way.
+            await asyncio.wait({ordering})
+        failure = self._failure()
+        if failure is not None and not ordering.done():
+            ordering.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Unreachable, ProgramFailed):
+                await ordering
+            raise failure
+        try:
+            return ordering.result()
+        except ProgramFailed as error:
+            raise await self._explained(error, node) from None
+
+    def _failure(self) -> BaseException | None:
+        return self.task.exception() if self.task is not None and self.task.done() else None
+
+    async def _explained(self, error: ProgramFailed, node: Node) -> Exception:
+        """The engine's word about a node that has no supervisor, where it says one; else the node's."""
+        if error.answer.get("supervisor") is None and "started nothing here" not in error.text:
+            return error
+        assert self.task is not None
+        await asyncio.wait({self.task}, timeout=LAST_WORDS_SECONDS)
+        failure = self._failure()
+        if isinstance(failure, EngineFailed):
+            return failure
+        finding = engines.failure(self.engine, [*self.lines, error.text], self.run.cluster.nodes, None)
+        return EngineFailed(finding)
+
+    async def end(self) -> None:
+        """Waits for the command's own end after the last order; what it says then cannot fail the run."""
+        if self.task is not None:
+            await asyncio.wait({self.task}, timeout=LAST_WORDS_SECONDS)
+            await self.cancel()
+
+    async def cancel(self) -> None:
+        """Stops listening. What waits for an order on the nodes ends when the run's folder goes."""
+        if self.task is not None:
+            self.task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Unreachable, EngineFailed):
+                await self.task
+
+
+def made(run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes) -> EngineStart | None:
+    """None where the controller starts the supervisors itself."""
+    engine = engines.find(run.launch.with_)
+    return None if engine is None else EngineStart(engine, run, plan, run_id, outside, inside)

@@ -1,0 +1,93 @@
+"""One suite for all engines: the same run, started by ssh, pdsh and mpirun on three machines of the rig."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
+from desk import Desk
+from rig import Rig, only_one
+
+pytestmark = [pytest.mark.rig, pytest.mark.training]
+LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
+ENGINES = ("ssh", "pdsh", "mpi")
+HOSTILE = {
+    "CONTRACT_BLANKS": "two words, and a comma",
+    "CONTRACT_SHELL": "$(touch /tmp/owned) `id` \"double\" 'single' ; # %n %h",
+    "CONTRACT_LETTERS": "Grüße \\ ✓",
+}
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    with only_one(), Rig(3, shared=[sys.prefix]) as rig:
+        yield rig
+
+
+@pytest.fixture
+def desk(rig: Rig, tmp_path: Path) -> Desk:
+    return Desk(rig, tmp_path, {"CANARY_TOKEN": "canary-4d1f9a7e"})
+
+
+def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
+    defaults = {
+        "name": "contract",
+        "nodes": "node[1-3]",
+        "gpus": 1,
+        "environment": {"python": sys.executable},
+        "launch": {"with": engine},
+        "train": {"command": [str(LOOP), *map(str, arguments)]},
+    }
+    return desk.file(**{**defaults, **keys})
+
+
+def living(rig: Rig) -> dict[int, list[str]]:
+    """Command lines of what belongs to a run, an engine or a training, by node."""
+    found = {}
+    for number in (1, 2, 3):
+        shown = rig.run(number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"])
+        lines = shown.stdout.decode(errors="replace").splitlines()
+        words = ("_loop.py", "torch.distributed", "bundles/", "import hashlib, json", "orted", "mpirun", "pdsh")
+        found[number] = [line for line in lines if any(word in line for word in words)]
+    return found
+
+
+def nothing_lives(rig: Rig, seconds: float = 8.0) -> None:
+    deadline = time.monotonic() + seconds
+    while any(living(rig).values()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not any(living(rig).values()), living(rig)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
+    engine: str, desk: Desk, rig: Rig
+) -> None:
+    file = run_file(desk, engine, "--steps", 3, env=HOSTILE, secrets=["CANARY_TOKEN"])
+    run = desk.json("run", file)["runs"][0]
+    assert (run["state"], run["step"]) == ("succeeded", 3), run
+
+    # Each rank on its own machine, in the order of the run file.
+    plan = json.loads(rig.run(1, ["cat", f"/root/.allranks/runs/{run['id']}/plan.json"]).stdout)
+    assert [(one["rank"], one["node"]) for one in plan["ranks"]] == [(0, "node1"), (1, "node2"), (2, "node3")]
+    logs = desk("logs", run["id"]).stdout
+    for rank in range(3):
+        assert f"(node{rank + 1}, {rank}) step 2" in logs
+
+    # The values arrived as written; the secret stands in no file of the run.
+    for number in (1, 2, 3):
+        log = f"/root/.allranks/runs/{run['id']}/nodes/node{number}/logs/rank-{number - 1}.log"
+        got = rig.run(number, ["grep", "-m1", "GOT ", log]).stdout.decode()
+        assert json.loads(got.partition("GOT ")[2]) == HOSTILE
+        holding = ["grep", "-r", "-l", "canary-4d1f9a7e", "/root/.allranks", "/tmp"]
+        assert rig.run(number, holding, check=False).stdout == b""
+        assert rig.run(number, ["test", "-e", "/tmp/owned"], check=False).returncode == 1
+    nothing_lives(rig)
