@@ -48,7 +48,9 @@ def held(
         fix = f"allranks stop {run}"
     elif port == str(context.run.network.port):
         free = state.get("proposal")
-        another = f"{{port: {free}}}, which is free" if isinstance(free, int) else "{port: …} with another port"
+        another = (
+            f"{{port: {free}}}, which is free" if isinstance(free, int) else "{port: …} with another port"
+        )
         fix = f"network: {another}, or ask its owner"
     else:
         fix = "network: {keeper_port: 0}, which takes any free one"
