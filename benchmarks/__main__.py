@@ -33,6 +33,11 @@ def has_measure(name: str) -> bool:
     return not name.startswith("_") and "def measure(" in (Path(__file__).parent / f"{name}.py").read_text()
 
 
+def is_long(name: str) -> bool:
+    """Whether it takes hours, and is measured only where it is named."""
+    return "\nON_REQUEST = True\n" in (Path(__file__).parent / f"{name}.py").read_text()
+
+
 def sections(text: str) -> dict[str, str]:
     """The page's sections by the benchmark's name, which stands in an HTML comment below the heading."""
     found = {}
@@ -51,7 +56,7 @@ def machine() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*names(), []])
-    wanted = parser.parse_args().names or names()
+    wanted = parser.parse_args().names or [name for name in names() if not is_long(name)]
     known = sections(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
     for name in wanted:
         module = importlib.import_module(f"benchmarks.{name}")

@@ -32,6 +32,7 @@ from rig import STATE, Rig, address, only_one
 
 TITLE = "Faults on three nodes over SSH, against plain torchrun"
 LOOP = Path(__file__).parent / "_fault_loop.py"
+ON_REQUEST = True
 CUT_SECONDS = 180.0
 START_SECONDS = 120.0
 
