@@ -40,6 +40,11 @@ bench: setup $(TINY)/model/config.json ## the figures of docs/benchmarks.md, mea
 bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
 	@$(PY) -m benchmarks $(subst -,_,$*)
 
+.PHONY: rig
+rig: setup ## N=3 nodes with their own network and sshd, and a shell where they are reached; gone when it ends
+	@scripts/system.sh sshd ip iptables
+	@$(PY) tests/rig/rig.py shell $(or $(N),3)
+
 docs: setup ## the catalogue pages under docs/, made from the code
 	@$(PY) scripts/make_docs.py
 

@@ -1,6 +1,6 @@
 """Several real nodes on one machine: each its own network, mount, PID, UTS and IPC namespaces and sshd.
 
-    python tests/rig/rig.py up 3 | down | status | sh N [CMD …] | ctl [CMD …]
+    python tests/rig/rig.py up 3 | down | status | sh N [CMD …] | ctl [CMD …] | shell 3
 
 The bridge lives in a controller namespace `ctl` (10.77.255.254/16), so nothing of the rig's traffic ever
 leaves the machine. `ssh -F /run/allranks-rig/ssh_config node1` works from `ctl`. A rig that a killed test
@@ -277,6 +277,24 @@ def only_one() -> Iterator[None]:
         yield
 
 
+def shell(count: int) -> int:
+    """A person's shell in `ctl`, with ssh settings for the nodes in a home of its own; the rig ends with it."""
+    with only_one(), Rig(count, shared=[sys.prefix, sys.base_prefix]) as rig:
+        home = STATE / "home"
+        (home / ".ssh").mkdir(mode=0o700, parents=True)
+        (home / ".ssh" / "config").write_text((STATE / "ssh_config").read_text())
+        (home / ".ssh" / "known_hosts").write_text((STATE / "known_hosts").read_text())
+        (home / "ssh").write_text(f'#!/bin/sh\nexec /usr/bin/ssh -F {STATE}/ssh_config "$@"\n')
+        (home / "ssh").chmod(0o755)
+        print(
+            f"node1 to node{count}; ssh node1, allranks check FILE (nodes: node[1-{count}]); exit ends them"
+        )
+        path = f"{home}:{sys.prefix}/bin:{os.environ['PATH']}"
+        settings = [f"HOME={home}", f"PATH={path}", r"PS1=rig \w \$ "]
+        command = rig.from_ctl(["env", *settings, "bash", "--norc", "--noprofile"])
+        return subprocess.run(command, check=False).returncode
+
+
 def main(words: list[str]) -> int:
     rig = Rig()
     match words:
@@ -286,6 +304,8 @@ def main(words: list[str]) -> int:
             print(f"up in {time.monotonic() - begin:.2f} s; ssh -F {STATE}/ssh_config node1, from rig.py ctl")
         case ["down"]:
             rig.down()
+        case ["shell", *rest]:
+            return shell(int(rest[0]) if rest else 3)
         case ["status"]:
             for name, process in recorded().items():
                 print(name, "up" if process.alive() else "gone")
