@@ -21,6 +21,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainerCallback, TrainingArguments
 
 from allranks.inside import trainer_saves, trainer_state
+from allranks.inside.loop import Checkpoints
 
 warnings.filterwarnings("ignore")
 STEPS, BREAK = 6, 3
@@ -131,6 +132,42 @@ def through_trainer(kind: str, out: Path) -> None:
     os.chdir(home)
 
 
+def through_loop(out: Path) -> None:
+    """A loop of its own under ZeRO-3: whole; broken off by the death of its newest checkpoint; gone on with."""
+    loop(out / "whole", 1, STEPS)
+    loop(out / "broken", 1, BREAK + 1)
+    if os.environ["RANK"] == "0":  # the newest save was cut: the one before it counts
+        state = out / "broken" / f"checkpoint-{BREAK + 1}" / "allranks-resume.safetensors"
+        state.write_bytes(state.read_bytes()[:-8])
+    torch.distributed.barrier()
+    loop(out / "broken", 2, STEPS, name="resumed")
+
+
+def loop(folder: Path, seed: int, until: int, name: str = "") -> None:
+    config = {**deepspeed_json("parts"), "gradient_accumulation_steps": 2}
+    model = model_of(seed)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    engine, _, _, _ = deepspeed.initialize(
+        model=model, config=config, optimizer=torch.optim.AdamW(trained, lr=1e-2), model_parameters=trained
+    )
+    torch.manual_seed(seed + int(os.environ["RANK"]))
+    checkpoints = Checkpoints(engine, str(folder), every=1)
+    begun, losses = checkpoints.resume(), []
+    row = checkpoints.state.get("row", 0)
+    for step in range(begun + 1, until + 1):
+        for _ in range(2):
+            ids = Samples()[2 * row + int(os.environ["RANK"])]["input_ids"][None]
+            loss = engine(input_ids=ids, labels=ids).loss
+            engine.backward(loss)
+            engine.step()
+            row += 1
+        losses.append([step, loss.item()])
+        checkpoints.step(step, {"row": row})
+    result = folder.parent / (name or folder.name)
+    result.mkdir(parents=True, exist_ok=True)
+    (result / f"rank-{os.environ['RANK']}.json").write_text(json.dumps({"losses": losses}))
+
+
 def one_rank(mode: str, out: Path) -> None:
     """One rank instead of two: with as many samples a step, with fewer, from a state that was altered."""
     checkpoint = out / "parts" / "broken" / f"checkpoint-{BREAK}"
@@ -148,6 +185,8 @@ def main() -> None:
     for mode in modes:
         if mode in KINDS:
             through_trainer(mode, out / mode)
+        elif mode == "loop":
+            through_loop(out / mode)
         else:
             one_rank(mode, out)
     torch.distributed.destroy_process_group()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from allranks import checkpoints
+from allranks.checkpoints import resuming
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(400)]
 WORKER = Path(__file__).parent / "resume_worker.py"
@@ -43,7 +44,7 @@ def torchrun(root: Path, out: Path, ranks: int, *modes: str) -> None:
 @pytest.fixture(scope="module")
 def trained(root, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("resume")
-    torchrun(root, out, 2, *KINDS)
+    torchrun(root, out, 2, *KINDS, "loop")
     return out
 
 
@@ -69,6 +70,18 @@ def test_the_rest_is_the_uninterrupted_runs_bit_for_bit(trained, kind):
     assert adapters[0].read_bytes() == adapters[1].read_bytes()
     states = [path.parent / "allranks-resume.safetensors" for path in adapters]
     assert states[0].read_bytes() == states[1].read_bytes()
+
+
+def test_a_plain_loop_goes_on_from_the_newest_whole_one(trained):
+    """Its newest checkpoint was cut short, so it goes on after the step before that, bit for bit."""
+    for rank in (0, 1):
+        whole, resumed = (told(trained / "loop", name, rank)["losses"] for name in ("whole", "resumed"))
+        assert [step for step, _ in resumed] == [4, 5, 6]
+        assert resumed == whole[3:]
+    ends = [trained / "loop" / name / "checkpoint-6" for name in ("whole", "broken")]
+    adapters = [(end / "adapter_model.safetensors").read_bytes() for end in ends]
+    assert adapters[0] == adapters[1]
+    assert checkpoints.verify(str(ends[1]), {"trained": True}).whole and not resuming.lacks(str(ends[1]))
 
 
 @pytest.mark.parametrize("kind", KINDS)

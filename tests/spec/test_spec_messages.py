@@ -25,7 +25,8 @@ CASES = {
     "  do   train: {llamafactory: {lora_rank: …}}",
     "network:\n  prot: 1\n": f"r.yaml:5  network.prot: no such key.\n  why  {IGNORED}\n  do   port",
     "save: {resume: auto}\n": f"r.yaml:4  save.resume: no such key.\n  why  {IGNORED}\n  do   resume: at the top level",
-    "save: {qqq: 1}\n": f"r.yaml:4  save.qqq: no such key.\n  why  {IGNORED}\n  do   one of to, every, keep, copy_to, grace_seconds, notice",
+    "save: {qqq: 1}\n": f"r.yaml:4  save.qqq: no such key.\n  why  {IGNORED}\n"
+    "  do   one of to, every, keep, copy_to, grace_seconds, notice",
     "network: {port: 0}\n": "r.yaml:4  network.port: 0 is no port.\n  why  a TCP port is 1 to 65,535.\n"
     "  do   such as 39500",
     "network: {port: 65536}\n": "r.yaml:4  network.port: 65536 is no port.\n  why  a TCP port is 1 to 65,535.\n"

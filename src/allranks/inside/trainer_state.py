@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.inside import flats, random_state
-from allranks.inside.adapter_files import MANIFEST, RESUME_JSON, RESUME_TENSORS, digest
+from allranks.inside.adapter_files import COVERED, MANIFEST, RESUME_JSON, RESUME_TENSORS, digest
 from allranks.inside.flats import Flat
 from allranks.inside.tensor_file import Entry, TensorFile
 
@@ -151,7 +151,7 @@ def read(folder: str, held: Tuple[Flat, ...], samples: int) -> Any:
     from safetensors import safe_open
 
     try:
-        data = _checked(folder)
+        data = checked(folder)
         with safe_open(os.path.join(folder, RESUME_TENSORS), framework="pt") as file:
             names = list(file.keys())
             found = {name: tuple(file.get_slice(name).get_shape()) for name in names}
@@ -164,11 +164,11 @@ def read(folder: str, held: Tuple[Flat, ...], samples: int) -> Any:
     return data, types
 
 
-def _checked(folder: str) -> Dict[str, Any]:
-    """The JSON of a folder whose files are those of its manifest."""
+def checked(folder: str) -> Dict[str, Any]:
+    """The JSON of a folder whose files are those of its manifest. Raises CannotResume, OSError, ValueError."""
     with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
         files = json.load(file).get("files") or {}
-    for name in (RESUME_JSON, RESUME_TENSORS):
+    for name in COVERED:
         if files.get(name) != digest(os.path.join(folder, name)):
             raise CannotResume(
                 "%s is not the file that was saved (%s)" % (os.path.join(folder, name), MANIFEST)
