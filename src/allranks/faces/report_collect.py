@@ -307,7 +307,9 @@ class Collector:
             "training_seconds": trained,
             "gpu_peak_bytes": _most(r["gpu_peak_bytes"] for r in rows),
             "rss_peak_bytes": _most(r["rss_bytes"] for r in rows),
-            "received_bytes_per_step": median(_received(r) for r in self.ranks.values() if _received(r)),
+            "received_bytes_per_step": median(
+                b for b in map(_received, self.ranks.values()) if b is not None
+            ),
             "node_rss_bytes": _most(_by_node(rows).values()),
             "ranks_started": sum(1 for r in self.ranks.values() if r["starts"]),
             "last_step": _most(r.get("step") for r in rows),
