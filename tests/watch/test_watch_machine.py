@@ -142,3 +142,13 @@ def test_the_rank_behind_is_named_and_the_one_ahead_is_not() -> None:
     assert behind is not None and (behind.rank, behind.cause) == (1, "collective-timeout-straggler")
     ahead = at_collectives((9, "all_reduce", [4]), (10, "broadcast", [4]), (9, "all_reduce", [4]))
     assert odd_one(ahead) is None
+
+
+def test_the_next_attempt_knows_its_nodes_and_no_old_fault() -> None:
+    watch = stalled([failure(600.0, 0, "Timed out")])
+    process = {"process": {"boot_id": "one"}}
+    watch.add(event_from_json({"at": 601.0, "kind": "supervisor", "node": "a", "data": process}))
+    again = watch.again()
+    assert again.verdict(700.0) is None and again.run.trouble_at is None and not again.run.ranks
+    assert (again.run.nodes["a"].boot_id, again.run.nodes["a"].joined_at) == ("one", 601.0)
+    assert again.run.world_size == 3

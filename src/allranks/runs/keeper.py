@@ -161,11 +161,7 @@ class Keeper(threading.Thread):
 
     def _forget_attempt(self) -> None:
         """What the last attempt left is no sign of the next; the clocks' offsets and who is there remain."""
-        offsets = self.watch.offsets
-        self.watch = Watch(self.task["expect"])
-        self.watch.offsets = offsets
-        for node in self.joined:
-            self.watch.add(Event(time.time(), "joined", node))
+        self.watch = self.watch.again()
         self.ended.clear()
         self.tails.clear()
         self.trouble_at = self.stop_why = self.stopping = None

@@ -53,6 +53,16 @@ class Watch:
         self.faulty: Dict[str, str] = {}
         self._said: Dict[Tuple[Any, ...], float] = {}
 
+    def again(self) -> "Watch":
+        """A watch of the next attempt: the nodes that are there and their clocks are known, nothing else is."""
+        fresh = Watch(self.run.expect)
+        fresh.offsets = self.offsets
+        for node in self.run.nodes.values():
+            kept = fresh.run.node(node.name)
+            kept.joined_at, kept.seen_at, kept.boot_id = node.joined_at, node.seen_at, node.boot_id
+            kept.lost_at, kept.lost_why = node.lost_at, node.lost_why
+        return fresh
+
     def add(self, event: Event, received: "float | None" = None) -> List[Statement]:
         """Takes one event in; returns what it makes known, each statement once."""
         if received is not None:
