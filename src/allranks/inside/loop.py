@@ -40,9 +40,10 @@ class Checkpoints:
         self.state: Dict[str, Any] = {}
         self._first = True
         self._rank: Any = getattr(sys.modules.get("allranks.inside.site"), "ACTIVE", None)
-        self._notice = None if self._rank is None else notice.Notice(self._rank)
-        if self._notice is not None:
+        self._notice: Optional[notice.Notice] = None
+        if self._rank is not None:
             space.TOLD[:] = [self._rank]
+            self._notice = notice.Notice(self._rank)
             self._notice.watch()
 
     def resume(self, path: Optional[str] = None) -> int:
