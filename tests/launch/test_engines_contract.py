@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
 from desk import Desk
+
 from rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
@@ -53,9 +53,19 @@ def living(rig: Rig) -> dict[int, list[str]]:
     """Command lines of what belongs to a run, an engine or a training, by node."""
     found = {}
     for number in (1, 2, 3):
-        shown = rig.run(number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"])
+        shown = rig.run(
+            number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]
+        )
         lines = shown.stdout.decode(errors="replace").splitlines()
-        words = ("_loop.py", "torch.distributed", "bundles/", "import hashlib, json", "orted", "mpirun", "pdsh")
+        words = (
+            "_loop.py",
+            "torch.distributed",
+            "bundles/",
+            "import hashlib, json",
+            "orted",
+            "mpirun",
+            "pdsh",
+        )
         found[number] = [line for line in lines if any(word in line for word in words)]
     return found
 
@@ -91,3 +101,66 @@ def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
         assert rig.run(number, holding, check=False).stdout == b""
         assert rig.run(number, ["test", "-e", "/tmp/owned"], check=False).returncode == 1
     nothing_lives(rig)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: Rig) -> None:
+    file = run_file(desk, engine, "--fault", "kill", "--rank", 2, "--at", 2, "--steps", 400)
+    run = desk.json("run", file)["runs"][0]
+    where = run["diagnosis"]["where"]
+    assert (run["state"], where["node"], where["rank"]) == ("failed", "node3", 2)
+    nothing_lives(rig)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_outlives_its_controller_and_stop_leaves_nothing(engine: str, desk: Desk, rig: Rig) -> None:
+    file = run_file(desk, engine, "--steps", 4000)
+    run = desk.json("run", file, "--detach")["runs"][0]
+    # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
+    deadline = time.monotonic() + 60
+    while (now := state_of(desk, run["id"]))["step"] is None and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert now["state"] == "running" and now["step"] > 0, now
+    assert not [line for lines in living(rig).values() for line in lines if "orted" in line or "pdsh" in line]
+    stopped = desk.json("stop", run["id"])
+    assert state_of(desk, run["id"])["state"] == "stopped", stopped
+    nothing_lives(rig)
+
+
+def state_of(desk: Desk, run_id: str) -> dict[str, Any]:
+    return next(run for run in desk.json("ps")["runs"] if run["id"] == run_id)
+
+
+@pytest.mark.parametrize("engine", ["pdsh", "mpi"])
+def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
+    engine: str, desk: Desk, rig: Rig
+) -> None:
+    """The head's connections to node3 are refused; the controller's are not."""
+    rule = [
+        "INPUT",
+        "-p",
+        "tcp",
+        "--dport",
+        "22",
+        "-s",
+        "10.77.0.2",
+        "-j",
+        "REJECT",
+        "--reject-with",
+        "tcp-reset",
+    ]
+    folders = ["sh", "-c", "ls /root/.allranks/runs"]
+    before = {number: rig.run(number, folders, check=False).stdout.decode().split() for number in (1, 2, 3)}
+    rig.run(3, ["iptables", "-A", *rule])
+    try:
+        file = run_file(desk, engine, "--steps", 5, accept=["ssh-between-nodes"])
+        said = desk.json("run", file)
+    finally:
+        rig.run(3, ["iptables", "-D", *rule])
+    assert (said["runs"], said["stopped_by"]) == ([], ["engine-failed"])
+    finding = next(one for one in said["findings"] if one["id"] == "engine-failed")
+    assert finding["where"]["node"] == "node3" and "refused" in finding["saw"], finding
+    nothing_lives(rig)
+    for number in (1, 2, 3):
+        runs = rig.run(number, folders, check=False).stdout.decode().split()
+        assert runs == before[number]

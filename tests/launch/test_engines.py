@@ -1,0 +1,168 @@
+"""What an engine is asked to run, whom its failures name, and how an order reaches a waiting supervisor."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allranks import spec
+from allranks.launch import engines, pages
+from allranks.launch.engines import Launch, mpi, pdsh
+from allranks.node import orders
+from allranks.node.paths import RunDirectory
+from allranks.plan import make_plan
+from allranks.words import BadInput, Node
+
+FILE = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\ntrain: {command: [x.py]}\n"
+
+
+def launch(text: str = FILE, more: str = "") -> Launch:
+    run = spec.loads(text + more)
+    folders = {node.name: f"/root/.allranks/runs/r/engine/{node.rank}.sh" for node in run.cluster.nodes}
+    return Launch(run, make_plan(run, None, {}), folders)
+
+
+def test_pdsh_starts_one_file_of_each_nodes_place_on_all_at_once() -> None:
+    words = pdsh.command(launch(more="user: me\n"))
+    assert words[-3:] == ["-w", "me@10.0.0.1,me@10.0.0.2", "exec sh /root/.allranks/runs/r/engine/%n.sh"]
+    assert words[words.index("-f") + 1] == "2"
+
+
+def test_mpirun_gets_one_context_a_node_in_the_run_files_order() -> None:
+    words = mpi.command(launch(more="network: {interface: eth7}\n"))
+    assert words[words.index("oob_tcp_if_include") + 1] == "eth7"
+    first, second = " ".join(words).split(" : ")
+    assert first.endswith("--host 10.0.0.1 sh /root/.allranks/runs/r/engine/0.sh")
+    assert second == "-np 1 --host 10.0.0.2 sh /root/.allranks/runs/r/engine/1.sh"
+
+
+@pytest.mark.parametrize("engine", [pdsh, mpi])
+def test_what_an_engine_cannot_be_told_is_refused(engine: ModuleType) -> None:
+    with pytest.raises(BadInput, match="several users"):
+        engine.command(launch(FILE.replace("10.0.0.2", "10.0.0.2, user: other")))
+    with pytest.raises(BadInput, match="as an address"):
+        engine.command(launch(FILE.replace("10.0.0.2", "'fe80::1'")))
+
+
+def test_pdsh_refuses_homes_that_differ_or_mean_something_to_a_shell() -> None:
+    one = launch()
+    with pytest.raises(BadInput, match="differ"):
+        pdsh.command(replace(one, scripts={"a": "/x/engine/0.sh", "b": "/y/engine/1.sh"}))
+    with pytest.raises(BadInput, match="shell"):
+        pdsh.command(replace(one, scripts={"a": "/x y/0.sh", "b": "/x y/1.sh"}))
+
+
+REFUSED = "ssh: connect to host 10.0.0.2 port 22: Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("engine", "lines", "node", "saw"),
+    [
+        (
+            pdsh,
+            ["10.0.0.2: " + REFUSED, "pdsh@a: 10.0.0.2: ssh exited with exit code 255"],
+            "host-b",
+            "SSH port",
+        ),
+        (mpi, [REFUSED, "ORTE was unable to reliably start one or more daemons."], "host-b", "SSH port"),
+        (mpi, ["bash: line 1: orted: command not found"], None, "not on its path"),
+        (
+            mpi,
+            ["ORTE has lost communication with a remote daemon.", "  remote host: host-b"],
+            "host-b",
+            "orted",
+        ),
+        (pdsh, ['10.0.0.2: {"error":"no space"}'], "host-b", "did not begin"),
+        (mpi, ["something new"], None, "something new"),
+        (mpi, [], None, "printed nothing"),
+    ],
+)
+def test_a_failure_names_the_node_where_the_engines_words_do(
+    engine: ModuleType, lines: list[str], node: str | None, saw: str
+) -> None:
+    finding = engines.failure(engine, lines, launch().nodes, 1)
+    assert (finding.id, finding.where.node) == ("engine-failed", node)
+    assert saw in finding.saw
+    assert finding.id in pages.ids()
+
+
+@given(st.lists(st.text(max_size=60), max_size=5))
+def test_no_output_of_an_engine_breaks_the_naming(lines: list[str]) -> None:
+    nodes = (Node("a", "10.0.0.1", 0), Node("a.b", "10.0.0.10", 1))
+    finding = engines.failure(mpi, lines, nodes, 1)
+    assert len(finding.evidence) <= engines.LAST_LINES
+
+
+def test_an_address_is_not_found_in_a_longer_one() -> None:
+    nodes = [Node("a", "10.0.0.1", 0), Node("ab", "10.0.0.10", 1)]
+    named = engines.named("cannot reach 10.0.0.10.", nodes)
+    assert named is not None and named.name == "ab"
+
+
+# ---- orders ----
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
+    # Longer than the 107 bytes that a Unix socket's name may have.
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path / ("long" * 30)))
+    made = RunDirectory("r")
+    made.create(node="a")
+    return made
+
+
+def test_an_order_reaches_the_one_who_waits_and_the_answer_comes_back(directory: RunDirectory) -> None:
+    def supervise() -> None:
+        awaited = orders.wait("r", "a", seconds=10)
+        awaited.answer({"supervisor": awaited.wanted})
+
+    waiting = threading.Thread(target=supervise)
+    wanted = {"key": "00" * 32, "secrets": {"TOKEN": "x" * 300_000}, "job": {"env": {"A": "Grüße\n'"}}}
+    waiting.start()
+    assert orders.hand("r", "a", wanted, seconds=10) == {"supervisor": wanted}
+    waiting.join()
+
+
+def test_nobody_waits(directory: RunDirectory) -> None:
+    with pytest.raises(orders.NoOrder, match="started nothing here within 0 s"):
+        orders.hand("r", "a", {}, seconds=0.1)
+
+
+def test_who_waits_goes_when_the_runs_folder_goes(directory: RunDirectory) -> None:
+    Path(directory.marker).unlink()
+    begin = time.monotonic()
+    with pytest.raises(orders.NoOrder, match="called off"):
+        orders.wait("r", "a", seconds=10)
+    assert time.monotonic() - begin < 2
+
+
+def test_a_supervisor_that_dies_before_it_is_ready_is_said(directory: RunDirectory) -> None:
+    waiting = threading.Thread(target=lambda: orders.wait("r", "a", 10).connection.close())
+    waiting.start()
+    with pytest.raises(orders.NoOrder, match="ended before it was ready"):
+        orders.hand("r", "a", {"key": ""}, seconds=10)
+    waiting.join()
+
+
+def test_another_users_order_is_not_taken(directory: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[str] = []
+    monkeypatch.setattr(orders, "_same_user", lambda connection: False)
+    waiting = threading.Thread(target=lambda: refused.append(no_order("r", "a", 0.7)))
+    waiting.start()
+    with pytest.raises(orders.NoOrder, match="another user"):
+        orders.hand("r", "a", {"key": "secret"}, seconds=10)
+    waiting.join()
+    assert "sent no order" in refused[0]
+
+
+def no_order(run_id: str, node: str, seconds: float) -> str:
+    with pytest.raises(orders.NoOrder) as error:
+        orders.wait(run_id, node, seconds)
+    return str(error.value)
