@@ -1,0 +1,99 @@
+"""`stop` and `clean` on a node full of strangers: all of them survive, and everything of ours goes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
+from desk import Desk
+
+from rig import Rig, only_one
+
+pytestmark = [pytest.mark.rig, pytest.mark.training]
+SCRIPT = Path(__file__).parent / "scripts" / "with_daemon.py"
+PORT = 39511
+
+PLANT = r"""
+start() { setsid "$@" >/dev/null 2>&1 </dev/null & echo $!; }
+start setpriv --reuid=65534 --clear-groups bash -c 'exec -a torchrun sleep 600'
+start setpriv --reuid=65534 --clear-groups bash -c 'exec -a "python train.py" sleep 600'
+start bash -c 'exec -a torchrun sleep 600'
+start bash -c 'exec -a "python with_daemon.py" sleep 600'
+start env ALLRANKS_RUN_ID="$1" sleep 600
+start python3 -c 'import socket, time; s = socket.create_server(("", 39512)); time.sleep(600)'
+"""
+SHARED_MEMORY = ("torch_4711_1_0", "nccl-AbCdEf", "sem.mp-strange", "allranks-of-somebody")
+
+
+@pytest.fixture(scope="module")
+def rig() -> Iterator[Rig]:
+    with only_one(), Rig(1, shared=[sys.prefix, sys.base_prefix]) as rig:
+        yield rig
+
+
+def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp_path: Path) -> None:
+    desk = Desk(rig, tmp_path)
+    train = {"command": [str(SCRIPT), "/tmp/helper.pid"]}
+    file = desk.file(
+        name="among",
+        nodes="node1",
+        gpus=1,
+        environment={"python": sys.executable},
+        train=train,
+        network={"port": PORT},
+    )
+    run_id = desk.json("run", file, "--detach")["runs"][0]["id"]
+    ours = [int(pid) for pid in wait_for(rig, "/tmp/helper.pid").split()]
+    assert len(ours) == 1 and alive(rig, ours) == ours
+
+    planted = plant(rig, run_id)
+    for name in SHARED_MEMORY:
+        rig.run(1, ["sh", "-c", f"echo x > /dev/shm/{name}"])
+    recycle(rig, run_id, planted[2])
+
+    stopped = desk.json("stop", run_id)
+    assert (stopped["state"], stopped["left"]) == ("stopped", 0)
+    assert alive(rig, ours) == [] and alive(rig, planted) == planted
+    listed = desk("clean", run_id, "--files", "-n").stdout
+    assert "left alone" in listed and str(planted[4]) in listed
+
+    assert desk("clean", run_id, "--files", "-y").returncode == 0
+    assert alive(rig, planted) == planted
+    assert set(SHARED_MEMORY) <= set(rig.run(1, ["ls", "/dev/shm"]).stdout.decode().split())
+    assert rig.run(1, ["ls", "/root/.allranks/runs"]).stdout == b""
+
+
+def plant(rig: Rig, run_id: str) -> list[int]:
+    said = rig.run(1, ["bash", "-c", PLANT, "plant", run_id], timeout=20).stdout
+    time.sleep(0.5)
+    return [int(pid) for pid in said.split()]
+
+
+def recycle(rig: Rig, run_id: str, pid: int) -> None:
+    """The run's records name this pid, of another start: as after the kernel has given the number again."""
+    path = f"/root/.allranks/runs/{run_id}/nodes/node1/processes.jsonl"
+    first = json.loads(rig.run(1, ["head", "-n", "1", path]).stdout)
+    line = json.dumps({**first, "pid": pid, "session": pid, "start_time": 1})
+    rig.run(1, ["sh", "-c", f"cat >> {path}"], input=(line + "\n").encode())
+
+
+def alive(rig: Rig, pids: list[int]) -> list[int]:
+    """Those of them that live and are no zombies, by the node's own pids."""
+    read = "for p in \"$@\"; do grep -qs '^State:.[^ZX]' /proc/$p/status && echo $p; done; true"
+    return [int(one) for one in rig.run(1, ["bash", "-c", read, "read", *map(str, pids)]).stdout.split()]
+
+
+def wait_for(rig: Rig, path: str) -> str:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        text = rig.run(1, ["cat", path], check=False).stdout.decode()
+        if text.strip():
+            return text
+        time.sleep(0.2)
+    raise AssertionError(f"{path} never came")
