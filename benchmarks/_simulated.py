@@ -100,6 +100,8 @@ def events(shape: Shape) -> Iterator[Event]:
         if fault.kind == "power":
             frozen[ranks + fault.rank // shape.per_node] = fault.at
     slow = {f.rank: f for f in shape.faults if f.kind == "slow"}
+    for node in range(shape.nodes):
+        yield Event(0.0, "supervisor", f"node-{node}", None, {"process": {"boot_id": f"b{node}"}})
     for rank in range(ranks):
         data = {
             "pid": 1000 + rank,

@@ -94,6 +94,7 @@ def ours(name: str, phase: str, seed: int, per_node: int = 1) -> Outcome:
             "train": {"command": [str(LOOP), *arguments(name, phase, rank, seed)]},
         }
         (folder / "run.yaml").write_text(json.dumps(data))
+        run: dict[str, Any] = {}
         controller = subprocess.Popen(
             call("run", folder / "run.yaml", "--json"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
@@ -106,7 +107,8 @@ def ours(name: str, phase: str, seed: int, per_node: int = 1) -> Outcome:
             follow(call, rig, run, fault, outcome, began, rank)
         finally:
             with contextlib.suppress(subprocess.SubprocessError):
-                subprocess.run(call("stop", "-y"), capture_output=True, timeout=90, check=False)
+                words = call("stop", run["id"], "-y") if run else ["true"]
+                subprocess.run(words, capture_output=True, timeout=90, check=False)
             controller.kill()
             controller.wait()
         outcome.left = None if fault.goes_on else left(rig, run["id"], but=NODE if name == "power-off" else 0)

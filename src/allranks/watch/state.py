@@ -65,8 +65,9 @@ class RunState:
     def machine_lives(self, node: NodeState) -> bool:
         """Whether a lost node's machine is known to live: its kernel closed the connection, or another
         supervisor of the same boot is heard (nodes that are one host)."""
-        same_boot = (n for n in self.nodes.values() if node.boot_id and n.boot_id == node.boot_id)
-        return node.lost_why == "closed" or any(n.lost_at is None for n in same_boot)
+        others = (n for n in self.nodes.values() if n is not node and n.boot_id == node.boot_id)
+        same_boot = any(n.lost_at is None for n in others) if node.boot_id else False
+        return node.lost_why == "closed" or same_boot
 
     @property
     def quiet(self) -> bool:
