@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from rig import ROOT, Rig
 
@@ -57,7 +61,10 @@ def environment() -> Path:
 
 
 def start_docker(rig: Rig, numbers: Sequence[int], *words: str) -> None:
-    """An engine on each of the nodes, the same image in all."""
+    """An engine on each of the nodes, the same image in all; skips the test where there is no Docker."""
+    for program in ("dockerd", "docker"):
+        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
+            pytest.skip(f"{program} is not installed: scripts/system.sh dockerd")
     script = str(Path(__file__).with_name("docker_node.sh"))
     for number in numbers:
         subprocess.run(rig.inside(number, [script, *words]), check=True, timeout=60)

@@ -15,7 +15,14 @@ LISTS = frozenset({"report_to", "label_names", "fsdp", "include_for_metrics"})
 """Keys whose command-line form takes several words (transformers' TrainingArguments declares them as
 lists); LLaMA-Factory's own lists (`dataset`, `lora_target`, …) are one comma-separated word."""
 
-PATHS = ("model_name_or_path", "dataset_dir", "adapter_name_or_path", "media_dir", "resume_from_checkpoint")
+PATHS = (
+    "model_name_or_path",
+    "dataset_dir",
+    "tokenized_path",
+    "adapter_name_or_path",
+    "media_dir",
+    "resume_from_checkpoint",
+)
 """Keys that hold a path of the training environment."""
 
 

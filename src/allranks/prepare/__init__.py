@@ -3,7 +3,7 @@
 from allranks.prepare.environment import Activated, activate_all
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.judge import from_inside
-from allranks.prepare.ready import Prepared, compile_ops, make_ready, undo
+from allranks.prepare.ready import Prepared, compile_ops, make_ready, tokenize, undo
 from allranks.prepare.records import Remains, remains_of, remove_containers, stop_containers
 from allranks.prepare.trouble import NotReady
 
@@ -21,5 +21,6 @@ __all__ = [
     "remains_of",
     "remove_containers",
     "stop_containers",
+    "tokenize",
     "undo",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from allranks.prepare import code, containers, environment, images, ops
+from allranks.prepare import code, containers, dataset, environment, images, ops
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.trouble import NotReady
 from allranks.reach import NodeProgram, Nodes, Outcome
@@ -70,6 +70,29 @@ async def compile_ops(
             await ops.compile_ahead(program, python[node.name], wanted, env[node.name])
 
     raise_all(await each(prepared.inside, one))
+
+
+async def tokenize(
+    prepared: Prepared,
+    run: Run,
+    overruled: Mapping[str, Any],
+    python: Mapping[str, str],
+    env: Mapping[str, Mapping[str, str]],
+) -> None:
+    """The dataset on every node that does not have it yet: first on the head, since the folder may be shared."""
+    path = dataset.wanted(run)
+    if path is None:
+        return
+    head = run.cluster.head.name
+
+    async def one(node: Node, program: NodeProgram) -> None:
+        if not await dataset.is_there(program, python[node.name], path):
+            await dataset.tokenize(program, python[node.name], run, overruled, env[node.name])
+
+    inside = prepared.inside
+    first = Nodes({head: inside[head]}, {head: run.cluster.head})
+    for nodes in (first, inside):
+        raise_all(await each(nodes, one))
 
 
 async def build_environments(prepared: Prepared, run: Run, say: Say) -> None:

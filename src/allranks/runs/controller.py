@@ -152,12 +152,13 @@ class Starting:
         await self._compile()
 
     async def _compile(self) -> None:
-        """DeepSpeed's operators, with the ranks' own Python and environment."""
+        """DeepSpeed's operators and the tokenized dataset, with the ranks' own Python and environment."""
         jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
         python = {name: str(job["argv"][0]) for name, job in jobs.items()}
         env = {name: dict(job["env"]) for name, job in jobs.items()}
         try:
             await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env)
+            await prepare.tokenize(self.prepared, self.run, self.plan.trainer, python, env)
         except prepare.NotReady as error:
             raise self._stopped(error.findings) from None
 
