@@ -1,0 +1,58 @@
+"""`expand` against the real `scontrol show hostnames`, for node lists that nobody wrote by hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from allranks.spec import expand
+
+SCONTROL = shutil.which("scontrol")
+pytestmark = pytest.mark.skipif(SCONTROL is None, reason="needs slurm-client: scripts/system.sh sbatch")
+CONF = "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=ALL\n"
+
+
+@st.composite
+def brackets(draw: st.DrawFn) -> str:
+    """`[3,07-12]`, with and without leading zeros; ranges are short."""
+    items = []
+    for _ in range(draw(st.integers(1, 3))):
+        first, width = draw(st.integers(0, 120)), draw(st.integers(0, 4))
+        last = first + draw(st.integers(0, 5))
+        items.append(f"{first:0{width}}" if last == first else f"{first:0{width}}-{last:0{width}}")
+    return "[" + ",".join(items) + "]"
+
+
+LETTERS = st.from_regex(r"[a-z][a-z0-9-]{0,5}[a-z-]", fullmatch=True)
+PARTS = st.builds(
+    "".join, st.tuples(LETTERS, st.one_of(st.just(""), brackets(), st.integers(0, 99).map(str)))
+)
+TWO = st.builds("".join, st.tuples(LETTERS, brackets(), LETTERS, brackets()))
+LISTS = st.lists(st.one_of(PARTS, TWO), min_size=1, max_size=4).map(",".join)
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("slurm") / "slurm.conf"
+    path.write_text(CONF)
+    return path
+
+
+def hostnames(conf: Path, text: str) -> list[str]:
+    command = [str(SCONTROL), "show", "hostnames", text]
+    environment = {**os.environ, "SLURM_CONF": str(conf)}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=20, check=True
+    ).stdout.split()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LISTS)
+def test_expand_and_scontrol_agree_on_any_list(conf: Path, text: str) -> None:
+    assert expand(text) == hostnames(conf, text)
