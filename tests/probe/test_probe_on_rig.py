@@ -119,7 +119,8 @@ def programs_left(rig: Rig, number: int) -> list[str]:
 @pytest.mark.training
 def test_a_healthy_network_passes_to_the_checked_sum(prober: Prober, rig: Rig) -> None:
     answer = prober()
-    assert (answer["code"], said(answer)) == (0, set()), text(answer)
+    # Not `warn`: how fast 16 processes on the few cores of this machine exchange bytes is chance.
+    assert (answer["code"], said(answer, "note", "unknown", "block")) == (0, set()), text(answer)
     assert {i["interface"] for i in answer["interfaces"].values()} == {"eth0"}
     proved = {f["where"]["node"] for f in answer["findings"] if f["id"] == "interface-proved"}
     assert proved == {"node2", "node3", "node4"}

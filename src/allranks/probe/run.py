@@ -102,7 +102,8 @@ async def over_tcp(nodes: Nodes, run: Run, asked: tcp.Asked, options: Options, s
             all_pairs_measured=len(rounds) == len(tournament(names)),
         )
         if options.seconds > 0 and rounds:
-            links = await tcp.measure_rounds(nodes, ears, asked, rounds, dials)
+            links, silent = await tcp.measure_rounds(nodes, ears, asked, rounds, dials)
+            results = replace(results, unreached={**results.unreached, **silent})
             say(f"{len(links)} directions measured in {len(rounds)} rounds")
             results = results.with_links(links)
             results = results.with_links(await tcp.measure_again(nodes, ears, asked, results.links))

@@ -74,7 +74,6 @@ class Listeners:
             "ports": [self.asked.port] if node.name == self.asked.head else [],
             "seconds": self.asked.listen_seconds,
         }
-        await program.call("version")  # which brings the bundle where it is missing
         stream = lines(program, "listen", wanted)
         self._open[node.name] = stream
         try:
@@ -118,17 +117,30 @@ async def _drained(stream: Lines) -> None:
 
 async def lines(program: NodeProgram, what: str, wanted: Mapping[str, Any]) -> Lines:
     """The JSON lines of a `probe` verb, as they come; an error that it prints is raised as ProgramFailed."""
-    async for line in program.transport.stream(
-        program.argv("probe", what), stdin=json.dumps(wanted).encode()
-    ):
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            raise ProgramFailed(program.node, f"probe {what}", f"printed no JSON: {line[:200]!r}") from None
-        if not isinstance(answer, dict) or "error" in answer:
-            said = answer.get("error") if isinstance(answer, dict) else answer
-            raise ProgramFailed(program.node, f"probe {what}", str(said))
-        yield answer
+    body = json.dumps(wanted).encode()
+    for first in (True, False):
+        missing = False
+        async for line in program.transport.stream(program.argv("probe", what), stdin=body):
+            answer = read_line(program, what, line)
+            missing = first and "bundle" in answer
+            if missing:
+                break
+            if "error" in answer:
+                raise ProgramFailed(program.node, f"probe {what}", str(answer["error"]))
+            yield answer
+        if not missing:
+            return
+        await program.call("version")  # which brings the bundle
+
+
+def read_line(program: NodeProgram, what: str, line: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ProgramFailed(program.node, f"probe {what}", f"printed no JSON object: {line[:200]!r}")
+    return answer
 
 
 # ---- connections ----
@@ -189,52 +201,55 @@ async def measure_rounds(
     asked: Asked,
     rounds: Iterable[Iterable[Pair]],
     dials: Iterable[Dial],
-) -> list[Link]:
-    """Round after round, all pairs of one at the same time. Pairs that could not connect are left out."""
+) -> tuple[list[Link], dict[str, str]]:
+    """Round after round, all pairs of one at the same time; and the nodes that could not be asked. Pairs that could
+    not connect are left out."""
     good = {(d.source, d.target) for d in dials if d.kind == DATA and d.outcome == OK}
     found: list[Link] = []
+    unreached: dict[str, str] = {}
     for pairs in rounds:
         wanted = [pair for pair in pairs if pair in good]
         # The other way round where only that one connects.
         wanted += [(b, a) for a, b in pairs if (a, b) not in good and (b, a) in good]
-        done = await asyncio.gather(*(measure(nodes[a], b, ears[b], asked) for a, b in wanted))
-        found += [link for links in done for link in links]
-    return found
+        await asyncio.gather(*(measure(nodes[a], ears[b], asked, found, unreached) for a, b in wanted))
+    return found, unreached
 
 
 async def measure_again(
     nodes: Nodes, ears: Mapping[str, Ear], asked: Asked, links: Iterable[Link]
 ) -> list[Link]:
-    """The slowest of the links that look slow, one at a time: 16 pairs at once may slow each other down."""
-    rates = {(k.source, k.target): k.bytes_per_second or 0.0 for k in links if not k.reason}
-    late = late_pairs(rates)
+    """The slowest of the links that look slow or dead, one at a time: 16 pairs at once may slow each other down."""
+    rates = {(k.source, k.target): k.bytes_per_second or 0.0 for k in links}
     found: list[Link] = []
-    for a, b in sorted(late, key=lambda pair: rates[pair])[:MOST_AGAIN]:
-        if (b, a) not in {(k.source, k.target) for k in found}:
-            found += await measure(nodes[a], b, ears[b], asked)
+    for a, b in sorted(late_pairs(rates), key=lambda pair: rates[pair])[:MOST_AGAIN]:
+        if (a, b) not in {(k.source, k.target) for k in found}:
+            await measure(nodes[a], ears[b], asked, found, {})
     return found
 
 
 def late_pairs(rates: Mapping[Pair, float]) -> list[Pair]:
+    """The pairs that are slow for their own or a node's sake, and those over which nothing came."""
     blamed, _ = slow(rates)
     sides = [p for p in rates if p[0] in blamed.outbound or p[1] in blamed.inbound]
-    return list(dict.fromkeys([*blamed.links, *sides]))
+    dead = [pair for pair, rate in rates.items() if not rate]
+    return list(dict.fromkeys([*dead, *blamed.links, *sides]))
 
 
-async def measure(program: NodeProgram, target: str, ear: Ear, asked: Asked) -> list[Link]:
+async def measure(
+    program: NodeProgram, ear: Ear, asked: Asked, found: list[Link], unreached: dict[str, str]
+) -> None:
+    """Both directions between a node and the one whose `ear` it is, into `found`."""
     wanted = {
         "node": program.node,
         "key": asked.key,
-        "target": {"node": target, "address": ear.address, "port": ear.port},
+        "target": {"node": ear.node, "address": ear.address, "port": ear.port},
         "streams": asked.streams,
         "seconds": asked.seconds,
     }
+    limit = 45.0 + 8 * asked.seconds
     try:
-        said = await program.call("probe", "measure", stdin=wanted, timeout_seconds=45.0 + 8 * asked.seconds)
+        said = await program.call("probe", "measure", stdin=wanted, timeout_seconds=limit)
     except (Unreachable, ProgramFailed) as error:
-        reason = str(error)
-        return [
-            Link(program.node, target, None, None, reason),
-            Link(target, program.node, None, None, reason),
-        ]
-    return links_of(program.node, target, said)
+        unreached[program.node] = str(error)  # the way to it, not the link
+        return
+    found += links_of(program.node, ear.node, said)

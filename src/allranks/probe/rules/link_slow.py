@@ -26,6 +26,8 @@ from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:
+    if not context.several_hosts:
+        return  # one machine's loopback is as fast as its processors have time
     blamed, usual = context.slow
     for node in sorted(blamed.nodes):
         inbound, outbound = node in blamed.inbound, node in blamed.outbound

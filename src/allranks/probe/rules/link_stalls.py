@@ -18,27 +18,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.probe.case import fires, silent
+from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 from allranks.words import Finding
 
+FIX = "one MTU on all nodes and switches between"
+
 
 def check(context: Context) -> Iterator[Finding]:
-    for link in context.results.links:
-        if not link.bytes_per_second:
-            yield context.block(
-                link.source,
-                saw=f"it connects with {link.target}, and no data comes through to it"
-                + (f": {link.reason}" if link.reason else ""),
-                expected="data, as the connection itself stands",
-                why="the rendezvous works, and the first large collective hangs.",
-                fix=f"on {link.source}: ping -M do -s 8972 {link.target}; one MTU on all nodes and switches between",
-            )
+    links = context.results.links
+    dead = [link for link in links if not link.bytes_per_second]
+    if len(dead) > 2 and len(dead) == len(links):
+        yield context.block(
+            saw="all nodes connect with each other, and no data comes through between any of them",
+            expected="data, as the connections themselves stand",
+            why="the rendezvous works, and the first large collective hangs.",
+            fix=f"ping -M do -s 8972 ADDRESS on a node; {FIX}",
+        )
+        return
+    for link in dead:
+        yield context.block(
+            link.source,
+            saw=f"it connects with {link.target}, and no data comes through to it"
+            + (f": {link.reason}" if link.reason else ""),
+            expected="data, as the connection itself stands",
+            why="the rendezvous works, and the first large collective hangs.",
+            fix=f"on {link.source}: ping -M do -s 8972 {context.addresses.get(link.target)}; {FIX}",
+        )
+
+
+def everywhere(sim: Simulated) -> None:
+    for pair in sim.rates:
+        sim.rates[pair] = 0.0
 
 
 CASES = (
     fires(lambda sim: sim.slows("n1", "n2", 0.0), node="n1", verdict="block", saw="no data comes through"),
+    fires(everywhere, verdict="block", saw="between any of them"),
     silent(),
-    silent(lambda sim: sim.slows("n1", "n2", 0.01)),
 )
-CASES = (*CASES[:2],)
