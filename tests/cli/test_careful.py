@@ -42,7 +42,7 @@ def test_without_a_gpu_nothing_is_offloaded() -> None:
 
 
 def test_a_script_of_ones_own_counts_its_own_steps() -> None:
-    with pytest.raises(BadInput, match="--smoke with train.command"):
+    with pytest.raises(BadInput, match=r"--smoke with train\.command"):
         careful.set_for(options(str(EXAMPLES / "plain-deepspeed.yaml"), smoke=True))
 
 

@@ -31,8 +31,8 @@ class Container:
     mounts: tuple[str, ...] = ()
     shm_bytes: int | None = None
     pip: tuple[str, ...] = ()
-    wheels: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    wheels: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Environment:
     """
 
     python: str | None = None
-    lock: str | None = None
-    wheels: str | None = None
     modules: tuple[str, ...] = ()
     activate: str | None = None
+    lock: str | None = None
+    wheels: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Every key of the run file: how it is read, what it means, its default. One place.
 
-`load` reads by this table, docs/run-file.md is printed from it, completion offers it.
+`load` reads by this table, docs/run-file.md is printed from it, completion offers it. It is longer than other
+modules, since one table with every key is what it is for.
 """
 
 from __future__ import annotations

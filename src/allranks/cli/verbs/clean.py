@@ -12,7 +12,9 @@ from allranks.cli.common import add_json, agreed, print_json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="?", help="a run's id, the beginning of it, or its run file; all ended runs where it is left out"
+        "run",
+        nargs="?",
+        help="a run's id, the beginning of it, or its run file; all ended runs where it is left out",
     )
     add_json(parser)
     parser.add_argument(

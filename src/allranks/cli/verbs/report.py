@@ -10,7 +10,9 @@ from allranks.cli.common import add_json, print_json, require_writable
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="?", help="a run's id, the beginning of it, or its run file; the newest where it is left out"
+        "run",
+        nargs="?",
+        help="a run's id, the beginning of it, or its run file; the newest where it is left out",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where to write it; the run directory by default"

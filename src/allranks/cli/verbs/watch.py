@@ -9,7 +9,9 @@ from allranks.cli.common import add_json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="?", help="a run's id, the beginning of it, or its run file; the newest where it is left out"
+        "run",
+        nargs="?",
+        help="a run's id, the beginning of it, or its run file; the newest where it is left out",
     )
     add_json(parser)
 
