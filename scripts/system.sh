@@ -19,7 +19,9 @@ declare -A needs=(
   [mpirun]=openmpi-bin
   [ansible-playbook]=ansible-core
   [sbatch]=slurm-client
-  [slurmctld]=slurmctld          # sbatch --test-only asks it; it starts no job
+  [slurmctld]=slurmctld          # sbatch --test-only asks it; the rig's SLURM: this and the next two
+  [slurmd]=slurmd
+  [munged]=munge
 )
 missing=()
 [ $# -gt 0 ] || set -- "${!needs[@]}"

@@ -20,7 +20,8 @@ from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
 from allranks.words import BadInput, Node
 
-FILE = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\ntrain: {command: [x.py]}\n"
+NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
+FILE = NODES + "train: {command: [x.py]}\n"
 
 
 def launch(text: str = FILE, more: str = "") -> Launch:
@@ -135,11 +136,13 @@ def test_nobody_waits(directory: RunDirectory) -> None:
         orders.hand("r", "a", {}, seconds=0.1)
 
 
-def test_who_waits_goes_when_the_runs_folder_goes(directory: RunDirectory) -> None:
+def test_both_ends_go_when_the_runs_folder_goes(directory: RunDirectory) -> None:
     Path(directory.marker).unlink()
     begin = time.monotonic()
     with pytest.raises(orders.NoOrder, match="called off"):
         orders.wait("r", "a", seconds=10)
+    with pytest.raises(orders.NoOrder, match="called off"):
+        orders.hand("r", "a", {}, seconds=10)
     assert time.monotonic() - begin < 2
 
 

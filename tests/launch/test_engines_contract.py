@@ -54,7 +54,7 @@ def living(rig: Rig) -> dict[int, list[str]]:
     found = {}
     for number in (1, 2, 3):
         shown = rig.run(
-            number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]
+            number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0\\n' '  ' < $p/cmdline; echo; done"]
         )
         lines = shown.stdout.decode(errors="replace").splitlines()
         words = (

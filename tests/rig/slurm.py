@@ -5,6 +5,7 @@ No accounting, so no sacct. The cluster's own files lie in /nfs/slurm, which all
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Sequence
@@ -58,7 +59,7 @@ def start_slurm(rig: Rig, seconds: float = 30.0) -> None:
     """Returns when all nodes are idle. The daemons end with their node's namespaces, when the rig goes."""
     folder = STATE / "nfs" / "slurm"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "munge.key").write_bytes(open("/dev/urandom", "rb").read(1024))
+    (folder / "munge.key").write_bytes(os.urandom(1024))
     (folder / "slurm.conf").write_text(CONF.format(head=address(1), count=rig.count, gpus=GPUS))
     (folder / "gres.conf").write_text(f"Name=gpu File=/dev/shm/gpus/g[0-{GPUS - 1}]\n")
     begun = [

@@ -106,6 +106,10 @@ def _connected(directory: RunDirectory, node: str, deadline: float, seconds: flo
             return connection
         except OSError:
             connection.close()
+        if not directory.is_marked():
+            raise NoOrder(
+                f"node {node}: the launch of {directory.run_id} was called off: its folder is not here."
+            )
         if time.monotonic() > deadline:
             raise NoOrder(f"node {node}: the launcher has started nothing here within {seconds:.0f} s.")
         time.sleep(0.05)

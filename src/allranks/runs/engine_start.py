@@ -18,6 +18,9 @@ from allranks.words import Finding, Node
 LAST_WORDS_SECONDS = 3.0
 """After a node without a supervisor: how long the engine's own word about it may take."""
 
+TAKING_SECONDS = 5.0
+"""From an order taken to a supervisor that stands: 0.3 s on an idle machine, 2 s on one with a load of 15."""
+
 
 class EngineFailed(Exception):
     """The engine did not start every supervisor; `finding` says why."""
@@ -39,7 +42,8 @@ class EngineStart:
     def files(self, node: Node, places: Places) -> dict[str, str]:
         """What must lie in the node's run directory before the engine begins."""
         program = self.inside[node.name]
-        argv = program.argv("start", self.run_id, node.name, "--ordered")
+        stay = ["--stay"] if getattr(self.engine, "STAYS", False) else []
+        argv = program.argv("start", self.run_id, node.name, "--ordered", *stay)
         if isinstance(program.transport, ContainedTransport):
             argv = program.transport.contained.execute(argv)
         return {self.engine.path_of(node): engines.start_script(argv, places.home)}
@@ -81,6 +85,8 @@ class EngineStart:
             await asyncio.wait({ordering})
         failure = self._failure()
         if failure is not None and not ordering.done():
+            # A supervisor that has just taken its order must stand before it can be stopped again.
+            await asyncio.wait({ordering}, timeout=TAKING_SECONDS)
             ordering.cancel()
             with contextlib.suppress(asyncio.CancelledError, Unreachable, ProgramFailed):
                 await ordering
