@@ -87,3 +87,6 @@ def stop_docker(rig: Rig, numbers: Sequence[int]) -> None:
         rig.run(
             number, ["sh", "-c", "docker ps -q | xargs -r docker kill; kill $(cat /run/docker-engine/pid)"]
         )
+    # Docker leaves its empty control groups; rmdir takes none that holds a process.
+    tidy = "find /sys/fs/cgroup -depth -type d -path '*/docker*' -exec rmdir {} + 2>/dev/null; true"
+    subprocess.run(["sh", "-c", tidy], check=True)
