@@ -14,8 +14,9 @@ from allranks.cli.careful import next_rung
 from allranks.cli.common import print_json
 from allranks.faces.clean import clean
 from allranks.faces.terminal import LiveView, print_findings, print_summary
-from allranks.reach import NodeProgram, Nodes, open_nodes
+from allranks.reach import NodeProgram, Nodes
 from allranks.runs import index
+from allranks.runs.acquire import Acquired, acquire
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspect import Inspection, inspect, verdict_code
 from allranks.spec import Run
@@ -51,17 +52,29 @@ def run_command(run: Run, options: argparse.Namespace) -> int:
 
 
 async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
-    nodes = open_nodes(run, options.accept_new_hosts)
+    acquired = await acquire(run, view.add, options.accept_new_hosts)
+    run, nodes = acquired.run, acquired.nodes
     try:
         if options.dry_run:
-            return {"dry_run": describe(await inspect(nodes, run))}
-        submitted = await submit_or_abort(nodes, run, view, options.probe)
+            described = describe(await inspect(nodes, run))
+            await acquired.release()
+            return {"dry_run": described}
+        submitted = await submit_or_release(acquired, view, options.probe)
         head = nodes[run.cluster.head.name]
         if options.detach:
             raise Detached(submitted.run_id, await status_or_nothing(head, submitted.run_id))
         return await until_end(head, submitted.run_id, view)
     finally:
         await nodes.close()
+
+
+async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | None):
+    """Submits; a run that does not start gives back what was acquired for it."""
+    try:
+        return await submit_or_abort(acquired.nodes, acquired.run, view, probe)
+    except BaseException:
+        await asyncio.shield(acquired.release())
+        raise
 
 
 async def submit_or_abort(nodes: Nodes, run: Run, view: LiveView, probe: bool | None = None):

@@ -59,11 +59,16 @@ class Nodes:
 def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
     """The nodes of a run by the transport that it names. Connecting happens at the first call."""
     if run.launch.with_ not in REACHED:
+        slurm = run.launch.with_ == "slurm"
         raise BadInput(
             Problem(
-                f"launch.with: {run.launch.with_} is not built into this version",
-                why="nodes are reached over SSH, or are this machine.",
-                do="launch: {with: ssh}",
+                "launch.with: slurm has no nodes before its job runs"
+                if slurm
+                else f"launch.with: {run.launch.with_} is not built into this version",
+                why="this verb looks at nodes, and starts no job." if slurm else "allranks cannot start it.",
+                do="allranks run FILE checks in the job, before training; --dry-run only checks"
+                if slurm
+                else "launch: {with: ssh}",
                 file=run.file,
                 line=run.line("launch.with"),
             )
@@ -77,11 +82,16 @@ def reached(
     user: str | None = None,
     accept_new_hosts: bool = False,
     transport: str = "asyncssh",
+    address: str | None = None,
 ) -> Nodes:
     """Programs for nodes that are this machine (`local`) or are reached over SSH, by asyncssh or the system's."""
     nodes = {node.name: node for node in described}
     if launch == "local":
         return Nodes({n: NodeProgram(LocalTransport(n), sys.executable) for n in nodes}, nodes)
+    if launch == "slurm":
+        from allranks.reach.slurm import SlurmTransport
+
+        return Nodes({n: NodeProgram(SlurmTransport(n, str(address))) for n in nodes}, nodes)
     if transport == "openssh":
         from allranks.reach.openssh import OpensshTransport, Sockets
 

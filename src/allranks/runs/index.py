@@ -32,6 +32,7 @@ def remember(run_id: str, run: Run) -> None:
         "launch": run.launch.with_,
         "user": run.user,
         "transport": run.transport,
+        "address": run.launch.address,
         "created_at": time.time(),
         "nodes": [node.as_json() for node in run.cluster.nodes],
     }
@@ -149,4 +150,5 @@ def nodes_of(run_id: str) -> Nodes:
     ]
     known = entry or {}
     transport = str(known.get("transport") or "asyncssh")
-    return reached(nodes, known.get("launch", "local"), known.get("user"), transport=transport)
+    user, address = known.get("user"), known.get("address")
+    return reached(nodes, known.get("launch", "local"), user, transport=transport, address=address)

@@ -79,7 +79,7 @@ class Launch:
 
 def find(name: str) -> ModuleType | None:
     """The engine of `launch.with`; None where the supervisors need none (ssh, local)."""
-    if name not in STARTED_FROM_HEAD:
+    if name not in (*STARTED_FROM_HEAD, "slurm"):
         return None
     return importlib.import_module(f"{__name__}.{name}")
 

@@ -1,0 +1,56 @@
+"""A node of a SLURM job, reached by `srun --overlap`: sites close SSH, and this stays inside the allocation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+
+from allranks.reach.base import Completed, Unreachable
+from allranks.reach.local import LocalTransport
+
+READING = {"version", "read", "follow", "stop", "sweep", "clean"}
+ENDED = re.compile(
+    rb"(?i)Invalid job id|already completing|already completed|revoked|Job .*expired|Unable to confirm allocation"
+    rb"|Requested nodes are busy|Job/step.*(complet|cancel)"
+)
+
+
+class SlurmTransport:
+    """Commands on one node of a job. When the job has ended its nodes are somebody else's: what only reads a
+    run is then done here, where its folder is on a shared home, and SLURM has ended every process of it."""
+
+    def __init__(self, node: str, job: str):
+        self.node, self.job = node, job
+        self.here = LocalTransport(node)
+        self.gone = False
+
+    def words(self, argv: Sequence[str]) -> list[str]:
+        place = [f"--jobid={self.job}", f"--nodelist={self.node}", "--nodes=1", "--ntasks=1"]
+        how = ["--overlap", "--quiet", "--unbuffered", "--cpu-bind=none", "--chdir=/"]
+        # Not the caller's whole environment: a secret may be in it.
+        how.append("--export=PATH,HOME,USER,LOGNAME,LANG,LD_LIBRARY_PATH,ALLRANKS_HOME")
+        return ["srun", *place, *how, "--", *argv]
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        if not self.gone:
+            done = await self.here.run(self.words(argv), stdin=stdin, timeout_seconds=timeout_seconds)
+            if done.code == 0 or not ENDED.search(done.err):
+                return done
+            self.gone = True
+        return await self.here.run(self._here(argv), stdin=stdin, timeout_seconds=timeout_seconds)
+
+    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
+        words = self._here(argv) if self.gone else self.words(argv)
+        async for line in self.here.stream(words, stdin=stdin):
+            yield line
+
+    async def close(self) -> None:
+        return None
+
+    def _here(self, argv: Sequence[str]) -> list[str]:
+        verb = next((word for word in argv if word in READING), None)
+        if verb is None:
+            raise Unreachable(self.node, "job-ended", f"SLURM's job {self.job} has ended")
+        return [*argv, "--gone", self.node] if verb in ("sweep", "clean") else list(argv)
