@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from allranks import spec
 from allranks.launch import engines, pages
-from allranks.launch.engines import Launch, mpi, pdsh
+from allranks.launch.engines import Launch, mpi, pdsh, slurm
 from allranks.node import orders
 from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
@@ -58,6 +58,21 @@ def test_pdsh_refuses_homes_that_differ_or_mean_something_to_a_shell() -> None:
         pdsh.command(replace(one, scripts={"a": "/x/engine/0.sh", "b": "/y/engine/1.sh"}))
     with pytest.raises(BadInput, match="shell"):
         pdsh.command(replace(one, scripts={"a": "/x y/0.sh", "b": "/x y/1.sh"}))
+
+
+def test_sbatch_asks_for_the_named_nodes_one_by_one_and_whole_unless_told_otherwise() -> None:
+    words = slurm.sbatch(
+        launch(more="launch: {with: slurm, partition: p, time: '10', extra: [--mem=8G]}\n").run
+    )
+    assert {"--nodes=2", "--nodelist=host-a,host-b", "--partition=p", "--time=10"} <= set(words)
+    assert "--exclusive" in words and "--mem=0" not in words
+
+
+def test_the_waiting_job_is_told_by_a_file_that_is_whole_at_once() -> None:
+    one = launch(more="launch: {with: slurm}\n")
+    one = replace(one, run=replace(one.run, launch=replace(one.run.launch, address="17")))
+    scripts = {node.name: f"/nfs/home/runs/r/{slurm.path_of(node)}" for node in one.nodes}
+    assert slurm.command(replace(one, scripts=scripts))[-2:] == ["/nfs/home/runs/r", "/nfs/home/slurm-17.go"]
 
 
 REFUSED = "ssh: connect to host 10.0.0.2 port 22: Connection refused"
