@@ -40,8 +40,10 @@ class LocalTransport:
         process = await self._start(argv)
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(stdin)
-            await process.stdin.drain()
+            # A program may answer and end before it has read all that it is given: its output says why.
+            with contextlib.suppress(ConnectionError):
+                process.stdin.write(stdin)
+                await process.stdin.drain()
             process.stdin.close()
             while line := await process.stdout.readline():
                 yield line
