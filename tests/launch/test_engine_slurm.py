@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from rig import ROOT, STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
+CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
 HOSTILE = {"CONTRACT_SHELL": "$(touch /tmp/owned) `id` \"double\" 'single', ; # %n ✓"}
 
 
@@ -36,7 +38,7 @@ class Login:
         self.rig = rig
 
     def command(self, *words: object) -> list[str]:
-        own = ["ALLRANKS_HOME=/nfs/home", f"PYTHONPATH={ROOT / 'src'}", "CANARY_TOKEN=canary-4d1f9a7e"]
+        own = ["ALLRANKS_HOME=/nfs/home", f"PYTHONPATH={ROOT / 'src'}", f"CANARY_TOKEN={CANARY}"]
         return self.rig.inside(1, ["env", *own, sys.executable, "-m", "allranks.cli", *map(str, words)])
 
     def json(self, *words: object) -> Any:
@@ -92,7 +94,7 @@ def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
         got = next(line for line in log.splitlines() if "GOT " in line)
         assert json.loads(got.partition("GOT ")[2]) == HOSTILE
     assert login.no_jobs() and not living(rig)
-    holding = ["grep", "-r", "-l", "canary-4d1f9a7e", "/nfs/home", "/run/slurmctld", "/tmp"]
+    holding = ["grep", "-r", "-l", CANARY, "/nfs/home", "/run/slurmctld", "/tmp"]
     assert rig.run(1, holding, check=False).stdout == b""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
+CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
 ENGINES = ("ssh", "pdsh", "mpi")
 HOSTILE = {
     "CONTRACT_BLANKS": "two words, and a comma",
@@ -34,7 +36,7 @@ def rig() -> Iterator[Rig]:
 
 @pytest.fixture
 def desk(rig: Rig, tmp_path: Path) -> Desk:
-    return Desk(rig, tmp_path, {"CANARY_TOKEN": "canary-4d1f9a7e"})
+    return Desk(rig, tmp_path, {"CANARY_TOKEN": CANARY})
 
 
 def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
@@ -97,7 +99,7 @@ def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
         log = f"/root/.allranks/runs/{run['id']}/nodes/node{number}/logs/rank-{number - 1}.log"
         got = rig.run(number, ["grep", "-m1", "GOT ", log]).stdout.decode()
         assert json.loads(got.partition("GOT ")[2]) == HOSTILE
-        holding = ["grep", "-r", "-l", "canary-4d1f9a7e", "/root/.allranks", "/tmp"]
+        holding = ["grep", "-r", "-l", CANARY, "/root/.allranks", "/tmp"]
         assert rig.run(number, holding, check=False).stdout == b""
         assert rig.run(number, ["test", "-e", "/tmp/owned"], check=False).returncode == 1
     nothing_lives(rig)
