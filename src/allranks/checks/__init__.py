@@ -15,7 +15,6 @@ Adding one touches no other file.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from allranks.checks.lint import Line
 from allranks.checks.lint.of_run import lines
 from allranks.checks.standing import COLUMNS, Standing
 from allranks.checks.standing import standings as standings_of
-from allranks.checks.words import shown
+from allranks.checks.words import named, shown
 from allranks.spec import Run
 from allranks.words import UNKNOWN, Facts, Finding, Where
 
@@ -79,15 +78,7 @@ def _named(rule: Rule, context: Context) -> Iterator[Finding]:
     if not rule.applies(context):
         return
     for finding in rule.check(context):
-        yield dataclasses.replace(
-            finding,
-            id=rule.id,
-            saw=shown(finding.saw),
-            expected=shown(finding.expected),
-            why=shown(finding.why),
-            fix=shown(finding.fix),
-            evidence=tuple(shown(line) for line in finding.evidence),
-        )
+        yield named(finding, rule.id)
 
 
 def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Where]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
+
+from allranks.words import Finding
 
 MOST_CHARACTERS = 2000
 
@@ -17,6 +20,19 @@ def shown(text: Any, most: int = MOST_CHARACTERS) -> str:
 
 def _harmless(character: str) -> bool:
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def named(finding: Finding, rule_id: str) -> Finding:
+    """A rule's finding under the rule's own id, with what nodes said made harmless to a terminal."""
+    return dataclasses.replace(
+        finding,
+        id=rule_id,
+        saw=shown(finding.saw),
+        expected=shown(finding.expected),
+        why=shown(finding.why),
+        fix=shown(finding.fix),
+        evidence=tuple(shown(line) for line in finding.evidence),
+    )
 
 
 def gib(count: float) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allranks.prepare.description import OURS, Description, Mount
-from allranks.prepare.engine import option
+from allranks.prepare.description import Description, Mount
+from allranks.prepare.engine import extra
 
 
 def create(wanted: Description) -> list[str]:
@@ -17,13 +17,7 @@ def create(wanted: Description) -> list[str]:
     words = ["apptainer", "instance", "start", "--cleanenv"]
     words += ["--nv"] if wanted.gpus else []
     words += [f"--bind={bound(mount)}" for mount in (*wanted.mounts, Mount(wanted.home, wanted.home))]
-    for key, value in wanted.extra.items():
-        name = str(key).lstrip("-")
-        if name in OURS:
-            raise ValueError(name)
-        for item in value if isinstance(value, list | tuple) else [value]:
-            words += option(name, item)
-    return [*words, image(wanted.image), wanted.name]
+    return [*words, *extra(wanted), image(wanted.image), wanted.name]
 
 
 def execute(instance: str, argv: Sequence[str], home: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from allranks.checks.words import shown
+from allranks.checks.words import named
 from allranks.probe import blame as blaming
 from allranks.probe.blame import Blame
 from allranks.probe.catalogue import all_rules
@@ -20,19 +20,7 @@ from allranks.words import OK as FINE
 def judge(results: Results, run: Run) -> list[Finding]:
     """All findings, in the order of their ids, with what nodes said made harmless to a terminal."""
     context = Context(results, run)
-    return [
-        dataclasses.replace(
-            finding,
-            id=rule.id,
-            saw=shown(finding.saw),
-            expected=shown(finding.expected),
-            why=shown(finding.why),
-            fix=shown(finding.fix),
-            evidence=tuple(shown(line) for line in finding.evidence),
-        )
-        for rule in all_rules().values()
-        for finding in rule.check(context)
-    ]
+    return [named(finding, rule.id) for rule in all_rules().values() for finding in rule.check(context)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 from allranks.node.facts._reading import why
 from allranks.node.probing import talk
-from allranks.node.probing.listen import BLOCK_BYTES, abandon, count, plain
+from allranks.node.probing.listen import abandon, count, plain, pour
 
 Place = Tuple[int, Any]
 """An address family and what `socket.connect` takes of it."""
@@ -177,16 +177,9 @@ def ping(me: str, key: bytes, target: Mapping[str, Any]) -> Dict[str, float]:
 
 def push(me: str, key: bytes, target: Mapping[str, Any], seconds: float) -> Dict[str, float]:
     """Sends for `seconds`; what the peer has counted."""
-    block = memoryview(bytes(BLOCK_BYTES))
     with _asking(me, key, target, {"do": "sink", "seconds": seconds}, seconds + 5.0) as sock:
         # The peer ends the measurement: its count is in the way back as soon as its time is over.
-        until = time.monotonic() + seconds + 0.05
-        while time.monotonic() < until:
-            sock.settimeout(max(0.001, until - time.monotonic()))
-            try:
-                sock.send(block)
-            except socket.timeout:
-                break
+        pour(sock, seconds + 0.05)
         counted, _ = talk.receive(sock, key, time.monotonic() + seconds + 5.0)
         abandon(sock)
     return {"bytes": float(counted["bytes"]), "seconds": float(counted["seconds"])}

@@ -188,7 +188,13 @@ def count(sock: socket.socket, seconds: float) -> Dict[str, float]:
 
 def fill(sock: socket.socket, seconds: float) -> None:
     """Sends zeros for `seconds`, or until the peer closes; what is still unsent then is thrown away."""
-    block = bytes(BLOCK_BYTES)
+    pour(sock, seconds)
+    abandon(sock)
+
+
+def pour(sock: socket.socket, seconds: float) -> None:
+    """Sends zeros for `seconds`. Raises OSError where the peer closes."""
+    block = memoryview(bytes(BLOCK_BYTES))
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         sock.settimeout(max(0.001, until - time.monotonic()))
@@ -196,7 +202,6 @@ def fill(sock: socket.socket, seconds: float) -> None:
             sock.send(block)
         except socket.timeout:
             break
-    abandon(sock)
 
 
 def abandon(sock: socket.socket) -> None:
