@@ -31,7 +31,7 @@ class Supervisor:
         event = Event(time.time(), kind, self.node, rank, data)
         self.dial.send({"event": event.as_json()})
 
-    def hear(self, word: str, seconds: float = 8.0) -> dict:
+    def hear(self, word: str, seconds: float = 40.0) -> dict:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.told += self.dial.poll(0.05)
@@ -73,7 +73,7 @@ class Stage:
     def both(self) -> list[Supervisor]:
         return [Supervisor(self.keeper, name) for name in ("a", "b")]
 
-    def end(self, seconds: float = 15.0) -> dict:
+    def end(self, seconds: float = 60.0) -> dict:
         self.keeper.join(seconds)
         assert not self.keeper.is_alive()
         return json.loads(Path(self.directory.keeper.state).read_text())
@@ -207,7 +207,9 @@ def test_a_submission_that_was_cut_off_is_told_from_a_closed_port(stage, marked,
     s = stage(keep={"submitted": "submitted.json"})
     if marked:
         write_json(s.directory.root + "/submitted.json", {"at": 1})
-    Supervisor(s.keeper, "a")
+    only = Supervisor(s.keeper, "a")
+    only.hear("stop")
+    only.say("swept")
     state = s.end()
     assert [(f["id"], f["where"]["node"]) for f in state["findings"]] == [(name, "b")]
 
