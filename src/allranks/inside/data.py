@@ -26,6 +26,8 @@ def on_dataloader(rank: Rank, module: Any) -> None:
         if getattr(waiting, "inside", False):  # a data set that reads from a DataLoader of its own
             return original(self)
         waiting.inside = True
+        if threading.current_thread() is main:
+            about_to_fetch(rank)
         began = time.perf_counter()
         try:
             batch = original(self)
@@ -37,6 +39,12 @@ def on_dataloader(rank: Rank, module: Any) -> None:
         return batch
 
     iterator.__next__ = guard.dressed(__next__, original)
+
+
+@guard.guarded
+def about_to_fetch(rank: Rank) -> None:
+    if rank.evaluation is not None:
+        rank.evaluation.fetches()
 
 
 def fetching_began(rank: Rank, began: float) -> None:

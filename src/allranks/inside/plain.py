@@ -6,7 +6,7 @@ import time
 import weakref
 from typing import Any
 
-from allranks.inside import guard, saving, settings
+from allranks.inside import evaluating, guard, saving, settings
 from allranks.inside.losses import RAW, Losses
 from allranks.inside.rank import Rank
 
@@ -16,7 +16,8 @@ SAVES_SECONDS = 1.0
 
 def on_torch(rank: Rank, torch: Any) -> None:
     losses = Losses(rank)
-    watch_backward(rank, torch, losses)
+    evaluation = evaluating.watch(rank, torch)
+    watch_backward(rank, torch, losses, evaluation)
     loop = Loop(rank, losses, compiling(torch))
     # torch.optim forgets its own submodule's name (`del optimizer`).
     guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
@@ -29,13 +30,15 @@ def compiling(torch: Any) -> Any:
     return getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
 
 
-def watch_backward(rank: Rank, torch: Any, losses: Losses) -> None:
+def watch_backward(rank: Rank, torch: Any, losses: Losses, evaluation: evaluating.Evaluation) -> None:
     original = torch.Tensor.backward
     is_compiling = compiling(torch)
 
     def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_compiling() and rank.owner in (None, "torch"):
-            losses.note(self)
+        if not is_compiling():
+            evaluation.end()
+            if rank.owner in (None, "torch"):
+                losses.note(self)
         return original(self, *args, **kwargs)
 
     torch.Tensor.backward = guard.dressed(backward, original)
@@ -68,6 +71,7 @@ class Loop:
             rank.owner = "torch"
             settings.tell(rank, settings.of_optimizer(rank, optimizer))
         rank.reach("training")
+        rank.evaluation.end()
         self.steps += 1
         rank.end_step(self.steps, float(optimizer.param_groups[0]["lr"]))
         self.losses.settle(mean=False)

@@ -57,6 +57,8 @@ class Rank:
         self.engine: Any = None
         """A weak reference to the DeepSpeed engine, where there is one."""
         self.has_trainer = False
+        self.evaluation: Any = None
+        """`evaluating.Evaluation`, once torch is there."""
         self.notes: List[str] = []
         """What we did to the training for its own good, told with the settings."""
         self.awaited: Optional[Record] = None
