@@ -83,6 +83,8 @@ def judged(run: dict[str, Any]) -> dict[str, Any]:
         if e["kind"] == "finding" and e["data"].get("verdict") in ("warn", "block")
     ]
     steps = [e["at"] for e in events if e["kind"] == "beat" and e["data"].get("steps")]
+    if alarms or run["state"] != "succeeded":  # the run's folder goes, its journal stays
+        RESULTS.with_name(f"healthy-{run['id']}.jsonl").write_text(text)
     return {
         "id": run["id"],
         "state": run["state"],
@@ -153,9 +155,10 @@ def told(found: list[dict[str, Any]]) -> str:
     alarms = [(r["run"], a) for r in ran for a in r["alarms"]]
     bad = [r for r in ran if r["state"] != "succeeded"]
     hours = sum(r["trained_seconds"] for r in ran) / 3600.0
+    whole = sum(r["seconds"] for r in ran) / 3600.0
     lines = [
-        f"{len(ran)} runs of three ranks, {hours:.2f} hours of training ({sum(r['seconds'] for r in ran) / 3600:.2f} hours"
-        f" from launch to end): **{len(alarms)} alarms**, {len(bad)} runs that did not succeed (aim: 0 in 200 runs or 2"
+        f"{len(ran)} runs of three ranks, {hours:.2f} hours of training ({whole:.2f} hours from launch"
+        f" to end): **{len(alarms)} alarms**, {len(bad)} runs that did not succeed (aim: 0 in 200 runs or 2"
         f" hours). {len(found) - len(ran)} could not be started."
     ]
     lines += [f"- run {number}: {alarm['id']}: {alarm['saw']}" for number, alarm in alarms]
