@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from allranks.spec import expand
+from allranks.spec import expand, slurm_list
 
 SCONTROL = shutil.which("scontrol")
 pytestmark = pytest.mark.skipif(SCONTROL is None, reason="needs slurm-client: scripts/system.sh sbatch")
@@ -56,3 +56,33 @@ def hostnames(conf: Path, text: str) -> list[str]:
 @given(LISTS)
 def test_expand_and_scontrol_agree_on_any_list(conf: Path, text: str) -> None:
     assert expand(text) == hostnames(conf, text)
+
+
+NAMES = st.lists(
+    st.one_of(
+        st.from_regex(r"[a-z][a-z0-9-]{0,6}[a-z]", fullmatch=True),
+        st.builds("{}{}".format, st.sampled_from(["n", "rack1-n", "a1b", "x00"]), st.integers(0, 130)),
+        st.builds("{}{:03}".format, st.sampled_from(["n", "gpu-"]), st.integers(0, 1200)),
+        st.builds("n{}b".format, st.integers(0, 9)),
+        st.builds("s{}".format, st.integers(10**8, 10**18)),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(NAMES)
+def test_slurm_reads_every_name_of_a_list_that_we_wrote(conf: Path, names: list[str]) -> None:
+    assert sorted(hostnames(conf, slurm_list(names))) == sorted(set(names))
+
+
+@given(NAMES)
+def test_a_list_for_slurm_means_the_same_to_us(names: list[str]) -> None:
+    assert sorted(expand(slurm_list(names))) == sorted(set(names))
+
+
+def test_neighbours_become_ranges_and_slurm_meets_no_text_after_a_bracket() -> None:
+    assert slurm_list([f"node{n}" for n in range(1, 4)] + ["a1b", "a2b", "n09", "n10"]) == (
+        "node[1-3],a1b,a2b,n09,n10"
+    )

@@ -12,7 +12,7 @@ from allranks.spec.run import LAUNCHERS, Container, Environment, Gpus, Launch, N
 
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
-    from allranks.spec.names import expand, fold
+    from allranks.spec.names import expand, fold, slurm_list
     from allranks.spec.runfile import load, loads
     from allranks.spec.schema import Key, schema_keys
     from allranks.spec.start import cluster_from_names, init_text, local_cluster
@@ -28,6 +28,7 @@ LATER = {
     "loads": "runfile",
     "local_cluster": "start",
     "schema_keys": "schema",
+    "slurm_list": "names",
 }
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "loads",
     "local_cluster",
     "schema_keys",
+    "slurm_list",
 ]
 
 

@@ -134,6 +134,27 @@ def fold(names: Iterable[str], keep_order: bool = False) -> str:
     return ",".join(text for _, text in sorted(folded))
 
 
+LAST_NUMBER = re.compile(rf"(.+?)([0-9]{{1,{FOLDED_DIGITS // 2}}})", re.DOTALL)
+"""SLURM reads a number at a name's end alone as one; 9 digits fit into its 32 bits."""
+
+
+def slurm_list(names: Iterable[str]) -> str:
+    """A node list that SLURM understands: ranges of a name's last digits alone, each written in its own width.
+
+    SLURM 22.05 reads `a[1-2]b` as no node at all, which `fold` may write; `--nodelist` takes no order from it.
+    Without repetitions: `set(expand(slurm_list(x))) == set(x)`, and the same by `scontrol show hostnames`.
+    """
+    groups: dict[tuple[str, int], list[str]] = {}
+    for name in dict.fromkeys(names):
+        match = LAST_NUMBER.fullmatch(name)
+        width = len(match[2]) if match is not None and match[2][0] == "0" else 0
+        groups.setdefault((match[1], width) if match else (name, -1), []).append(match[2] if match else "")
+    return ",".join(
+        prefix if width < 0 else prefix + bracket(tuple(numbers))
+        for (prefix, width), numbers in groups.items()
+    )
+
+
 def parts(name: str) -> tuple[tuple[str, ...], list[str]]:
     """The texts and the numbers of a name. A name with brackets or a comma of its own stays whole."""
     if any(letter in name for letter in "[],"):

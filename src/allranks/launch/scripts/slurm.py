@@ -8,7 +8,7 @@ from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob, each
 from allranks.launch.scripts._readme import readme
 from allranks.launch.scripts._words import line, matches
-from allranks.spec import fold, validate
+from allranks.spec import slurm_list, validate
 
 SHARES = ("--cpus-per-task", "-c", "--cpus-per-gpu", "--exclusive", "--oversubscribe", "-s", "--overcommit")
 MEMORY = ("--mem", "--mem-per-cpu", "--mem-per-gpu")
@@ -50,7 +50,7 @@ def options(job: ScriptJob) -> list[str]:
     if job.uses_gpu:
         lines.append(f"--gres=gpu:{node.gpus}")
     if run.nodes_known and launch.with_ == "slurm":
-        lines.append(f"--nodelist={fold(node.name for node in job.nodes)}")
+        lines.append(f"--nodelist={slurm_list(node.name for node in job.nodes)}")
     lines += [f"--partition={launch.partition}"] if launch.partition else []
     lines += [f"--account={launch.account}"] if launch.account else []
     lines += [f"--time={launch.time}"] if launch.time else []
