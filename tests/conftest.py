@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says how busy the machine is, and nothing about the code.
+settings.register_profile("allranks", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("allranks")
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDS = {
@@ -42,6 +49,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.mkdir(mode=0o700)
     monkeypatch.setenv("ALLRANKS_HOME", str(path))
     return path
+
+
+@pytest.fixture(scope="session")
+def another_python() -> Callable[[str], str]:
+    """Finds a Python of a version, as "3.8": on PATH, or one of pyenv's, whose shims need not start."""
+
+    def find(version: str) -> str:
+        places = [
+            *Path.home().glob(f".pyenv/versions/{version}.*/bin/python"),
+            shutil.which(f"python{version}"),
+        ]
+        for place in places:
+            if place and subprocess.run([place, "-c", ""], capture_output=True, timeout=60).returncode == 0:
+                return str(place)
+        pytest.skip(f"there is no Python {version}")
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from allranks.node.facts import _apart, _commands
 from allranks.node.facts._reading import Reading, Unreadable
 
 
-def until_gone(pid: int, seconds: float = 3.0) -> bool:
+def until_gone(pid: int, seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -40,7 +40,7 @@ def test_a_hanging_task_is_given_up_and_the_others_answer():
         time.sleep(60)
 
     outcomes = _apart.run({"hang": hang, "fine": lambda send: send({"fact": "x", "value": 2})}, 0.5)
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 30
     assert outcomes["fine"].reason is None and outcomes["fine"].messages == [{"fact": "x", "value": 2}]
     assert outcomes["hang"].reason == "did not answer within 0.5 s"
     assert {"fact": "early", "value": 1} in outcomes["hang"].messages, "what was said before the hang is kept"
@@ -75,7 +75,7 @@ def test_what_a_given_up_program_leaves_is_taken_along(tmp_path):
 def test_a_stopped_task_is_given_up_too():
     began = time.monotonic()
     outcome = _apart.run({"stopped": lambda _send: os.kill(os.getpid(), signal.SIGSTOP)}, 0.4)["stopped"]
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 30
     assert "did not answer" in str(outcome.reason)
 
 
@@ -106,12 +106,12 @@ def test_an_abandoned_task_does_not_hold_the_callers_output_open():
         "import time; from allranks.node.facts import _apart; "
         "_apart._reap = lambda children: None; _apart._end_group = None; "
         "import os; os.killpg = lambda *a: None; "
-        "_apart.run({'hang': lambda send: time.sleep(6)}, 0.3); print('done')"
+        "_apart.run({'hang': lambda send: time.sleep(60)}, 0.3); print('done')"
     )
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=55)
     assert done.stdout == "done\n"
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < 30
 
 
 def test_nested_limits_end_before_those_around_them():
@@ -156,7 +156,7 @@ def test_a_family_that_hangs_names_the_fact_and_keeps_the_rest(home, monkeypatch
     request = {"node": "n", "limits": {"leftovers": 0.4}, "families": ["leftovers", "system"]}
     began = time.monotonic()
     found = facts.collect(request)
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 30
     assert found.values["leftovers"] == {"first": 1}
     assert found.why_unreadable("leftovers.second") == "did not answer within 0.4 s"
     assert found.why_unreadable("leftovers.third") == "second: did not answer within 0.4 s"
@@ -215,7 +215,7 @@ def test_a_frozen_filesystem_costs_its_own_path_alone(home, tmp_path):
         found = facts.collect(
             {"families": ["storage"], "limits": {"storage": 3}, "paths": [str(mount), str(tmp_path)]}
         )
-        assert time.monotonic() - began < 6.0
+        assert time.monotonic() - began < 30
         assert found.values["storage"]["paths"][str(tmp_path)]["writable"] is True
         reason = found.unreadable[f"storage.paths.{mount}"]
         assert "did not answer" in reason and "state D" in reason

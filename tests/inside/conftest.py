@@ -81,7 +81,7 @@ class Field:
             stderr=subprocess.STDOUT,
         )
 
-    def finish(self, process: subprocess.Popen, rank: int = 0, seconds: float = 30) -> Told:
+    def finish(self, process: subprocess.Popen, rank: int = 0, seconds: float = 120) -> Told:
         try:
             outside, _ = process.communicate(timeout=seconds)
         finally:

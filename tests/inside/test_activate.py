@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -111,7 +108,7 @@ def test_the_log_is_live_and_holds_both_streams_and_what_children_say(node):
         "print('four', end=''); sys.stdout.flush(); time.sleep(30)\n"
     )
     process = node.start(script)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "four" not in node.log() and time.monotonic() < deadline:
         time.sleep(0.02)
     log = node.log()
@@ -172,7 +169,7 @@ hanging()
 """
     (node.stacks / "request").touch()  # from before: not meant for this process
     process = node.start(script)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not node.events() and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.15)
@@ -199,17 +196,8 @@ def test_a_running_thread_of_the_script_does_not_keep_us_from_ending(node):
     assert told.log == "late\n" and told.kinds == ["start", "end"]
 
 
-def another_python(version: str) -> str:
-    """The path of a Python of that version: on PATH, or one of pyenv's, whose shims need not start."""
-    places = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), shutil.which(f"python{version}")]
-    for place in places:
-        if place and subprocess.run([place, "-c", ""], capture_output=True, timeout=10).returncode == 0:
-            return str(place)
-    pytest.skip(f"there is no Python {version}")
-
-
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])
-def test_other_pythons_tell_the_same(node, version):
+def test_other_pythons_tell_the_same(node, version, another_python):
     node.python = another_python(version)
     told = node.run("import sys, time\nprint('hello')\ntime.sleep(0.15)\nraise ValueError('x')")
     assert told.kinds == ["start", "exception", "end"] and told.log.startswith("hello\nTraceback")
@@ -218,18 +206,27 @@ def test_other_pythons_tell_the_same(node, version):
 
 
 def test_it_is_cheap_to_begin(node):
-    """CPU of the main thread; 7 to 13 ms from the bundle, 3 ms from files with their bytecode."""
+    """Every Python a rank starts pays for it: its main thread imports nothing that takes long."""
     (node.root / "site" / "sitecustomize.py").write_text(
-        "import time\nbegan = time.thread_time()\n"
+        "import os, sys, _thread\ncame, main = [], _thread.get_ident()\n"
+        "def imported(event, words):\n"
+        "    if event == 'import' and _thread.get_ident() == main: came.append(words[0])\n"
+        "sys.addaudithook(imported)\n"
         "from allranks.inside.site import activate\nactivate()\n"
-        "import os\nos.environ['TOOK'] = str(time.thread_time() - began)\n"
+        "os.environ['CAME'] = ' '.join(came)\n"
     )
-    took = [
-        float(node.run("import os; print(os.environ['TOOK'])", rank, PYTHONDONTWRITEBYTECODE=None).log)
-        for rank in range(3)
-    ]
-    assert min(took) < 0.010, took
-    told = node.run(
-        "import sys; print(*(n for n in ('typing', 'dataclasses', 'torch') if n in sys.modules))", 4
-    )
-    assert "torch" not in told.log
+    came = node.run("import os; print(os.environ['CAME'])", PYTHONDONTWRITEBYTECODE=None).log.split()
+    assert "allranks.inside.rank" in came
+    dear = {
+        "typing",
+        "dataclasses",
+        "enum",
+        "re",
+        "json",
+        "socket",
+        "subprocess",
+        "logging",
+        "inspect",
+        "torch",
+    }
+    assert not dear & set(came)

@@ -36,7 +36,7 @@ class Ranks:
 
     def __init__(self, delays: list[float]):
         number = len(delays)
-        self.barrier = threading.Barrier(number, timeout=10)
+        self.barrier = threading.Barrier(number, timeout=60)
         store = Store()
         places = [SimpleNamespace(rank=rank, world_size=number, stacks=None) for rank in range(number)]
         self.notices = [Notice(SimpleNamespace(place=place, emit=lambda *_: None), store) for place in places]
@@ -48,7 +48,7 @@ class Ranks:
         for thread in [*threads, *timers]:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
         return self.saved
 
@@ -103,7 +103,7 @@ def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeyp
     assert told == ["can-save"] and not one.is_due(1)
 
     (tmp_path / notice.REQUEST).write_text("now")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 40
     while not one.heard and time.monotonic() < deadline:
         time.sleep(0.01)
 

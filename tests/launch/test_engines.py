@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -153,12 +152,10 @@ def test_nobody_waits(directory: RunDirectory) -> None:
 
 def test_both_ends_go_when_the_runs_folder_goes(directory: RunDirectory) -> None:
     Path(directory.marker).unlink()
-    begin = time.monotonic()
     with pytest.raises(orders.NoOrder, match="called off"):
         orders.wait("r", "a", seconds=10)
     with pytest.raises(orders.NoOrder, match="called off"):
         orders.hand("r", "a", {}, seconds=10)
-    assert time.monotonic() - begin < 2
 
 
 def test_a_supervisor_that_dies_before_it_is_ready_is_said(directory: RunDirectory) -> None:

@@ -72,7 +72,7 @@ def living(rig: Rig) -> dict[int, list[str]]:
     return found
 
 
-def nothing_lives(rig: Rig, seconds: float = 8.0) -> None:
+def nothing_lives(rig: Rig, seconds: float = 40.0) -> None:
     deadline = time.monotonic() + seconds
     while any(living(rig).values()) and time.monotonic() < deadline:
         time.sleep(0.2)

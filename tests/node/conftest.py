@@ -34,7 +34,7 @@ QUICK = {"SECOND": 0.2, "SETTLE_SECONDS": 0.3}
 """So that tests need not wait for a supervisor's second: nothing but these two is other than on a node."""
 
 
-def until(condition, what, seconds=6.0):
+def until(condition, what, seconds=40.0):
     """The first true value of `condition()`; fails, naming `what`, when there is none in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -87,7 +87,7 @@ class Field:
     def say(self, **order):
         self.orders.append(order)
 
-    def wait_for(self, kind, seconds=6.0, count=1):
+    def wait_for(self, kind, seconds=40.0, count=1):
         """The data of the `count`th event of a kind that the keeper has heard."""
 
         def found():
@@ -177,7 +177,7 @@ class Field:
         self.strangers.append(subprocess.Popen(argv, env={**os.environ, **env}, start_new_session=True))
         return self.strangers[-1]
 
-    def gone(self, process, seconds=8.0):
+    def gone(self, process, seconds=40.0):
         """Whether the process has ended within the time."""
         deadline = time.monotonic() + seconds
         while processes.still(process) and time.monotonic() < deadline:

@@ -44,7 +44,7 @@ def test_no_time_is_given_where_none_is_wanted():
 def test_the_command_says_it_by_its_exit_code(code, says):
     one = Departure({"notice_command": [sys.executable, "-I", "-S", "-c", f"raise SystemExit({code})"]})
     assert one.asked(1.0) is None  # it has just been started
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 40
     while one._child is not None and time.monotonic() < deadline:
         time.sleep(0.01)
         one.asked(1.0)

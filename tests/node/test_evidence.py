@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -27,8 +28,8 @@ def child():
         "import socket, subprocess, sys, time\n"
         f"peer = socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))\n"
         "below = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        "print('ready', flush=True)\n"
         "def stuck_here():\n"
+        "    print('ready', flush=True)\n"
         "    time.sleep(60)\n"
         "stuck_here()\n"
     )
@@ -142,16 +143,20 @@ def test_a_sample_tells_memory_disks_cpu_and_ranks(tmp_path):
 def test_a_frozen_disk_is_named_and_keeps_no_one(tmp_path, monkeypatch):
     real = os.statvfs
 
+    thaw = threading.Event()
+
     def slow(path):
         if path == "/frozen":
-            time.sleep(1.0)
+            thaw.wait(60)
         return real(tmp_path)
 
     monkeypatch.setattr(os, "statvfs", slow)
     disks = samples.Disks([str(tmp_path), "/frozen"])
-    began = time.monotonic()
     found = disks.look(0.05)
-    assert time.monotonic() - began < 0.5
+    while found[-1:] == [] or found[-1]["path"] != "/frozen":
+        found = disks.look(0.05)
+    assert not thaw.is_set()
+    thaw.set()
     assert found[-1]["path"] == "/frozen" and "frozen_seconds" in found[-1]
 
 

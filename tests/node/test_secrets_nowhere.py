@@ -51,7 +51,7 @@ def test_the_canary_is_in_no_file_no_event_and_no_command_line(field, home):
         assert CANARY.encode() not in block
     field.wait_for("swept")
     field.say(bye=True)
-    assert field.supervisor.wait(6) == 0
+    assert field.supervisor.wait(40) == 0
     assert holders(home) == ["config.json"], "the script's own file is the user's"
     assert [event.data["path"] for event in field.journal("secret-found")] == [
         "nodes/node-0/work/config.json"
@@ -89,7 +89,7 @@ def test_the_logs_end_for_the_keeper_is_masked_too(field):
     field.supervise(speaker(2.0), {"HF_TOKEN": CANARY}, secrets=["HF_TOKEN"])
     field.wait_for("exception")
     field.say(logs=100_000)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 40
     while not any("logs" in message for message in field.messages) and time.monotonic() < deadline:
         time.sleep(0.02)
     (logs,) = [message["logs"] for message in field.messages if "logs" in message]

@@ -186,7 +186,7 @@ def test_stay_works_in_the_foreground_until_the_end(field):
     field.say(start=0)
     field.wait_for("swept")
     field.say(bye=True)
-    assert program.wait(6) == 0
+    assert program.wait(40) == 0
     program.stdout.close()
 
 

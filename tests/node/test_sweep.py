@@ -123,7 +123,7 @@ def test_a_living_supervisor_is_asked_first_and_tells_the_end(field):
     field.recorded(*ALL)
     answer = sweep.sweep(field.run_id)
     assert [entry["signal"] for entry in answer["stopped"]] == ["SIGTERM"]
-    assert field.alive() == [] and field.supervisor.wait(5) == 1
+    assert field.alive() == [] and field.supervisor.wait(40) == 1
     assert field.journal()[-1].kind == "swept"
 
 
@@ -153,7 +153,7 @@ def test_clean_refuses_a_run_that_lives_and_removes_one_that_has_ended(field):
     with pytest.raises(BadInput, match="living processes"):
         sweep.clean(field.run_id)
     sweep.sweep(field.run_id)
-    field.supervisor.wait(5)
+    field.supervisor.wait(40)
     paths.write_json(os.path.join(field.node.work, "model.json"), {})
     assert sweep.clean(field.run_id) == {"run_id": field.run_id, "removed": field.directory.root, "kept": []}
     assert not os.path.exists(field.directory.root)

@@ -43,6 +43,10 @@ cat "$state/keys/client.pub" > $root/root/.ssh/authorized_keys
 rm -f $root/root/.ssh/known_hosts
 chmod 700 $root/root/.ssh; chmod 600 $root/root/.ssh/*
 rm -rf $root/root/.allranks
+# A fresh home: a developer's .bashrc (pyenv's takes 150 ms) would run before every command over SSH.
+rm -f $root/root/.bash* $root/root/.profile
+# Nodes have a python3 on the path that sshd gives; where this machine has it elsewhere alone, it is that one.
+[ -e $root/usr/bin/python3 ] || [ -e $root/usr/local/bin/python3 ] || ln -s "$NODE_PYTHON" $root/usr/local/bin/python3
 cat > $root/etc/ssh/sshd_config <<CONFIG
 HostKey $state/keys/host$number
 PermitRootLogin prohibit-password

@@ -145,7 +145,7 @@ class Rig:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env={**os.environ, **self.environment},
+            env={**os.environ, "NODE_PYTHON": sys._base_executable, **self.environment},
         )
         started = Started.of(process.pid)
         record(name, started)

@@ -83,7 +83,7 @@ class Runner:
     def runs(self) -> list[dict[str, Any]]:
         return self.json("ps", code=0)["runs"]
 
-    def wait_for(self, test, seconds: float = 60.0, every: float = 0.3) -> Any:
+    def wait_for(self, test, seconds: float = 120.0, every: float = 0.3) -> Any:
         """Polls `test` until it returns something true."""
         deadline = time.monotonic() + seconds
         while True:
@@ -106,7 +106,7 @@ class Runner:
 
         return self.wait_for(there)
 
-    def left(self, seconds: float = 5.0) -> list[str]:
+    def left(self, seconds: float = 30.0) -> list[str]:
         """What is alive after a run's end. A supervisor may take a moment to put its last words away."""
         deadline = time.monotonic() + seconds
         while (found := self.ours()) and time.monotonic() < deadline:

@@ -108,7 +108,7 @@ def test_ctrl_c_after_the_launch_leaves_the_run_running(runner: Runner) -> None:
     controller = runner.start("run", runner.file("--steps", 60))
     run = runner.at_step(2)
     controller.send_signal(signal.SIGINT)
-    out, _ = controller.communicate(timeout=20)
+    out, _ = controller.communicate(timeout=120)
     assert controller.returncode == 0
     assert f"allranks watch {run['id']}" in out and f"allranks stop {run['id']}" in out
     assert runner.json("watch", run["id"], code=0)["runs"][0]["state"] == "succeeded"
@@ -120,7 +120,7 @@ def test_ctrl_c_before_the_launch_leaves_nothing(runner: Runner) -> None:
     first = controller.stdout.readline()
     assert "checking" in first
     controller.send_signal(signal.SIGINT)
-    out, _ = controller.communicate(timeout=60)
+    out, _ = controller.communicate(timeout=120)
     assert controller.returncode == 1, first + out
     assert "aborted" in out
     assert runner.runs() == []
@@ -135,7 +135,7 @@ def test_stop_leaves_no_process_of_ours_and_no_orphan(runner: Runner) -> None:
     assert len(before) >= 3 * (1 + 1 + 1 + 2), before  # supervisor, torchrun, rank, two loader workers
     stopped = runner.json("stop", run["id"], "-y", code=0)
     assert (stopped["state"], stopped["left"]) == ("stopped", 0)
-    controller.communicate(timeout=30)
+    controller.communicate(timeout=120)
     assert controller.returncode == 1
     assert runner.left() == []
     orphans = subprocess.run(

@@ -37,7 +37,7 @@ def test_a_dead_keeper_is_named_and_neither_the_nodes_nor_a_scheduler(runner: Ru
     controller = runner.start("run", runner.file("--steps", 4000))
     run = runner.at_step(3)
     kill_supervisor(run, "node-0")
-    out, _ = controller.communicate(timeout=60)
+    out, _ = controller.communicate(timeout=120)
     assert controller.returncode == 3
     assert "supervisor-lost" in out or "the keeper, pid" in out, out
     assert "no longer answer" not in out

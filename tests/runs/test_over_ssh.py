@@ -94,7 +94,7 @@ def test_another_machine_with_the_same_run_file_finds_watches_and_stops_the_run(
     try:
         stopped = call("stop", file, "--json")
         assert json.loads(stopped.stdout)["id"] == run_id
-        said, _ = watcher.communicate(timeout=60)
+        said, _ = watcher.communicate(timeout=120)
         assert json.loads(said)["runs"][0]["id"] == run_id
     finally:
         watcher.kill()

@@ -67,7 +67,7 @@ def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
     began = time.monotonic()
     answer, why = keeper_apart.call("verify", {"folder": "/", "expect": {}}, lambda: beats.append(1) or True)
     assert answer is None and "did not end within" in why
-    assert time.monotonic() - began < 3 and beats
+    assert time.monotonic() - began < 40 and beats
 
 
 def test_only_a_whole_checkpoint_with_its_state_is_gone_on_from(tmp_path: Path) -> None:

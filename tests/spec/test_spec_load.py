@@ -497,15 +497,12 @@ class TestFiles:
         assert spec.load(tmp_path / "r.yaml").cluster.world_size == 16
 
 
-def test_what_loading_costs():
-    """A fresh interpreter: `import allranks.spec` leaves YAML alone, and a run file is read in 50 ms of CPU."""
+def test_loading_imports_only_what_it_needs():
+    """A fresh interpreter: `import allranks.spec` leaves YAML alone, reading a run file all that is not for it."""
     program = (
-        "import sys, time\nfrom allranks import spec\n"
+        "import sys\nfrom allranks import spec\n"
         "assert not {'yaml', 'difflib', 'ipaddress'} & set(sys.modules)\n"
-        f"start = time.process_time()\nspec.load({str(EXAMPLES / 'deepseek-v3-24xa100.yaml')!r})\n"
-        "print(time.process_time() - start)"
+        f"spec.load({str(EXAMPLES / 'deepseek-v3-24xa100.yaml')!r})\n"
+        "assert not {'asyncssh', 'asyncio', 'rich', 'torch'} & set(sys.modules)"
     )
-    seconds = min(
-        float(subprocess.check_output([sys.executable, "-c", program], timeout=60)) for _ in range(3)
-    )
-    assert seconds < 0.05
+    subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
