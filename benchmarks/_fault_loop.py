@@ -1,10 +1,12 @@
 """A small gloo training with checkpoints that goes wrong in one way, on one rank, at one moment.
 
 It leaves the moment in FAULT_DIR (all nodes of the rig see it): `reached` when the rank comes to the place,
-`at` when the script itself causes the fault. Faults that come from outside wait for `reached`.
+`at` when the script itself causes the fault. Faults that come from outside wait for `reached`. A fault while saving
+comes to the rank that saves, between two files of a checkpoint.
 """
 
 import argparse
+import json
 import os
 import signal
 import time
@@ -22,7 +24,9 @@ parser.add_argument("--steps", type=int, default=100000)
 parser.add_argument("--seconds", type=float, default=0.1)
 options = parser.parse_args()
 mine = int(os.environ["RANK"]) == options.rank
+writer = options.rank if options.phase == "saving" and "SAVE_TO" not in os.environ else 0
 place = Path(os.environ["FAULT_DIR"])
+output = Path(os.environ.get("ALLRANKS_OUTPUT_DIR") or os.environ.get("SAVE_TO") or place / "out")
 
 
 def mark(name: str) -> None:
@@ -77,6 +81,30 @@ INSIDE = {
 }
 
 
+def save(step: int) -> None:
+    """A LoRA checkpoint as PEFT lays it down, file after file, and not atomically."""
+    from safetensors.torch import save_file
+
+    folder = output / f"checkpoint-{step}"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "base_model.model.layer.lora_{}.weight"
+    tensors = {
+        name.format("A"): model.weight.detach().clone(),
+        name.format("B"): model.weight.detach().T.clone(),
+    }
+    config = {
+        "peft_type": "LORA",
+        "r": 1,
+        "lora_alpha": 1,
+        "target_modules": ["layer"],
+        "base_model_name_or_path": "none",
+    }
+    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    go_wrong("saving", step)
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    (folder / "trainer_state.json").write_text(json.dumps({"global_step": step}))
+
+
 class Numbers(torch.utils.data.Dataset):
     def __len__(self) -> int:
         return 10**7
@@ -103,9 +131,10 @@ for step in range(options.steps):
     optimizer.step()
     optimizer.zero_grad()
     if step % 10 == 9:
-        if dist.get_rank() == 0:
-            torch.save(model.state_dict(), os.environ.get("SAVE_TO", "/tmp") + "/model.pt")
-        go_wrong("saving", step)
+        if dist.get_rank() == writer:
+            save(step + 1)
+        elif "SAVE_TO" in os.environ:  # the file system that fails is the head's
+            go_wrong("saving", step)
         dist.barrier()
     time.sleep(options.seconds)
 dist.destroy_process_group()

@@ -86,7 +86,7 @@ FAULTS: dict[str, Fault] = {
         60.0,
         rank=False,
         phases=("start",),
-        before=("iptables -A INPUT -p tcp --dport 1024:65535 -j REJECT",),
+        before=("iptables -A INPUT -p tcp --syn --dport 1024:65535 -j REJECT",),
     ),
     "slow-link": Fault(
         (), 0.0, on_node("tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "50ms"), goes_on=True
