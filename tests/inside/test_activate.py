@@ -10,7 +10,7 @@ import pytest
 
 
 def test_a_rank_says_who_it_is_that_it_lives_and_how_it_ended(node):
-    told = node.run("import time; print('hello'); time.sleep(0.35)")
+    told = node.run("import time; print('hello'); time.sleep(1.5)")
     assert told.code == 0 and told.outside == "" and told.log == "hello\n"
     start = told.one("start")
     assert start["pid"] > 1 and start["start_time"] > 0 and start["boot_id"] and start["host"]
@@ -18,7 +18,7 @@ def test_a_rank_says_who_it_is_that_it_lives_and_how_it_ended(node):
     assert start["python"] == ".".join(map(str, sys.version_info[:3]))
     assert told.kinds == ["start", "end"] and told.one("end") == {"code": 0}
     beats = told.all("beat")
-    assert 3 <= len(beats) <= 8
+    assert 3 <= len(beats) <= 30
     assert beats[0]["phase"] == "importing" and beats[-1]["phase"] == "done"
     assert all(beat["rss_bytes"] > 1e6 and beat["steps"] == [] for beat in beats)
     assert all((event["node"], event["rank"]) == ("node-0", 0) for event in told.events)
