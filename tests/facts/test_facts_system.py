@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import struct
+import subprocess
 import sys
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allranks.node import facts
-from allranks.node.facts import firewall, libraries, network, software, storage, system
+from allranks.node.facts import _ports, firewall, leftovers, libraries, network, software, storage, system
 from allranks.node.facts._reading import Unreadable
 
 MEMINFO = (
@@ -137,8 +138,8 @@ def test_listening_sockets_and_ipv6_addresses():
         "   1: 0100007F:9A4C 0100007F:0001 01 00000000:00000000 00:00000000 00000000     0        0 12 1 0 100 0\n"
         "   2: broken\n"
     )
-    assert network.parse_listening(text) == [{"port": 39500, "uid": 1000, "inode": 4711}]
-    assert network.parse_local_ports(text) == {39500}
+    assert _ports.parse_listening(text) == [{"port": 39500, "uid": 1000, "inode": 4711}]
+    assert _ports.parse_local_ports(text) == {39500}
     row = "fe8000000000000000fc00fffe000001 02 40 20 80     eth0\nbroken line\n"
     assert network.parse_if_inet6(row) == [("eth0", "fe80::fc:ff:fe00:1/64")]
 
@@ -154,10 +155,12 @@ def test_a_held_port_names_its_holder(home):
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        found = network.read_ports([port])[str(port)]
+        found = _ports.read_ports([port])[str(port)]
         assert found["free"] is False and found["held_by"][0]["pid"] == os.getpid()
         assert found["held_by"][0]["run"] is None
-    assert network.read_ports([port])[str(port)]["free"] is True
+        told = {one["port"]: one["held_by"] for one in _ports.listening(_ports.read_listeners())["sockets"]}
+        assert [one["pid"] for one in told[port]] == [os.getpid()]
+    assert _ports.read_ports([port])[str(port)]["free"] is True
 
 
 def test_the_holder_is_ours_where_a_run_directory_says_so(home):
@@ -171,13 +174,70 @@ def test_the_holder_is_ours_where_a_run_directory_says_so(home):
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        assert network.read_ports([port])[str(port)]["held_by"][0]["run"] == "0902-a"
+        assert _ports.read_ports([port])[str(port)]["held_by"][0]["run"] == "0902-a"
     found = facts.collect({"families": ["leftovers"]}).values["leftovers"]["runs"]
     assert [(one["run"], one["supervisor"]) for one in found] == [("0902-a", os.getpid())]
     paths.write_json(run.node("node-0").supervisor, {**me, "start_time": me["start_time"] - 1})
     assert facts.collect({"families": ["leftovers"]}).values["leftovers"]["runs"] == [], (
         "a recycled pid is nobody"
     )
+
+
+def test_many_listening_sockets_are_counted_beyond_a_limit():
+    many = [{"port": port, "uid": 0, "inode": -port} for port in range(1, 1000)]
+    told = _ports.listening(many)
+    assert len(told["sockets"]) == _ports.MOST_LISTENING and told["more"] == 999 - _ports.MOST_LISTENING
+    assert told["sockets"][0] == {
+        "port": 1,
+        "held_by": [{"pid": None, "uid": 0, "name": None, "run": None, "age_seconds": None}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("argv", "launcher"),
+    [
+        (["/opt/venv/bin/python3", "/opt/venv/bin/torchrun", "--nnodes=3", "train.py"], "torchrun"),
+        (["/usr/bin/torchrun", "train.py"], "torchrun"),
+        (["python", "-u", "-m", "torch.distributed.run", "train.py"], "torchrun"),
+        (
+            ["python3.11", "-X", "faulthandler", "-W", "ignore", "/x/bin/deepspeed", "--hostfile", "h"],
+            "deepspeed",
+        ),
+        (["python", "-m", "deepspeed.launcher.launch"], "deepspeed"),
+        (["python", "-c", "import torchrun"], None),
+        (["python", "train.py", "torchrun"], None),
+        (["less", "torchrun"], None),
+        (["python", "-m"], None),
+        (["python"], None),
+        ([], None),
+    ],
+)
+def test_a_launcher_is_known_by_the_program_that_runs_alone(argv, launcher):
+    assert leftovers.launcher_of(argv) == launcher
+
+
+def test_a_launcher_of_somebody_else_is_told_and_one_of_a_run_is_not(home, tmp_path):
+    from allranks.node import paths, processes
+
+    script = tmp_path / "torchrun"
+    script.write_text("import time\nprint('up', flush=True)\ntime.sleep(600)\n")
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"up\n"
+        found = [one for one in leftovers.others() if one["pid"] == process.pid]
+        assert [(one["launcher"], one["uid"], one["run"]) for one in found] == [
+            ("torchrun", os.getuid(), None)
+        ]
+        run = paths.RunDirectory("0902-a", str(home))
+        run.create("node-0")
+        ours = processes.record_of(processes.identify("node-0", "0902-a"))
+        ours.update(pid=process.pid, start_time=processes.start_time(process.pid))
+        paths.write_json(run.node("node-0").supervisor, ours)
+        assert process.pid not in [one["pid"] for one in leftovers.others()]
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_routes_and_names():
@@ -277,13 +337,13 @@ def test_no_text_breaks_a_parser(text):
     for parse in (
         system.parse_cpu_model,
         storage.parse_mounts,
-        network.parse_listening,
+        _ports.parse_listening,
         network.parse_if_inet6,
         firewall.parse_iptables,
         firewall.parse_exports,
     ):
         json.dumps(parse(text))
-    assert all(0 <= port < 65536 for port in network.parse_local_ports(text))
+    assert all(0 <= port < 65536 for port in _ports.parse_local_ports(text))
     for parse in (system.parse_meminfo, system.parse_os_release, firewall.parse_nft, software.parse_nvcc):
         try:
             parse(text)

@@ -65,7 +65,7 @@ def small(number: int, addresses: list[str], *, head: bool) -> dict[str, Any]:
         "software": software(),
         "imports": imports(*TRAINER),
         "libraries": NOT_ASKED,
-        "leftovers": {"runs": []},
+        "leftovers": {"runs": [], "others": []},
         "shared": {"folders": {}},
         "code": {"folders": {}},
         "extensions": {"folder": "/home/ubuntu/.cache/torch_extensions", "locks": []},

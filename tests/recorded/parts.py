@@ -127,6 +127,9 @@ def interface(*addresses: str, mtu: int = 1500, speed: int | None = 10_000, kind
     }
 
 
+SSHD = {"pid": 911, "uid": 0, "name": "sshd", "run": None, "age_seconds": 1_209_600.0}
+
+
 def network(number: int, addresses: list[str], *, head: bool, mtu: int = 1500, name: str = "eth0") -> dict:
     mine = addresses[number]
     peers = {f"node-{n}": address for n, address in enumerate(addresses)}
@@ -143,6 +146,7 @@ def network(number: int, addresses: list[str], *, head: bool, mtu: int = 1500, n
         "interface_to_head": device,
         "resolved": {f"node-{number}": {"addresses": [mine]}},
         "ports": {"39500": {"free": True, "reason": None, "held_by": []}} if head else {},
+        "listening": {"sockets": [{"port": 22, "held_by": [SSHD]}], "more": 0},
         "local_port_range": [32768, 60999],
         "reserved_ports": "",
         "local_ports_in_use": 12 if head else None,

@@ -1,8 +1,9 @@
-"""Runs of ours that still live on this node: supervisors, keepers, and ranks that outlived theirs."""
+"""What still trains on this node: runs of ours with their ranks, and launchers of others, who are left alone."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+import os
+from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.node import paths, processes
 from allranks.node.facts import _processes
@@ -11,6 +12,7 @@ from allranks.node.facts._reading import Reading
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.fact("runs", lambda: parse(_processes.recorded(paths.home()), processes.boot_id()))
+    reading.fact("others", others)
 
 
 def parse(parts: List[Dict[str, Any]], boot: str) -> List[Dict[str, Any]]:
@@ -31,3 +33,67 @@ def parse(parts: List[Dict[str, Any]], boot: str) -> List[Dict[str, Any]]:
                 }
             )
     return found
+
+
+LAUNCHERS = {
+    "torchrun": "torchrun",
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torch.distributed.launch",
+    "deepspeed": "deepspeed",
+    "deepspeed.launcher.launch": "deepspeed",
+    "deepspeed.launcher.runner": "deepspeed",
+    "accelerate": "accelerate",
+    "accelerate.commands.launch": "accelerate",
+    "llamafactory-cli": "llamafactory-cli",
+    "llamafactory.cli": "llamafactory-cli",
+    "horovodrun": "horovodrun",
+}
+"""How the launchers of distributed training stand in a command line: the program's name, or the module after -m."""
+
+MOST_OTHERS = 64
+
+
+def others() -> List[Dict[str, Any]]:
+    """The launchers that belong to no run of ours: `launcher`, and what `_processes.described` tells of each."""
+    owned = _processes.owners(paths.home(), processes.boot_id())
+    found = []
+    for pid in processes.pids():
+        launcher = launcher_of(_command(pid))
+        if launcher is None or _processes.run_of(pid, owned) is not None:
+            continue
+        found.append({"launcher": launcher, **_processes.described(pid, owned)})
+    # A process that ended while it was looked at has no name any more.
+    return [one for one in found if one["name"] is not None][:MOST_OTHERS]
+
+
+def launcher_of(argv: List[str]) -> Optional[str]:
+    """The launcher that a command line starts, itself or by a Python; None where it starts none.
+
+    Only the program and what Python runs count: `less torchrun` and `grep deepspeed` launch nothing.
+    """
+    if not argv:
+        return None
+    program = os.path.basename(argv[0])
+    if not program.startswith("python"):
+        return LAUNCHERS.get(program)
+    words = iter(argv[1:])
+    for word in words:
+        if word == "-m":
+            return LAUNCHERS.get(next(words, ""))
+        if word in ("-W", "-X"):
+            next(words, "")
+        elif not word.startswith("-"):
+            return LAUNCHERS.get(os.path.basename(word))
+        elif word == "-c":
+            return None
+    return None
+
+
+def _command(pid: int) -> List[str]:
+    """The first words of a command line; empty for a kernel thread, and where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read(4096).split(b"\0")
+    except OSError:
+        return []
+    return [word.decode("utf-8", "replace") for word in words[:16] if word]

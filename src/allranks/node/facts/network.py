@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import errno
 import fcntl
 import os
 import re
@@ -12,8 +11,7 @@ import struct
 import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.node import paths, processes
-from allranks.node.facts import _apart, _processes
+from allranks.node.facts import _apart, _ports
 from allranks.node.facts._commands import line, text
 from allranks.node.facts._reading import Reading, why
 
@@ -36,15 +34,15 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.put("interface_to_head", head.get("interface"))
     reading.fact("resolved", lambda: resolve([*peers.values(), socket.gethostname()]))
     ports = [p for p in request.get("ports") or [] if isinstance(p, int) and 0 < p < 65536]
-    reading.fact("ports", lambda: read_ports(ports))
-    reading.fact("local_port_range", lambda: [int(n) for n in line(_PORT_RANGE).split()])
+    reading.fact("ports", lambda: _ports.read_ports(ports))
+    reading.fact("listening", lambda: _ports.listening(_ports.read_listeners()))
+    reading.fact("local_port_range", lambda: [int(n) for n in line(_ports.PORT_RANGE).split()])
     reading.fact("reserved_ports", lambda: line(_RESERVED) if os.path.exists(_RESERVED) else "")
     # Only where something will listen: the table of a busy machine is long.
-    reading.fact("local_ports_in_use", lambda: ports_in_use() if ports else None)
+    reading.fact("local_ports_in_use", lambda: _ports.ports_in_use() if ports else None)
     reading.fact("somaxconn", lambda: int(line("/proc/sys/net/core/somaxconn")))
 
 
-_PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 _RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 
 
@@ -218,123 +216,3 @@ def _is_address(name: str) -> bool:
         except (OSError, ValueError):
             pass
     return False
-
-
-# ---- ports ----
-
-
-def ports_in_use() -> int:
-    """How many ports of the range for outgoing connections are taken right now, by TCP sockets of any kind."""
-    first, last = [int(n) for n in line(_PORT_RANGE).split()][:2]
-    taken: "set[int]" = set()
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        if os.path.exists(path):
-            taken.update(parse_local_ports(text(path, 32 << 20)))
-    return sum(first <= port <= last for port in taken)
-
-
-def parse_local_ports(content: str) -> "set[int]":
-    """The local ports of all sockets of /proc/net/tcp or tcp6; rows of another form are left out."""
-    found = set()
-    for row in content.splitlines()[1:]:
-        match = re.match(r"\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", row)
-        if match:
-            found.add(int(match.group(1), 16))
-    return found
-
-
-def read_ports(ports: List[int]) -> Dict[str, Dict[str, Any]]:
-    """By port (as text): `free`; where not, `reason`, `held_by` the listeners seen and a free `proposal`."""
-    if not ports:
-        return {}
-    listeners = []
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        if os.path.exists(path):
-            listeners += parse_listening(text(path, 32 << 20))
-    found: Dict[str, Dict[str, Any]] = {}
-    for port in ports:
-        held = [one for one in listeners if one["port"] == port]
-        reason = try_port(port)
-        found[str(port)] = {"free": reason is None, "reason": reason, "held_by": _holders(held)}
-        if reason is not None:
-            found[str(port)]["proposal"] = next_free(port, set(ports) | {one["port"] for one in listeners})
-    return found
-
-
-NEAR = 100
-
-
-def next_free(port: int, taken: "set[int]") -> Optional[int]:
-    """The first port above `port` that may be listened on and is none of `taken`; None where none of 100 is."""
-    near = range(port + 1, min(port + 1 + NEAR, 65536))
-    return next((one for one in near if one not in taken and try_port(one) is None), None)
-
-
-def try_port(port: int) -> Optional[str]:
-    """Really listens for a moment, as torch's TCPStore will (all addresses, SO_REUSEADDR); None where it may.
-
-    A port in TIME_WAIT alone is free for it.
-    """
-    for family, everywhere in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
-        try:
-            with socket.socket(family, socket.SOCK_STREAM) as trial:
-                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if family == socket.AF_INET6:
-                    trial.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                trial.bind((everywhere, port))
-                trial.listen(1)
-        except OSError as error:
-            if error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL) and family == socket.AF_INET6:
-                continue  # a kernel without IPv6
-            return why(error)
-    return None
-
-
-def parse_listening(content: str) -> List[Dict[str, Any]]:
-    """The listening sockets of /proc/net/tcp or tcp6: `port`, `uid`, `inode`."""
-    found = []
-    for row in content.splitlines()[1:]:
-        fields = row.split()
-        if len(fields) < 10 or fields[3] != "0A":
-            continue
-        try:
-            port, uid, inode = int(fields[1].rpartition(":")[2], 16), int(fields[7]), int(fields[9])
-        except ValueError:
-            continue
-        found.append({"port": port, "uid": uid, "inode": inode})
-    return found
-
-
-def _holders(listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Who holds these sockets; the pid is None where another user's descriptors may not be looked at."""
-    if not listeners:
-        return []
-    owned = _processes.owners(paths.home(), processes.boot_id())
-    by_inode = _socket_owners({one["inode"] for one in listeners})
-    found: Dict[Any, Dict[str, Any]] = {}
-    for one in listeners:
-        pid = by_inode.get(one["inode"])
-        if pid is None:
-            holder = {"pid": None, "uid": one["uid"], "name": None, "run": None, "age_seconds": None}
-        else:
-            holder = _processes.described(pid, owned)
-        found[(holder["pid"], holder["uid"])] = holder
-    return list(found.values())
-
-
-def _socket_owners(inodes: "set[int]") -> Dict[int, int]:
-    links = {f"socket:[{inode}]": inode for inode in inodes}
-    found: Dict[int, int] = {}
-    for pid in processes.pids():
-        try:
-            descriptors = os.listdir(f"/proc/{pid}/fd")
-        except OSError:
-            continue
-        for descriptor in descriptors:
-            try:
-                inode = links.get(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-            except OSError:
-                continue
-            if inode is not None:
-                found.setdefault(inode, pid)
-    return found

@@ -1,0 +1,74 @@
+"""Somebody else trains on a node.
+
+## What it looks at
+The launchers of distributed training (torchrun, deepspeed, accelerate, llamafactory-cli, horovodrun) that run on
+the node and belong to no run of allranks, by their command lines: pid, user and age.
+
+## Why it matters
+Both share the node's processors, memory, GPUs and network. A forgotten one holds them for nothing, and its ranks
+may still wait at the rendezvous port that this run is to use.
+
+## What to do
+Ask its user. It is reported and never touched: allranks signals only what its own run directories prove to be
+its own. GPU memory that strangers hold is `gpu-busy`, a port that they hold is `port-held`.
+
+## Source
+proc(5), `/proc/PID/cmdline`; the module names are those of torch 2.13, DeepSpeed 0.19, accelerate 1.11 and
+LLaMA-Factory 0.9.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.case import fires, silent
+from allranks.checks.context import Context, number
+from allranks.checks.words import counted, duration, listed
+from allranks.words import Finding
+
+NEEDS = ("leftovers.others",)
+UNKNOWN_BLOCKS = False
+
+
+def check(context: Context) -> Iterator[Finding]:
+    for view in context.machines:
+        found = view.maps("leftovers.others")
+        if not found:
+            continue
+        told = [
+            f"pid {one.get('pid')} ({one.get('launcher')}, uid {one.get('uid')}, "
+            f"started {duration(number(one.get('age_seconds')) or 0.0)} ago)"
+            for one in found
+        ]
+        yield context.note(
+            view,
+            saw=f"{counted(len(found), 'training', 'trainings')} of others on {view.name}: {listed(told)}",
+            expected="nobody else trains on the node",
+            why="both share its processors, memory and network; they are left alone.",
+            fix=f"ask the user of pid {found[0].get('pid')}",
+        )
+
+
+OTHER = {
+    "launcher": "torchrun",
+    "pid": 900,
+    "uid": 1001,
+    "name": "python3",
+    "run": None,
+    "age_seconds": 259200.0,
+}
+CASES = (
+    fires(
+        "cpu",
+        {"node-1/leftovers/others": [OTHER]},
+        node="node-1",
+        verdict="note",
+        saw="1 training of others on node-1: pid 900 (torchrun, uid 1001, started 3 d ago)",
+    ),
+    fires(
+        "cpu",
+        {"node-1/leftovers/others": [OTHER, {**OTHER, "pid": 901, "age_seconds": None}]},
+        saw="2 trainings",
+    ),
+    silent("cpu"),
+)
