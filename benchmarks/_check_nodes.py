@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 import time
-from pathlib import Path
 
 from allranks import checks, spec
 from allranks.plan import make_plan
@@ -24,7 +23,7 @@ train: {command: [/opt/train.py]}
 
 
 async def asked(wanted: dict, run: spec.Run) -> list[Facts]:
-    keys = HostKeys(Path(wanted["known_hosts"]))
+    keys = HostKeys()
     nodes = {node.name: node for node in run.cluster.nodes}
     programs = {
         name: NodeProgram(SshTransport(node, "root", config=[wanted["config"]], keys=keys))

@@ -1,7 +1,8 @@
 """Run where the rig's controller sits: one command on all nodes by allranks or by asyncssh alone; prints JSON.
 
-`_fanout.py allranks|bare CONFIG KNOWN_HOSTS NAME=ADDRESS…` → `{"first": seconds, "second": seconds, "answers": N}`;
-the second call is in the same process, over the connections that allranks keeps.
+`_fanout.py allranks|bare|import CONFIG KNOWN_HOSTS NAME=ADDRESS…` → `{"first": seconds, "second": seconds,
+"second_cpu": seconds, "answers": N}`; the second call is in the same process, over the connections it keeps. `import`
+connects to nothing: what Python and asyncssh cost before the first packet.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import json
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import asyncssh
 
@@ -34,7 +34,7 @@ async def ours(config: str, known_hosts: str, nodes: dict[str, str]) -> dict[str
     from allranks.reach.ssh import HostKeys, SshTransport
     from allranks.words import Node
 
-    keys = HostKeys(Path(known_hosts))
+    keys = HostKeys()  # known_hosts is what the configuration names
     described = {name: Node(name, address, rank) for rank, (name, address) in enumerate(nodes.items())}
     programs = {
         n: NodeProgram(SshTransport(node, config=[config], keys=keys)) for n, node in described.items()
@@ -52,15 +52,17 @@ async def ours(config: str, known_hosts: str, nodes: dict[str, str]) -> dict[str
 
 
 async def timed(call: Callable[[], Awaitable[list[str]]]) -> dict[str, float]:
-    seconds = []
+    seconds, cpu = [], []
     answers: list[str] = []
     for _ in range(2):
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         answers = await call()
         seconds.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - used)
     return {
         "first": seconds[0],
         "second": seconds[1],
+        "second_cpu": cpu[1],
         "answers": len([one for one in answers if one.strip()]),
     }
 
@@ -68,6 +70,9 @@ async def timed(call: Callable[[], Awaitable[list[str]]]) -> dict[str, float]:
 def main() -> None:
     how, config, known_hosts, *pairs = sys.argv[1:]
     nodes = dict(pair.split("=", 1) for pair in pairs)
+    if how == "import":
+        print(json.dumps({"answers": len(nodes)}))
+        return
     work = {"bare": bare, "allranks": ours}[how]
     print(json.dumps(asyncio.run(work(config, known_hosts, nodes))))
 

@@ -96,7 +96,6 @@ def asked() -> str:
         nodes = [{"name": f"node{n}", "address": address(n)} for n in range(1, NODES + 1)]
         wanted = {
             "nodes": nodes,
-            "known_hosts": str(STATE / "known_hosts"),
             "config": str(STATE / "ssh_config"),
         }
         ask(rig, {**wanted, "nodes": nodes}), pdsh(rig, STATE, nodes)  # the bundle is brought once

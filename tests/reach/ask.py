@@ -7,7 +7,6 @@ import json
 import resource
 import sys
 import time
-from pathlib import Path
 
 from allranks.reach import NodeProgram, Nodes
 from allranks.reach.base import Transport, Unreachable
@@ -33,7 +32,7 @@ async def main() -> None:
     described = {
         n["name"]: Node(n["name"], n["address"], i, port=n.get("port")) for i, n in enumerate(wanted["nodes"])
     }
-    keys = HostKeys(Path(wanted["known_hosts"]), wanted.get("accept_new", False))
+    keys = HostKeys(wanted.get("accept_new", False))
     sockets = Sockets()
 
     def transport(node: Node) -> Transport:

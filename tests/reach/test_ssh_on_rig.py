@@ -32,7 +32,6 @@ def ask(
     rig: Rig, nodes: list[dict], argv: list[str], environment: dict[str, str] | None = None, **more
 ) -> dict[str, dict]:
     wanted = {
-        "known_hosts": str(STATE / "known_hosts"),
         "config": str(STATE / "ssh_config"),
         "nodes": nodes,
         "argv": argv,
@@ -73,10 +72,7 @@ def test_hostile_words_arrive_as_they_are(rig: Rig, transport: str) -> None:
 
 def keys_in(folder: Path, known: Path) -> dict[str, str]:
     """Both transports with this file of known hosts."""
-    return {
-        "known_hosts": str(known),
-        "config": config(folder, identity=f"{STATE}/keys/client", known_hosts=known),
-    }
+    return {"config": config(folder, identity=f"{STATE}/keys/client", known_hosts=known)}
 
 
 def test_an_unknown_host_key_is_refused_with_its_fingerprint(
@@ -146,7 +142,6 @@ def test_a_node_behind_another_is_reached_through_it(rig: Rig, tmp_path: Path, t
 def test_the_agent_holds_the_key(rig: Rig, tmp_path: Path, transport: str) -> None:
     script = f"ssh-add -q {STATE}/keys/client && exec {sys.executable} {ASK}"
     wanted = {
-        "known_hosts": str(STATE / "known_hosts"),
         "config": config(tmp_path, identity=f"{tmp_path}/no-such-key"),
         "nodes": [node(1)],
         "argv": ["hostname"],
@@ -175,10 +170,7 @@ def test_a_certificate_opens_a_node_that_knows_only_its_authority(
     try:
         wait = "until exec 3<>/dev/tcp/127.0.0.1/2222; do sleep .02; done"
         rig.run(1, ["timeout", "10", "bash", "-c", wait])
-        more = {
-            "known_hosts": str(known),
-            "config": config(tmp_path, identity=str(tmp_path / "mine"), known_hosts=known),
-        }
+        more = {"config": config(tmp_path, identity=str(tmp_path / "mine"), known_hosts=known)}
         answer = ask(rig, [node(1, port=2222)], ["hostname"], transport=transport, **more)["node1"]
         assert answer.get("out") == "node1\n", answer
         (tmp_path / "mine-cert.pub").unlink()

@@ -9,12 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import getpass
-import os
 import shlex
 import socket
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ import asyncssh
 from asyncssh.config import SSHClientConfig
 
 from allranks.reach.base import Completed, Unreachable
+from allranks.reach.host_keys import HostKeys, KnownHere, config_paths, settings_of
 from allranks.reach.local import LINE_LIMIT_BYTES
 from allranks.words import Node
 
@@ -35,28 +33,11 @@ KEEPALIVE_SECONDS, KEEPALIVE_COUNT = 10, 3
 """A connection is given up after 30 s of silence."""
 
 
-@dataclass
-class HostKeys:
-    """What is known of host keys, and whether an unknown one may be pinned at first sight."""
-
-    known_hosts: Path = field(default_factory=lambda: Path("~/.ssh/known_hosts").expanduser())
-    accept_new: bool = False
-
-    def pin(self, host: str, port: int, key: asyncssh.SSHKey) -> None:
-        """Appends the key; the file is made readable for its owner alone."""
-        name = host if port == 22 else f"[{host}]:{port}"
-        line = f"{name} {key.export_public_key().decode().strip()}\n"
-        self.known_hosts.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self.known_hosts, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "a", encoding="ascii") as file:
-            file.write(line)
-
-
 class Client(asyncssh.SSHClient):
     """Called by asyncssh for a host key that is in no known-hosts file."""
 
-    def __init__(self, keys: HostKeys):
-        self.keys = keys
+    def __init__(self, known: KnownHere):
+        self.known = known
         self.refused: asyncssh.SSHKey | None = None
         self.changed = self.connected = False
 
@@ -64,19 +45,12 @@ class Client(asyncssh.SSHClient):
         self.connected = True
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        self.changed = self._knows_another(host, addr, port)
-        if self.keys.accept_new and not self.changed:
-            self.keys.pin(host, port, key)
+        self.changed = self.known.knows(host, addr, port)
+        if self.known.accept_new and not self.changed:
+            self.known.pin(host, port, key)
             return True
         self.refused = key
         return False
-
-    def _knows_another(self, host: str, addr: str, port: int) -> bool:
-        try:
-            trusted = asyncssh.match_known_hosts(str(self.keys.known_hosts), host, addr, port)
-        except (OSError, ValueError, asyncssh.Error):
-            return False
-        return bool(trusted[0])
 
 
 class SshTransport:
@@ -102,7 +76,8 @@ class SshTransport:
         try:
             process = await connection.create_process(shlex.join(argv), encoding=None)
             try:
-                out, err = await asyncio.wait_for(process.communicate(stdin), timeout_seconds)
+                feed(process, stdin)
+                out, err = await asyncio.wait_for(process.communicate(), timeout_seconds)
             finally:
                 process.close()
             code = process.returncode
@@ -118,8 +93,7 @@ class SshTransport:
             async with connection.create_process(
                 shlex.join(argv), encoding=None, window=LINE_LIMIT_BYTES
             ) as process:
-                process.stdin.write(stdin)
-                process.stdin.write_eof()
+                feed(process, stdin)
                 while line := await process.stdout.readline():
                     yield _bytes(line)
         except (OSError, asyncssh.Error) as error:
@@ -141,17 +115,22 @@ class SshTransport:
             return self._connection
 
     async def _connect(self) -> asyncssh.SSHClientConnection:
-        client = Client(self.keys)
+        paths = config_paths(self.config)
+        try:
+            settings = settings_of(paths, self.described.address, self.user, self.described.port)
+        except (OSError, ValueError) as error:
+            raise Unreachable(self.node, "ssh-config", f"the ssh configuration: {error}") from None
+        known = self.keys.of(settings)
+        client = Client(known)
         options: dict[str, Any] = {
             "client_factory": lambda: client,
-            "known_hosts": self._known_hosts(),
+            "known_hosts": known.store,
+            "config": paths,
             "connect_timeout": CONNECT_SECONDS,
             "login_timeout": LOGIN_SECONDS,
             "keepalive_interval": KEEPALIVE_SECONDS,
             "keepalive_count_max": KEEPALIVE_COUNT,
         }
-        if self.config is not None:
-            options["config"] = list(self.config)
         if self.user:
             options["username"] = self.user
         if self.described.port:
@@ -161,26 +140,10 @@ class SshTransport:
                 return await asyncssh.connect(self.described.address, **options)
             except FileNotFoundError:
                 # An IdentityFile that is not there ends asyncssh; ssh passes it over, and so do we.
-                options["client_keys"] = self._keys_that_exist()
+                options["client_keys"] = keys_that_exist(settings)
                 return await asyncssh.connect(self.described.address, **options)
         except (OSError, asyncssh.Error, asyncio.TimeoutError, ValueError) as error:
             raise self._refused(error, client) from None
-
-    def _keys_that_exist(self) -> list[str]:
-        """The IdentityFiles of the ssh configuration for this node that are there."""
-        paths = self.config
-        if paths is None:
-            default = Path("~/.ssh/config").expanduser()
-            paths = [str(default)] if default.exists() else []
-        user, port = self.user or (), self.described.port or ()
-        asked = (getpass.getuser(), user, self.described.address, port)
-        found = SSHClientConfig.load(None, list(paths), False, False, False, *asked)
-        names: Any = found.get("IdentityFile", ())
-        return [str(path) for path in (Path(name).expanduser() for name in names) if path.exists()]
-
-    def _known_hosts(self) -> str | bytes:
-        """The file, or an empty list: None would mean to asyncssh that nothing is verified."""
-        return str(self.keys.known_hosts) if self.keys.known_hosts.exists() else b""
 
     # ---- what a failure is called ----
 
@@ -197,7 +160,7 @@ class SshTransport:
         fingerprint = client.refused.get_fingerprint()
         if client.changed:
             text = (
-                f"its host key is not the one in {self.keys.known_hosts}: it shows {fingerprint}. Somebody may stand "
+                f"its host key is not the one in {client.known.own}: it shows {fingerprint}. Somebody may stand "
                 f"in between, or it was installed anew; if so: ssh-keygen -R {self.described.address}"
             )
             return Unreachable(self.node, "host-key-changed", text)
@@ -208,8 +171,26 @@ class SshTransport:
         return Unreachable(self.node, "host-key-unknown", text)
 
     def _lost(self, error: BaseException) -> Unreachable:
-        self._connection = None
+        # A session that sshd refuses (MaxSessions) leaves the connection to the others that use it.
+        if self._connection is not None and not isinstance(error, asyncssh.ChannelOpenError):
+            self._connection.abort()
+            self._connection = None
         return Unreachable(self.node, "connection-lost", f"the connection was lost: {error}")
+
+
+def feed(process: asyncssh.SSHClientProcess[bytes], stdin: bytes) -> None:
+    """Gives a program its input and ends it. One that answered and ended already has not read it: its output and
+    exit code say how it went."""
+    with contextlib.suppress(BrokenPipeError):
+        if stdin:
+            process.stdin.write(stdin)
+        process.stdin.write_eof()
+
+
+def keys_that_exist(settings: SSHClientConfig) -> list[str]:
+    """The IdentityFiles of the ssh configuration for a node that are there."""
+    names: Any = settings.get("IdentityFile", ())
+    return [str(path) for path in (Path(name).expanduser() for name in names) if path.exists()]
 
 
 ERRNOS = {
