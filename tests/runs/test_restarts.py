@@ -8,17 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from runner import Runner, free_port
 
 from allranks.runs import keeper_apart
 from allranks.runs.keeper_restart import Restarts
 from allranks.words import Diagnosis, Where
-
-sys.path.insert(0, str(Path(__file__).parent))
-from runner import Runner, free_port
 
 
 def cause(name: str, rank: int = 1, line: int | None = None) -> Diagnosis:
@@ -55,6 +52,13 @@ def test_the_budget_and_the_back_off() -> None:
     assert restarts.decide(cause("rank-sigkilled"), 15, []).why == "all 3 restarts are used"
 
 
+def test_the_same_fault_at_the_same_step_is_tried_again_on_another_node() -> None:
+    restarts = Restarts(5)
+    assert restarts.decide(cause("rank-sigkilled"), 5, []).again
+    assert not restarts.decide(cause("rank-sigkilled"), 5, []).again
+    assert restarts.decide(cause("rank-sigkilled"), 5, [], moved=True).again
+
+
 def test_a_node_that_is_gone_has_no_spare() -> None:
     decision = Restarts(3).decide(cause("node-failure"), 5, ["node-1"])
     assert not decision.again and "node-1" in decision.why
@@ -84,15 +88,6 @@ def test_only_a_whole_checkpoint_with_its_state_is_gone_on_from(tmp_path: Path) 
     answer, trouble = keeper_apart.call("to_resume", {"folder": str(tmp_path), "expect": None}, lambda: True)
     assert not trouble and answer is not None
     assert answer["found"]["path"] == str(tmp_path / "checkpoint-10")
-
-
-@pytest.fixture
-def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
-    runner = Runner(tmp_path)
-    yield runner
-    for run in runner.runs():
-        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
-            runner.call("stop", run["id"], "-y")
 
 
 @pytest.mark.training

@@ -153,6 +153,10 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
         "name": run.name,
         "file": run.file,
         "nodes": [node.name for node in run.cluster.nodes],
+        "places": [
+            {"node": node.name, "ranks": [one["rank"] for one in plan.ranks if one["node"] == node.name]}
+            for node in run.cluster.training
+        ],
         "ranks": list(plan.ranks),
         "join_seconds": JOIN_SECONDS,
         "output_dir": output_dir,

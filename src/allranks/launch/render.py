@@ -17,7 +17,7 @@ def torchrun(python: str, cluster: Cluster, node: Node, port: int, script: Seque
         python,
         "-m",
         "torch.distributed.run",
-        f"--nnodes={len(cluster.nodes)}",
+        f"--nnodes={len(cluster.training)}",
         f"--nproc-per-node={node.gpus}",
         f"--node-rank={node.rank}",
         f"--master-addr={cluster.head.address}",

@@ -133,6 +133,21 @@ def failures(log: str, offset: int = 0) -> List[Dict[str, int]]:
     return found
 
 
+def at_place(argv: List[str], place: Mapping[str, Any]) -> List[str]:
+    """torchrun's words for another node rank, with as many ranks as stand there; its script's own stay."""
+    if not place:
+        return argv
+    words = {"--node-rank": int(place["node_rank"]), "--nproc-per-node": len(place["ranks"])}
+    placed, left = [], set(words)
+    for word in argv:
+        name = word.partition("=")[0]
+        if name in left:
+            left.discard(name)
+            word = f"{name}={words[name]}"
+        placed.append(word)
+    return placed
+
+
 class Torchrun:
     """A node's torchrun, started once an attempt. `pid` is 0 where none runs.
 
@@ -143,6 +158,8 @@ class Torchrun:
         self.job, self.directory, self.secrets = job, directory, secrets
         self.more: Dict[str, str] = {}
         """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
+        self.place: Dict[str, Any] = {}
+        """Where this attempt trains at another place than the job's: a spare's `node_rank` and `ranks`."""
         self.pid = 0
         self.handle: Optional[int] = None
         self._child: "Optional[subprocess.Popen[bytes]]" = None
@@ -155,7 +172,7 @@ class Torchrun:
             write_text(self.directory.file(name), text)
         env = {**environment(self.job, self.directory, self.secrets, os.environ), **self.more}
         cwd = str(self.job.get("cwd") or self.directory.work)
-        argv = [str(word) for word in self.job["argv"]]
+        argv = at_place([str(word) for word in self.job["argv"]], self.place)
         self._child = start(argv, env, cwd, self.directory.torchrun_log)
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)

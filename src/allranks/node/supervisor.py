@@ -238,6 +238,7 @@ class Supervisor:
             if self.attempt is None or attempt > self.attempt:
                 self.wanted_attempt = attempt
                 self.torchrun.more = {str(k): str(v) for k, v in dict(message.get("env") or {}).items()}
+                self.torchrun.place = dict(message.get("place") or {})
         if "save" in message:
             self._touch(self.directory.save_request)
         if "stop" in message:

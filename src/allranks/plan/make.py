@@ -46,6 +46,7 @@ def make_plan(
     `described` what `meta_device.py` printed for a family that is not described
     here. Never raises for what the user wrote: what is wrong is in `findings`.
     """
+    everywhere, run = run, run.without_spares()
     versions = versions_of(run, facts)
     setting = setting_of(run)
     findings: list[Finding] = []
@@ -73,7 +74,7 @@ def make_plan(
         run=run,
         setting=setting,
         ranks=ranks,
-        environment=environment(run, uses_gpu, facts),
+        environment=environment(everywhere, uses_gpu, facts),
         deepspeed=content,
         deepspeed_reasons=reasons,
         model=model,

@@ -184,7 +184,6 @@ async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = 
 def without_effect(run: Run) -> list[Finding]:
     """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
     unheard = {
-        "launch.spares": run.launch.spares > 0,
         "sweep": bool(run.sweep),
     }
     return [

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
-from allranks.runs import keeper_finish, keeper_listener, keeper_restart, keeper_saves
+from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
@@ -56,6 +56,7 @@ class Keeper(threading.Thread):
         alerts = Alerts(self.task.get("alerts") or {}, secrets or {}, about)
         self.record = Record(directory, job, self.nodes, alerts)
         self.watch = Watch(self.task["expect"])
+        self.places = keeper_places.Places(self.task)
         self.joined: Dict[str, bool] = {}
         self.ended: Dict[str, int] = {}
         self.tails: Dict[str, Dict[str, str]] = {}
@@ -114,9 +115,13 @@ class Keeper(threading.Thread):
 
     def _tell_to_start(self) -> None:
         self.started = True
-        self._tell_all(self.attempt)
+        for node in self.places.at:
+            self.listener.send(node, self._start_of(node))
         self.record.state("running")
         self.record.phase("watch")
+
+    def _start_of(self, node: str) -> Dict[str, Any]:
+        return {**self.attempt, **self.places.of(node)}
 
     def _has_failed(self) -> bool:
         return bool(self.stop_why is not None or self.trouble_at is not None or self.notice)
@@ -125,8 +130,11 @@ class Keeper(threading.Thread):
         """Whether the whole job is started again, with the same ranks; then all is ready for it."""
         cause = self._cause()
         steps = [r.step for r in self.watch.run.ranks.values() if r.step is not None]
-        missing = [node for node in self.nodes if node in self.lost or node not in self.record.swept]
-        decision = self.restarts.decide(cause, max(steps, default=None), missing)
+        self.places.failed(cause)
+        missing = [n for n in self.places.at if n in self.lost or n not in self.record.swept]
+        swaps = self.places.swaps(missing, set(self.joined) - self.lost)
+        alone = [node for node in missing if node not in {swap.node for swap in swaps}]
+        decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps))
         if decision.again or self.restarts.budget:
             self.record.note("restart", {"again": decision.again, "why": decision.why})
         if not decision.again:
@@ -134,13 +142,24 @@ class Keeper(threading.Thread):
         resume = self._choose_checkpoint(finish)
         if cause is not None:
             self.record.diagnosis(cause)
-        self.record.finding(keeper_restart.restarted(cause, decision, resume))
-        self._wait_before(decision.wait_seconds)
+        self.record.finding(keeper_restart.restarted(cause, decision, resume, swaps))
+        self._wait_before(max(decision.wait_seconds, self._until_alone(swaps)))
         if self.stop_why == "asked":
             return False
+        self._replace(swaps)
         self._forget_attempt()
         self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
         return True
+
+    def _until_alone(self, swaps: List[keeper_places.Swap]) -> float:
+        own = float(self.job["lease_seconds"]) + float(self.job["grace_seconds"])
+        gone = {swap.node for swap in swaps} & self.lost
+        return keeper_places.seconds_until_alone(gone, self.watch.run.nodes, own, time.time())
+
+    def _replace(self, swaps: List[keeper_places.Swap]) -> None:
+        for note in self.places.apply(swaps):
+            self.record.note("replaced", note)
+            self.watch.run.nodes.pop(str(note["node"]), None)
 
     def _choose_checkpoint(self, finish: keeper_finish.Finish) -> Optional[Dict[str, Any]]:
         """The newest verified one; the ranks find it in the output folder (`inside/trainer_saves.py`)."""
@@ -193,18 +212,15 @@ class Keeper(threading.Thread):
         """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
         while self.stop_why is None:
             self._turn()
-            if len(self.ended) == len(self.nodes):
+            if all(node in self.ended for node in self.places.at):
                 return
-            if self.trouble_at is not None and self._settled():
+            if self.trouble_at is not None and time.monotonic() - self.trouble_at > SETTLE_SECONDS:
                 return
 
     def _pulse(self) -> bool:
         """One turn while something else goes on: a long proof must not cost the supervisors their leases."""
         self._turn()
         return self.stop_why is None
-
-    def _settled(self) -> bool:
-        return self.trouble_at is not None and time.monotonic() - self.trouble_at > SETTLE_SECONDS
 
     # ---- one turn ----
 
@@ -219,6 +235,8 @@ class Keeper(threading.Thread):
             elif message.kind == "lost":
                 self.lost.add(message.node)
                 self._hear(Event(time.time(), "lost", message.node, None, message.data))
+                if self.started and message.node in self.places.spares:
+                    self.record.finding(keeper_listener.spare_lost(message.node))
             else:
                 self._on_message(message.node, message.data)
         for statement in [*self.watch.tick(time.time()), *self.saves.take(self.record.note)]:
@@ -236,11 +254,13 @@ class Keeper(threading.Thread):
         self.listener.send(node, {"lease": self.job["lease_seconds"]})
         if self.stopping is not None:
             self.listener.send(node, self.stopping)
-        elif self.started:
-            self.listener.send(node, self.attempt)
+        elif self.started and self.places.trains(node):
+            self.listener.send(node, self._start_of(node))
+        elif self.started and node not in self.places.spares:
+            self.listener.send(node, {"stop": self.job["grace_seconds"], "why": "a spare has its place"})
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
-        if "alive" in data:
+        if "alive" in data and self.places.trains(node):
             self.watch.heard(node, time.time())
         logs = data.get("logs")
         if isinstance(logs, dict):
@@ -251,29 +271,26 @@ class Keeper(threading.Thread):
             event = event_from_json(data["event"])
         except ValueError:
             return
+        if not self.places.trains(node):
+            return self.record.event(self.watch.corrected(event, time.time()))
         if event.kind == "notice" and event.rank is None and self.notice is None:
             self.notice = f"{event.data.get('why')} on {node}: the ranks were asked to save and to end"
             self._tell_all({"save": True})
         if event.kind == "torchrun-ended" and event.rank is None:  # a rank's own lines may claim anything
             code = event.data.get("code")
             self.ended[node] = code if isinstance(code, int) else 1
-        if self._is_trouble(event) and self.trouble_at is None:
+        if keeper_restart.is_trouble(event) and self.trouble_at is None:
             self.trouble_at = time.monotonic()
         self._hear(self.watch.corrected(event, time.time()))
 
     def _hear(self, event: Event) -> None:
         """Into the journal, and before the judge; `event` is on the head's clock."""
         self.record.event(event)
+        if not self.places.trains(event.node):
+            return
         self.saves.add(event)
         for statement in self.watch.add(event):
             self._state(statement)
-
-    def _is_trouble(self, event: Event) -> bool:
-        if event.kind == "torchrun-ended":
-            return bool(event.data.get("code"))
-        if event.kind == "end":
-            return bool(event.data.get("code"))
-        return event.kind in ("exception", "lease-lost")
 
     def _state(self, statement: Any) -> None:
         """A finding that blocks ends the run; anything else is written down."""
@@ -309,7 +326,7 @@ class Keeper(threading.Thread):
     # ---- the end ----
 
     def _stop_all(self, why: str) -> None:
-        """Asks every supervisor for its logs' ends and to stop; waits until all have, or the time is up."""
+        """Asks every supervisor for its logs' ends and to stop; waits until those that are heard have."""
         self.record.phase("stop", why)
         self.record.swept.clear()  # what was swept at a torchrun's own end does not answer this stop
         self._tell_all({"logs": 65536})
@@ -320,7 +337,7 @@ class Keeper(threading.Thread):
             self._turn()
 
     def _all_swept(self) -> bool:
-        return all(node in self.record.swept for node in self.joined)
+        return all(node in self.record.swept for node in self.joined if node not in self.lost)
 
     def _finish(self, finish: keeper_finish.Finish, state: str) -> None:
         if state == "failed":

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping
 
 from allranks.node.link import Listener
 from allranks.node.paths import read_json
-from allranks.words import BLOCK, Finding, Where
+from allranks.words import BLOCK, WARN, Finding, Where
 
 
 def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
@@ -43,4 +43,16 @@ def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Fin
         saw=saw,
         why="no rank was started anywhere: the others would wait for this node until a time-out.",
         fix=fix,
+    )
+
+
+def spare_lost(node: str) -> Finding:
+    """A node that was kept back and is no longer there."""
+    return Finding(
+        id="spare-lost",
+        verdict=WARN,
+        where=Where(node=node),
+        saw="nothing is heard from this spare node.",
+        why="the training goes on; a node that fails has one replacement less.",
+        fix=f"is {node} up? It is taken again when its supervisor is heard.",
     )

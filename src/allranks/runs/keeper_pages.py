@@ -18,6 +18,17 @@ What to do
   allranks logs RUN --node NODE shows the supervisor's own log. A firewall between the node and the head
   is the usual cause: network.keeper_port fixes the port so that it can be opened.
 """,
+    "spare-lost": """A spare node is no longer heard.
+
+What it looks at
+  The connections of the nodes that `launch.spares` keeps back.
+
+Why it matters
+  The training is not touched. A node that fails twice, or is gone, could not be replaced by this one.
+
+What to do
+  Look whether the node is up. Its supervisor dials again by itself for as long as its lease lasts.
+""",
     "submission-cut": """The controller ended while it started the nodes.
 
 What it looks at

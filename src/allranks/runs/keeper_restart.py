@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from allranks.words import WARN, Diagnosis, Finding, Where
+from allranks.runs.keeper_places import Swap
+from allranks.words import WARN, Diagnosis, Event, Finding, Where
 
 CAN_PASS = frozenset((
     "rank-sigkilled", "cpu-oom-killed", "rank-silent", "rank-holds-up", "no-progress", "collective-timeout-straggler",
@@ -38,8 +39,11 @@ class Restarts:
         self.budget, self.used = budget, 0
         self._last: Optional[Tuple[Any, ...]] = None
 
-    def decide(self, cause: Optional[Diagnosis], step: Optional[int], missing: "list[str]") -> Decision:
-        """`step` is the furthest that this attempt came (None: no step), `missing` the nodes that are not there."""
+    def decide(
+        self, cause: Optional[Diagnosis], step: Optional[int], missing: "list[str]", moved: bool = False
+    ) -> Decision:
+        """`step` is the furthest that this attempt came (None: no step), `missing` the nodes that are not there and
+        have no spare; `moved`: the next attempt has a spare in the place of a node, and may not meet the fault."""
         if self.used >= self.budget:
             spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
             return Decision(False, spent)
@@ -50,12 +54,19 @@ class Restarts:
         if missing:
             return Decision(False, f"{', '.join(missing)} does not answer, and no spare takes its place")
         place = (cause.cause, cause.where.rank, cause.where.file, cause.where.line, step)
-        if place == self._last and step is not None:
+        if place == self._last and step is not None and not moved:
             return Decision(False, f"the same fault at the same step {step} for the second time")
         self._last = place
         wait = BACK_OFF_SECONDS[min(self.used, len(BACK_OFF_SECONDS) - 1)]
         self.used += 1
         return Decision(True, f"{cause.cause}: restart {self.used} of {self.budget}", wait)
+
+
+def is_trouble(event: Event) -> bool:
+    """Whether an attempt has failed with this event; what else comes in the next seconds is heard too."""
+    if event.kind in ("torchrun-ended", "end"):
+        return bool(event.data.get("code"))
+    return event.kind in ("exception", "lease-lost")
 
 
 def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -66,14 +77,20 @@ def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, A
     return {"start": used, "env": env}
 
 
-def restarted(cause: Optional[Diagnosis], decision: Decision, resume: Optional[Mapping[str, Any]]) -> Finding:
-    """A restart: what failed, where it goes on."""
+def restarted(
+    cause: Optional[Diagnosis],
+    decision: Decision,
+    resume: Optional[Mapping[str, Any]],
+    swaps: Sequence[Swap] = (),
+) -> Finding:
+    """A restart: what failed, where it goes on, and on which nodes."""
     start = f"from {resume['path']} (step {resume['step']})" if resume is not None else "from the beginning"
+    moved = "".join(f" {swap.by} takes the place of {swap.node}: {swap.why}." for swap in swaps)
     return Finding(
         id="restarted",
         verdict=WARN,
         where=cause.where if cause is not None else Where(),
-        saw=f"{decision.why}; the run starts again {start}.",
+        saw=f"{decision.why}; the run starts again {start}.{moved}",
         why="no verified checkpoint can be gone on from, so the steps so far are trained again; a script that"
         " finds its own checkpoints goes on from them."
         if resume is None

@@ -7,7 +7,7 @@ file: `run.line("train.llamafactory.lora_target")`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.words import Cluster, Finding, Where
@@ -134,6 +134,10 @@ class Run:
     nodes_known: bool = True
     """False where the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
     `cluster` then only stand for the node ranks."""
+
+    def without_spares(self) -> Run:
+        """The run as if it had the nodes alone that train from the beginning."""
+        return replace(self, cluster=Cluster(self.cluster.training)) if self.cluster.spares else self
 
     def line(self, key: str) -> int | None:
         """The line of a dotted key, or of the nearest key above it that was written anywhere.

@@ -291,6 +291,7 @@ def finish(run: Run, tree: Table, reading: Reading) -> Run:
     note_unread(tree.get("launch"), launch.with_, reading)
     return replace(
         run,
+        cluster=replace(run.cluster, spares=launch.spares),
         env=env,
         launch=launch,
         lines=lines,

@@ -28,17 +28,23 @@ class Node:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes of a run in rank order; the first is the head."""
+    """The nodes of a run in rank order; the first is the head. The last `spares` of them are kept back."""
 
     nodes: Tuple[Node, ...]
+    spares: int = 0
 
     @property
     def head(self) -> Node:
         return self.nodes[0]
 
     @property
+    def training(self) -> Tuple[Node, ...]:
+        """The nodes that have ranks from the beginning."""
+        return self.nodes[: len(self.nodes) - self.spares]
+
+    @property
     def world_size(self) -> int:
-        return sum(node.gpus for node in self.nodes)
+        return sum(node.gpus for node in self.training)
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,13 @@ parser.add_argument("--at", type=int, default=5)
 parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--started", default="")
 parser.add_argument("--once", action="store_true", help="the fault comes in the first attempt alone")
+parser.add_argument("--on", default="", help="the fault comes on this node alone")
 options = parser.parse_args()
 
 dist.init_process_group("gloo")
 rank, world = dist.get_rank(), dist.get_world_size()
 mine = options.rank == rank and not (options.once and os.environ.get("ALLRANKS_ATTEMPT", "0") != "0")
+mine = mine and options.on in ("", os.environ.get("ALLRANKS_NODE"))
 
 
 class Numbers(torch.utils.data.Dataset):

@@ -39,7 +39,7 @@ class ScriptJob:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        return self.run.cluster.nodes
+        return self.run.cluster.training
 
     @property
     def uses_gpu(self) -> bool:

@@ -1,0 +1,78 @@
+"""Which node trains at which place: `launch.spares` keeps nodes back that take the place of one that failed.
+
+The world size stays: a spare gets the node rank and the ranks of the node that is left out. The head stays where it
+is, since the rendezvous and the keeper are there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
+
+from allranks.words import Diagnosis
+
+FAILURES = 2
+"""A node that failed twice is left out: once may be chance."""
+
+
+class Swap(NamedTuple):
+    """`node` is left out, and `by` takes its place."""
+
+    node: str
+    by: str
+    why: str
+
+
+class Places:
+    """`task["places"]` are the places in the order of node ranks: `{"node": name, "ranks": [rank, …]}`."""
+
+    def __init__(self, task: Mapping[str, Any]):
+        places: List[Mapping[str, Any]] = list(task.get("places") or ())
+        self.at: List[str] = [str(place["node"]) for place in places] or list(task["nodes"])
+        self.first = list(self.at)
+        self.ranks: List[List[int]] = [list(place.get("ranks") or ()) for place in places]
+        self.spares: List[str] = [node for node in task["nodes"] if node not in self.at]
+        self.failures: "Counter[str]" = Counter()
+
+    def trains(self, node: Optional[str]) -> bool:
+        """Whether a node has ranks in this attempt. What others say is kept and not judged."""
+        return node in self.at
+
+    def failed(self, cause: Optional[Diagnosis]) -> None:
+        """Counts whose fault an attempt's end was."""
+        if cause is not None and cause.where.node in self.at:
+            self.failures[str(cause.where.node)] += 1
+
+    def swaps(self, missing: Iterable[str], there: Container[str]) -> List[Swap]:
+        """Who would take whose place: of the nodes that are not there, then of those that failed twice."""
+        spares = [node for node in self.spares if node in there]
+        gone = [(node, "it does not answer") for node in self.at if node in set(missing)]
+        gone += [
+            (node, f"it failed {self.failures[node]} times")
+            for node in self.at
+            if self.failures[node] >= FAILURES and node not in set(missing)
+        ]
+        able = [(node, why) for node, why in gone if node != self.at[0]]
+        return [Swap(node, by, why) for (node, why), by in zip(able, spares)]
+
+    def apply(self, swaps: Iterable[Swap]) -> List[Dict[str, Any]]:
+        """What the journal says of each."""
+        notes = []
+        for swap in swaps:
+            place = self.at.index(swap.node)
+            self.at[place] = swap.by
+            self.spares.remove(swap.by)
+            notes.append({**swap._asdict(), "ranks": self.ranks[place]})
+        return notes
+
+    def of(self, node: str) -> Dict[str, Any]:
+        """What a node's supervisor is told of a place that is not the one of its job; nothing of its own."""
+        rank = self.at.index(node)
+        return {} if node == self.first[rank] else {"place": {"node_rank": rank, "ranks": self.ranks[rank]}}
+
+
+def seconds_until_alone(gone: Iterable[str], nodes: Mapping[str, Any], own: float, now: float) -> float:
+    """Seconds until nodes that are not heard have surely stopped their ranks by themselves: `own` seconds, their lease
+    and grace time, after they were heard last. Two nodes at one place could write one checkpoint."""
+    heard = [nodes[name].seen_at for name in gone if name in nodes and nodes[name].seen_at is not None]
+    return max(0.0, max(heard) + own - now) if heard else 0.0

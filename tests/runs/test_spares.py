@@ -1,0 +1,120 @@
+"""A node that failed twice, or is gone, is left out; a spare takes its place."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from allranks.node.spawn import at_place
+from allranks.runs.keeper_places import Places, Swap, seconds_until_alone
+from allranks.spec import load
+from allranks.words import Diagnosis, Where
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runner import Runner
+
+TASK = {
+    "nodes": ["a", "b", "c", "d"],
+    "places": [{"node": "a", "ranks": [0, 1]}, {"node": "b", "ranks": [2, 3]}],
+}
+
+
+def blamed(node: str) -> Diagnosis:
+    return Diagnosis("rank-sigkilled", "likely", Where(node=node, rank=2))
+
+
+def test_a_node_is_left_out_after_its_second_failure() -> None:
+    places = Places(TASK)
+    assert (places.at, places.spares) == (["a", "b"], ["c", "d"])
+    places.failed(blamed("b"))
+    assert places.swaps([], {"a", "b", "c", "d"}) == []
+    places.failed(blamed("b"))
+    (swap,) = places.swaps([], {"a", "b", "c", "d"})
+    assert swap == Swap("b", "c", "it failed 2 times")
+    (note,) = places.apply([swap])
+    assert (note["by"], note["ranks"]) == ("c", [2, 3])
+    assert (places.at, places.spares) == (["a", "c"], ["d"])
+    assert (places.of("a"), places.of("c")) == ({}, {"place": {"node_rank": 1, "ranks": [2, 3]}})
+    assert not places.trains("b")
+
+
+def test_a_gone_node_is_replaced_at_once_by_a_spare_that_is_there() -> None:
+    places = Places(TASK)
+    assert places.swaps(["b"], {"a", "d"}) == [Swap("b", "d", "it does not answer")]
+    assert places.swaps(["b"], {"a"}) == []
+
+
+def test_the_head_stays() -> None:
+    places = Places(TASK)
+    for _ in range(3):
+        places.failed(blamed("a"))
+    assert places.swaps(["a"], {"b", "c", "d"}) == []
+
+
+def test_a_silent_node_has_its_lease_and_grace_time_to_stop_its_ranks() -> None:
+    nodes = {"b": SimpleNamespace(seen_at=100.0), "e": SimpleNamespace(seen_at=None)}
+    assert seconds_until_alone(["b", "e", "x"], nodes, 40.0, 110.0) == 30.0
+    assert seconds_until_alone(["b"], nodes, 40.0, 150.0) == 0.0
+    assert seconds_until_alone([], nodes, 40.0, 110.0) == 0.0
+
+
+def test_torchruns_words_change_and_the_scripts_stay() -> None:
+    words = [
+        "python",
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node=8",
+        "--node-rank=3",
+        "--max-restarts=0",
+    ]
+    script = ["train.py", "--node-rank=3"]
+    place = {"node_rank": 1, "ranks": [4, 5]}
+    placed = [*words[:3], "--nproc-per-node=2", "--node-rank=1", "--max-restarts=0", *script]
+    assert at_place([*words, *script], place) == placed
+    assert at_place([*words, *script], {}) == [*words, *script]
+
+
+def test_spares_have_no_ranks_in_the_plan(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    data = {"nodes": "n[1-3]", "gpus": 2, "launch": {"spares": 1}, "train": {"command": ["train.py"]}}
+    path.write_text(json.dumps(data))
+    run = load(path)
+    assert [node.name for node in run.cluster.training] == ["n1", "n2"]
+    assert run.cluster.world_size == 4
+    assert [node.name for node in run.without_spares().cluster.nodes] == ["n1", "n2"]
+
+
+@pytest.fixture
+def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
+    runner = Runner(tmp_path)
+    yield runner
+    for run in runner.runs():
+        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
+            runner.call("stop", run["id"], "-y")
+
+
+@pytest.mark.training
+def test_a_spare_takes_the_ranks_of_a_node_that_failed_twice(runner: Runner) -> None:
+    file = runner.file(
+        *("--fault", "kill", "--rank", 1, "--on", "node-1", "--steps", 12),
+        launch={"restarts": 2, "spares": 1},
+    )
+    run = runner.json("run", file, code=0)["runs"][0]
+    assert (run["state"], run["step"]) == ("succeeded", 12)
+    events = runner.events(run["id"])
+    (note,) = [e["data"] for e in events if e["kind"] == "replaced"]
+    assert (note["node"], note["by"], note["ranks"]) == ("node-1", "node-2", [1])
+    started = [(e["node"], e["data"]["attempt"]) for e in events if e["kind"] == "torchrun"]
+    assert sorted(started) == [("node-0", n) for n in range(3)] + [
+        ("node-1", 0),
+        ("node-1", 1),
+        ("node-2", 2),
+    ]
+    sizes = {e["data"]["world_size"] for e in events if e["kind"] == "start"}
+    assert sizes == {2}
+    assert runner.left() == []
