@@ -96,6 +96,22 @@ def test_early_exit_with_zero_is_the_culprit():
     assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
 
 
+def test_a_rank_whose_code_nobody_saw_left_early_where_torchrun_has_no_failure():
+    alone = Event(22.0, "torchrun-ended", "b", None, {"code": 0, "failures": []})
+    events = [*started(), gone(20.0, 2), *(raised(20.5 + r / 10, r) for r in (0, 1, 3)), alone]
+    verdict = follow(events).verdict(30.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
+    events[-1] = table(26.0, "b", (3, 1))
+    verdict = follow([*events[:-1], gone(22.0, 3), events[-1]]).verdict(30.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
+
+
+def test_a_rank_that_torchrun_ended_after_another_failed_has_no_code():
+    events = [*started(), gone(20.0, 3), gone(20.4, 2), table(21.0, "b", (3, 1))]
+    watch = follow(events)
+    assert watch.run.ranks[2].code is None and watch.run.ranks[3].code == 1
+
+
 def test_only_timeouts_names_the_silent_rank():
     events = [*started(), Event(2.0, "beat", "b", 2, {"phase": "evaluating", "step": 10})]
     events += [raised(20.0 + r, r, message="Timed out waiting 12000ms for recv") for r in (0, 1, 3)]

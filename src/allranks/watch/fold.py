@@ -13,12 +13,17 @@ from allranks.watch.records import (
     IDLE_PERCENT,
     MEMORY_POINTS,
     SLOWDOWNS,
+    NodeState,
     RankState,
 )
 from allranks.words import Event
 
 if TYPE_CHECKING:
     from allranks.watch.state import RunState
+
+
+EARLIER_SECONDS = 1.0
+"""Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
 
 
 def _number(value: Any) -> Optional[float]:
@@ -238,6 +243,20 @@ def _on_torchrun_ended(run: "RunState", event: Event) -> None:
             rank.gone_code = code
         if rank.gone_at is None:
             rank.gone_at = event.at
+    _ended_well(run, node)
+
+
+def _ended_well(run: "RunState", node: NodeState) -> None:
+    """torchrun takes a dead rank's code within 0.1 s, often before anybody else sees it, and tells only of failures:
+    a rank of which it tells none, and that was gone before any that failed, has ended with 0."""
+    failed = [_integer(f.get("rank")) for f in node.failures]
+    times = [run.ranks[n].gone_at or 0.0 for n in failed if n is not None and n in run.ranks]
+    if node.ended_code != 0 and not times:
+        return
+    for rank in run.ranks.values():
+        unknown = rank.node == node.name and rank.gone_at is not None and rank.code is None
+        if unknown and (node.ended_code == 0 or (rank.gone_at or 0.0) < min(times) - EARLIER_SECONDS):
+            rank.gone_code = 0
 
 
 def _on_torchrun(run: "RunState", event: Event) -> None:

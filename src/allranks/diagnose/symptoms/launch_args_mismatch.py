@@ -2,7 +2,8 @@
 
 ## What is seen
 World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra
-nodes available via hostfile`, `invalid device ordinal` (more processes than GPUs).
+nodes available via hostfile`, `invalid device ordinal` (more processes than GPUs), `run.py: error:` (torchrun itself
+does not understand its words; it reads its script's too, and takes `--node` for a short `--node-rank`).
 
 ## Why it matters
 The ranks do not belong to one run: they wait for others that never come, or each trains alone.
@@ -28,6 +29,7 @@ MANY = 8
 """With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
 PATTERNS = (
     Pattern("node_rank is not set correctly"),
+    Pattern("run.py: error:", r"\brun\.py: error: .{1,300}"),
     Pattern("no extra nodes available via hostfile"),
     Pattern("invalid device ordinal", weight=90),
     Pattern("Invalid rank", r"[Ii]nvalid rank \d{1,12}, rank should be in the interval"),
@@ -62,6 +64,8 @@ def judge(seen: Evidence) -> Optional[Case]:
 FIRES = (
     "Traceback (most recent call last):\n"
     "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/16 clients joined.\n",
+    "usage: run.py [-h] [--nnodes NNODES] training_script ...\n"
+    "run.py: error: ambiguous option: --node could match --node-rank, --node_rank\n",
     "node1: [rank0] init_process_group backend=nccl world_size=8 master=node1:29500\n"
     "node2: [rank8] init_process_group backend=nccl world_size=16 master=node1:29500\n"
     "node2: Traceback (most recent call last):\n"
