@@ -37,6 +37,16 @@ lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 bench: setup $(TINY)/model/config.json ## the figures of docs/benchmarks.md, measured again
 	@$(PY) -m benchmarks
 
+.PHONY: bench-fanout
+bench-fanout: setup .venvs/bench/bin/pyinfra ## one command on 32 and 100 nodes of the rig against pdsh, clush, ansible, pyinfra
+	@scripts/system.sh sshd ip iptables pdsh clush ansible
+	@$(PY) -m benchmarks fanout
+
+.venvs/bench/bin/pyinfra: requirements/bench.txt | setup
+	@$(PY) -m venv .venvs/bench
+	@.venvs/bench/bin/pip --disable-pip-version-check install --quiet -r requirements/bench.txt
+	@touch $@
+
 bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
 	@$(PY) -m benchmarks $(subst -,_,$*)
 

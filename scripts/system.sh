@@ -25,6 +25,8 @@ declare -A needs=(
 )
 missing=()
 [ $# -gt 0 ] || set -- "${!needs[@]}"
+needs[clush]=clustershell        # peers of a benchmark, which names them: these two
+needs[ansible]=ansible-core
 for program in "$@"; do
   PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null || missing+=("${needs[$program]}")
 done
