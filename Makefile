@@ -22,6 +22,7 @@ demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local
 test: system setup $(TINY)/model/config.json ## everything, as CI runs it
 	@$(MAKE) --no-print-directory lint
 	@scripts/setup.sh --legacy
+	@scripts/ray.sh
 	@$(PY) -m pytest -q
 
 .PHONY: system

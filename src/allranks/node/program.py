@@ -35,6 +35,7 @@ def main(argv: Sequence[str], keep: Any = None) -> int:
         "code": _code,
         "environment": _build_environment,
         "probe": _probe,
+        "ray": _ray,
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
     try:
@@ -206,6 +207,26 @@ def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(Problem(saw=f"the request of probe {what} is not whole: {error!r}")) from None
     raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, ranks or end"))
+
+
+def _ray(words: List[str]) -> Optional[Dict[str, Any]]:
+    """`ray up RUN NODE`: this node's Ray. `ray submit RUN`: the run's job; prints the engine's lines."""
+    what = words.pop(0) if words else ""
+    if what == "up":
+        from allranks.node import ray_holding
+
+        run_id, node = _words(words, "RUN", "NODE")
+        return ray_holding.up(run_id, node, _input())
+    if what == "submit":
+        from allranks.node import ray_job
+
+        _words(words, "RUN")
+        line = ""
+        for line in ray_job.submit(_input(), _gone()):
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        sys.exit(0 if line == ray_job.READY else 1)
+    raise BadInput(Problem(saw=f"{what!r} is nothing to do with Ray.", do="up or submit"))
 
 
 # ---- words, input, output ----

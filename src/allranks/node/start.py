@@ -101,14 +101,26 @@ def start(order: Order, keep: Optional[Keep]) -> Dict[str, Any]:
     problem = _prepare(order)
     if problem:
         return {"error": problem}
+    log = order.directory.node(order.job["node"]).supervisor_log
+    return detached(log, lambda say: _supervise(order, keep, say), START_SECONDS)
+
+
+def detached(
+    log: str, life: Callable[[Callable[[Dict[str, Any]], None]], int], seconds: float
+) -> Dict[str, Any]:
+    """Runs `life` in a daemon that writes to `log`; returns the one answer that it says when it stands.
+
+    `life(say)` is the daemon's whole life; its result is the exit code. `{"error": text}` where it ended
+    without a word.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _become_supervisor(order, keep, writing)
+        _become_daemon(log, life, writing)
     os.close(writing)
     os.waitpid(child, 0)
     try:
-        return _answer(reading, order)
+        return _answer(reading, log, seconds)
     finally:
         os.close(reading)
 
@@ -136,13 +148,13 @@ def _prepare(order: Order) -> str:
     return ""
 
 
-def _become_supervisor(order: Order, keep: Optional[Keep], writing: int) -> None:
+def _become_daemon(log: str, life: Callable[[Callable[[Dict[str, Any]], None]], int], writing: int) -> None:
     """In the forked child: becomes a daemon's parent and ends. Never returns."""
     try:
         os.setsid()
         if os.fork() == 0:
-            _detach(order.directory.node(order.job["node"]).supervisor_log, writing)
-            _daemon(order, keep, writing)
+            _detach(log, writing)
+            _daemon(life, writing)
     except BaseException:
         os._exit(1)
     os._exit(0)
@@ -165,8 +177,8 @@ def _detach(log: str, writing: int) -> None:
                 pass  # the one that listed the others
 
 
-def _daemon(order: Order, keep: Optional[Keep], writing: int) -> None:
-    """The supervisor's whole life. Never returns."""
+def _daemon(life: Callable[[Callable[[Dict[str, Any]], None]], int], writing: int) -> None:
+    """The daemon's whole life. Never returns."""
     said = []
 
     def say(answer: Dict[str, Any]) -> None:
@@ -176,7 +188,7 @@ def _daemon(order: Order, keep: Optional[Keep], writing: int) -> None:
 
     code = 4
     try:
-        code = _supervise(order, keep, say)
+        code = life(say)
     except BaseException as error:
         traceback.print_exc()
         if not said:
@@ -201,9 +213,9 @@ def _supervise(order: Order, keep: Optional[Keep], say: Callable[[Dict[str, Any]
     return supervisor.run(ready)
 
 
-def _answer(reading: int, order: Order) -> Dict[str, Any]:
-    """What the supervisor wrote before it was ready, or how it ended without a word."""
-    deadline = time.monotonic() + START_SECONDS
+def _answer(reading: int, log: str, seconds: float) -> Dict[str, Any]:
+    """What the daemon wrote before it was ready, or how it ended without a word."""
+    deadline = time.monotonic() + seconds
     text = b""
     while len(text) < LONGEST_ANSWER_BYTES:
         ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))
@@ -214,5 +226,5 @@ def _answer(reading: int, order: Order) -> Dict[str, Any]:
     try:
         return dict(json.loads(text.decode("utf-8")))
     except ValueError:
-        log = read_text(order.directory.node(order.job["node"]).supervisor_log)[-400:].strip()
-        return {"error": f"the supervisor did not begin within {START_SECONDS:.0f} s. {log}".strip()}
+        tail = read_text(log)[-400:].strip()
+        return {"error": f"it did not begin within {seconds:.0f} s. {tail}".strip()}

@@ -209,6 +209,21 @@ Why it matters
 What to do
   allranks checkpoints prune PATH -n shows what would go and what is in the way.
 """,
+    "ray-actor-died": """Ray lost the actor that holds a node's resources.
+
+What it looks at
+  With `launch: {with: ray}` one actor a node stays for as long as the run's supervisor works there. The driver of
+  the run's Ray job waits for all of them, and hands on what Ray says of one that is gone: its process was killed,
+  its node fell silent (Ray notices after about 30 s), somebody ended the job (`ray job stop`).
+
+Why it matters
+  Ray gives the node's CPUs and GPUs to others then. The supervisor there is told by the kernel when its actor
+  ends: the ranks save where they can, and the run ends.
+
+What to do
+  `ray logs` on that node, and `ray list actors --detail`, say why. A node that is gone is named by node-lost too.
+  `resume: auto` goes on from the save.
+""",
     "start-not-undone": """A start that failed could not be undone on a node.
 
 Why it matters

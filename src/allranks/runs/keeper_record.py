@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Set
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.runs.keeper_alerts import Alerts
+from allranks.runs.keeper_engine import Lost
 from allranks.words import Diagnosis, Event, Finding, Process
 
 STATE_EVERY_SECONDS = 1.0
@@ -22,7 +23,7 @@ class Record:
     def __init__(
         self, directory: RunDirectory, job: Dict[str, Any], nodes: List[str], alerts: Optional[Alerts] = None
     ):
-        self.alerts = alerts
+        self.alerts, self.engine = alerts, Lost(directory, nodes)
         self.directory, self.node = directory, job["node"]
         self.journal = Journal(directory.keeper.journal)
         self.before = list(job["keep"].get("before") or ())
@@ -106,7 +107,9 @@ class Record:
             self.sent()
 
     def sent(self) -> None:
-        """Writes down which alerts went out, and which did not."""
+        """Writes down which alerts went out, which did not, and what the engine has said since the last call."""
+        for finding in self.engine.take():
+            self.finding(finding)
         for outcome in self.alerts.take() if self.alerts is not None else ():
             self.note("alert", outcome)
 

@@ -1,7 +1,8 @@
 """The launcher's program is not on the head.
 
 ## What it looks at
-With `launch: {with: slurm | mpi | pdsh | ray}`: whether srun, mpirun, pdsh or ray is on the head's path.
+With `launch: {with: slurm | mpi | pdsh}`: whether srun, mpirun or pdsh is on the head's path. With
+`launch: {with: ray}` and no address, where the run brings its own Ray cluster: whether ray is on every node's path.
 
 ## Why it matters
 The launch ends at its first command.
@@ -11,7 +12,7 @@ Install it, load its module (`environment: {modules: [...]}`), or use `launch: {
 on the nodes.
 
 ## Source
-The head's own PATH, with the training environment's programs first.
+The nodes' own PATH, with the training environment's programs first.
 """
 
 from __future__ import annotations
@@ -33,21 +34,27 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterator[Finding]:
-    program = PROGRAMS[context.run.launch.with_]
-    programs = context.head.map("software.programs")
-    if programs and not programs.get(program):
-        yield context.block(
-            context.head,
-            key="launch.with",
-            saw=f"{program} is not on the path of {context.head.name}",
-            expected=f"{program}, since launch.with is {context.run.launch.with_}",
-            why="the launch would end at its first command.",
-            fix=f"install {program} on {context.head.name}, load its module, or launch: {{with: ssh}}",
-        )
+    launch = context.run.launch
+    program = PROGRAMS[launch.with_]
+    if launch.with_ == "ray" and launch.address is not None:
+        return  # the cluster runs already, with a Ray of its own
+    for view in context.answered if launch.with_ == "ray" else (context.head,):
+        programs = view.map("software.programs")
+        if programs and not programs.get(program):
+            yield context.block(
+                view,
+                key="launch.with",
+                saw=f"{program} is not on the path of {view.name}",
+                expected=f"{program}, since launch.with is {launch.with_}",
+                why="the launch would end at its first command.",
+                fix=f"install {program} on {view.name}, load its module, or launch: {{with: ssh}}",
+            )
 
 
 CASES = (
     fires("cpu", {"run/launch/with_": "slurm"}, node="node-0", verdict="block", saw="srun"),
     silent("cpu", {"run/launch/with_": "slurm", "node-0/software/programs": {"srun": "/usr/bin/srun"}}),
+    fires("cpu", {"run/launch/with_": "ray"}, node="node-1", verdict="block", saw="ray"),
+    silent("cpu", {"run/launch/with_": "ray", "run/launch/address": "auto"}),
     silent("cpu"),
 )

@@ -12,7 +12,8 @@ A module has:
     command(launch) -> [words]  runs on the head, and ends when every supervisor has been started
     SAYS                        (regular expression, what it means, what to do) of a line of its output
 
-An engine of another kind, which brings the nodes too (SLURM, Ray), is a module of its own room of files.
+SLURM brings the nodes too (`runs/acquire.py`). Ray, which may have to be started first, has `begin` in place of
+`command`: it gives the words and their standard input.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Launch:
 
 def find(name: str) -> ModuleType | None:
     """The engine of `launch.with`; None where the supervisors need none (ssh, local)."""
-    if name not in (*STARTED_FROM_HEAD, "slurm"):
+    if name not in (*STARTED_FROM_HEAD, "slurm", "ray"):
         return None
     return importlib.import_module(f"{__name__}.{name}")
 

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Makes .venvs/ray: Ray as a site may have it on its nodes, for the tests and figures of `launch: {with: ray}`.
+# Apart from setup.sh, whose digest decides whether the large environment is made anew. Quick when nothing changed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly VENV=.venvs/ray
+readonly STAMP=$VENV/allranks-setup.sha256
+
+wanted=$(cat requirements/ray.txt scripts/ray.sh | sha256sum | cut -d ' ' -f 1)
+if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then exit 0; fi
+[ -x .venv/bin/python ] || { echo "ray: make setup first: its Python is used" >&2; exit 1; }
+if [ ! -x $VENV/bin/python ]; then .venv/bin/python -m venv $VENV; fi
+echo "ray: $VENV" >&2
+$VENV/bin/pip --disable-pip-version-check install --quiet --no-deps -r requirements/ray.txt
+echo "$wanted" > "$STAMP"

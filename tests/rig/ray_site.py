@@ -1,0 +1,64 @@
+"""Ray on the rig's nodes, as a site has it: `have_ray` puts the program on every node's path, `start_ray` a cluster.
+
+Ray is that of .venvs/ray (`scripts/ray.sh`); the head is node1, its dashboard listens on node1's 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from rig import ROOT, Rig, address
+
+RAY = ROOT / ".venvs" / "ray" / "bin" / "ray"
+TOKEN = "rig-token-0123456789abcdef0123456789abcdef"
+SETTINGS = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "PATH": f"{RAY.parent}:/usr/local/bin:/usr/bin:/bin",
+}
+
+
+def have_ray(rig: Rig) -> None:
+    assert RAY.exists(), "scripts/ray.sh makes .venvs/ray"
+    for number in range(1, rig.count + 1):
+        rig.run(number, ["ln", "-sfn", str(RAY), "/usr/local/bin/ray"])
+
+
+def start_ray(rig: Rig, seconds: float = 180.0, **settings: str) -> None:
+    """A cluster with token authentication over all nodes; it ends with the nodes. Returns when all have joined."""
+    for number in range(1, rig.count + 1):
+        home = ["sh", "-c", 'mkdir -p ~/.ray && umask 077 && printf %s "$1" > ~/.ray/auth_token', "sh", TOKEN]
+        rig.run(number, home)
+    start(rig, 1, seconds, "--head", "--port=6379", "--dashboard-host=127.0.0.1", **settings)
+    for number in range(2, rig.count + 1):
+        start(rig, number, seconds, f"--address={address(1)}:6379", **settings)
+
+
+def start(rig: Rig, number: int, seconds: float, *words: str, **settings: str) -> None:
+    """One node's Ray, in the background of that node; what it says is in /tmp/ray-site.log there."""
+    env = [f"{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
+    own = [f"--node-ip-address={address(number)}", "--num-cpus=2", "--num-gpus=0", "--disable-usage-stats"]
+    own += ["--object-store-memory=80000000", "--plasma-directory=/tmp", *words]
+    begin = 'exec setsid "$@" >/tmp/ray-site.log 2>&1 </dev/null &'
+    command = ["env", "-C", "/", *env, str(RAY), "start", "--block", *own]
+    rig.run(number, ["sh", "-c", begin, "sh", *command])
+    deadline = time.monotonic() + seconds
+    while "Ray runtime started" not in said(rig, number):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"Ray did not start on node{number}: {said(rig, number)[-1500:]}")
+        time.sleep(0.3)
+
+
+def said(rig: Rig, number: int) -> str:
+    return rig.run(number, ["cat", "/tmp/ray-site.log"], check=False).stdout.decode(errors="replace")
+
+
+def asked(rig: Rig, number: int, *words: str) -> subprocess.CompletedProcess:
+    """Ray's own command line on a node of the site's cluster, with its token."""
+    env = [f"{name}={value}" for name, value in SETTINGS.items()]
+    return rig.run(number, ["env", *env, str(RAY), *words], check=False)
+
+
+PYTHON = Path(RAY).with_name("python")
