@@ -1,7 +1,8 @@
 """torch's flight recorder, read at a stall: in which collective this rank is, and at which number.
 
 torch keeps the last collectives of every process group (on by default since 2.7, else with
-TORCH_NCCL_TRACE_BUFFER_SIZE) and gives them as JSON, so that nothing is unpickled here.
+TORCH_NCCL_TRACE_BUFFER_SIZE). It gives them as JSON, and where it is too old for that as a pickle of which nothing
+but numbers, texts and containers is read (`trace`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import threading
 from typing import Any, Dict, List, Optional
 
-from allranks.inside import guard
+from allranks.inside import guard, trace
 from allranks.inside.rank import Rank
 
 GROUPS = 16
@@ -19,6 +20,9 @@ GROUPS = 16
 SIZES = 4
 READERS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 """NCCL's recorder, then the one of the other backends (gloo)."""
+
+PICKLED = "_dump_nccl_trace"
+"""NCCL's recorder in torch 2.2 to 2.4, asked without stacks (its second argument since 2.3)."""
 
 
 def ask(rank: Rank) -> None:
@@ -43,10 +47,23 @@ def entries() -> List[Dict[str, Any]]:
     for name in READERS:
         read = getattr(module, name, None)
         found = json.loads(read(True, False)) if read is not None else {}
-        kept = [entry for entry in found.get("entries") or () if isinstance(entry, dict)]
+        kept = _entries(found)
         if kept:
             return kept
-    return []
+    has_json = any(hasattr(module, name) for name in READERS)
+    return [] if has_json or not hasattr(module, PICKLED) else _entries(trace.load(_pickled(module)))
+
+
+def _pickled(module: Any) -> bytes:
+    try:
+        return getattr(module, PICKLED)(True, False)
+    except TypeError:  # torch 2.2's takes no argument
+        return getattr(module, PICKLED)()
+
+
+def _entries(found: Any) -> List[Dict[str, Any]]:
+    listed = found.get("entries") if isinstance(found, dict) else found
+    return [one for one in listed or () if isinstance(one, dict)] if isinstance(listed, (list, tuple)) else []
 
 
 def newest(kept: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:

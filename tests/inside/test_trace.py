@@ -1,0 +1,115 @@
+"""The flight recorder's pickles: torch's own are read, and nothing in one is ever carried out."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allranks.inside import flight, trace
+
+ENTRY = {"collective_seq_id": 7, "profiling_name": "nccl:all_reduce", "input_sizes": [[4]], "is_p2p": False}
+DUMP = {"version": "2.4", "entries": [{**ENTRY, "process_group": ("0", "default_pg"), "state": "started"}]}
+
+
+class Evil:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+def test_what_torch_writes_is_read():
+    assert trace.load(pickle.dumps(DUMP, protocol=2)) == DUMP
+    assert trace.load(pickle.dumps(DUMP, protocol=4)) == DUMP
+
+
+def test_a_dump_of_torch_2_13_is_read():
+    """`torch._C._distributed_c10d._dump_fr_trace(True, False, False)` after three all-reduces over gloo."""
+    recorded = Path(__file__).parents[1] / "recorded" / "flight-gloo-torch-2.13.pickle"
+    found = trace.load(recorded.read_bytes())
+    told = flight.newest(found["entries"])
+    assert (told["sequence"], told["operation"], told["group"]) == (3, "gloo:all_reduce", "0")
+
+
+def test_an_old_torchs_recorder_is_read(monkeypatch):
+    module = types.ModuleType("torch._C._distributed_c10d")
+    monkeypatch.setattr(
+        module, "_dump_nccl_trace", lambda collectives, stacks: pickle.dumps(DUMP, 2), raising=False
+    )
+    monkeypatch.setitem(sys.modules, "torch._C._distributed_c10d", module)
+    (entry,) = flight.entries()
+    assert flight.newest([entry])["sequence"] == 7
+    monkeypatch.setattr(module, "_dump_nccl_trace", lambda: pickle.dumps(DUMP["entries"], 2))
+    assert flight.entries() == DUMP["entries"]
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_a_call_is_refused_and_not_made(tmp_path, protocol):
+    made = tmp_path / "made"
+    with pytest.raises(trace.Refused):
+        trace.load(pickle.dumps({"entries": [Evil(made)]}, protocol=protocol))
+    assert not made.exists()
+
+
+HOSTILE = {
+    "global": b"cos\nsystem\n.",
+    "global and reduce": b"cos\nsystem\n(S'true'\ntR.",
+    "stack global": b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
+    "inst": b"(S'true'\nios\nsystem\n.",
+    "extension": b"\x80\x02\x82\x01.",
+    "persistent": b"Pname\n.",
+    "build": b"\x80\x02}}b.",
+    "huge memo": b"\x80\x02Nr" + struct.pack("<I", 0x7FFFFFFF) + b".",
+    "huge bytes": b"\x80\x04\x8e" + struct.pack("<Q", 1 << 62) + b"x.",
+    "huge bytearray": b"\x80\x05\x96" + struct.pack("<Q", 1 << 40) + b"x.",
+    "huge text": b"\x80\x02X" + struct.pack("<I", 0xFFFFFFFF) + b"x.",
+    "huge number": b"\x80\x02\x8b" + struct.pack("<I", 0x7FFFFFF0) + b"\x01.",
+    "deep": b"\x80\x02" + b"(" * 100_000 + b"t" * 100_000 + b".",
+    "no end": b"\x80\x02]",
+    "nothing on the stack": b"\x80\x02.",
+    "append to nothing": b"\x80\x02Na.",
+    "a list as a key": b"\x80\x02}]Ns.",
+    "empty": b"",
+    "text": b"no pickle at all",
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_bytes_are_refused(data):
+    with pytest.raises(trace.Refused):
+        trace.load(data)
+
+
+def test_a_dump_that_was_cut_off_is_refused_wherever_it_was():
+    whole = pickle.dumps(DUMP, protocol=2)
+    for end in range(len(whole)):
+        with pytest.raises(trace.Refused):
+            trace.load(whole[:end])
+
+
+def test_too_many_bytes_are_not_even_looked_at(monkeypatch):
+    monkeypatch.setattr(trace, "MOST_BYTES", 10)
+    with pytest.raises(trace.Refused, match="at most 10"):
+        trace.load(pickle.dumps(DUMP))
+
+
+BUILTIN = (dict, list, tuple, str, bytes, int, float, bool, type(None))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_give_builtins_or_are_refused(data, head):
+    try:
+        found = trace.load((b"\x80\x02" if head else b"") + data + b".")
+    except trace.Refused:
+        return
+    assert type(found) in BUILTIN
