@@ -25,6 +25,10 @@ WAITING = re.compile(
 )
 """Files whose functions wait for other ranks."""
 
+LOCK = re.compile(r"(^|/)torch/utils/file_baton\.py$")
+BUILD = re.compile(r"(^|/)torch/utils/cpp_extension\.py$")
+"""torch compiles an operator in one process; all others wait in `FileBaton.wait` until its lock is gone."""
+
 LOADING = re.compile(r"(^|/)torch/utils/data/")
 LIBRARY = re.compile(
     r"(^|/)(site-packages|dist-packages|lib/python3[^/]*|lib/python3\.\d+)/|^<|\.zip/allranks/|/allranks/inside/"
@@ -46,7 +50,7 @@ class Odd(NamedTuple):
 def odd_one(run: RunState) -> Optional[Odd]:
     """None where no rank differs, or where two differ and nothing says which of them is wrong."""
     living = {r.rank: r for r in run.ranks.values() if r.alive}
-    for judge in (_by_process, by_flight, _by_stack):
+    for judge in (_by_process, _by_lock, by_flight, _by_stack):
         found = judge(run, living)
         if found is not None:
             return found
@@ -69,6 +73,28 @@ def _by_process(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]
             cause = "rank-silent" if state in STOPPED else "nfs-stale-or-io-error"
             return Odd(number, cause, reason, frame, _evidence(run, living, number), state in STOPPED)
     return None
+
+
+# ---- the lock of an operator's build ----
+
+
+def _by_lock(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]:
+    files = {n: [frame[0].replace("\\", "/") for frame in frames_of(run, n)] for n in sorted(living)}
+    waiting = [n for n in files if any(map(LOCK.search, files[n]))]
+    if not waiting:
+        return None
+    nodes = {living[n].node for n in waiting}
+    builders = [n for n in files if n not in waiting and any(map(BUILD.search, files[n]))]
+    near = [n for n in builders if living[n].node in nodes]
+    number = near[0] if near else waiting[0]
+    others = ", ".join(map(str, waiting[:8]))
+    reason = (
+        f"it compiles an operator of torch, for whose lock rank {others} waits"
+        if near
+        else f"rank {others} waits for the lock of an operator that no rank of its node compiles"
+    )
+    frame = place_of(frames_of(run, number))
+    return Odd(number, "op-build-waits", reason, frame, _evidence(run, living, number), not near)
 
 
 # ---- the flight recorder ----

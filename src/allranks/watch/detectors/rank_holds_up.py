@@ -32,6 +32,7 @@ BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
 
 FIXES = {
+    "op-build-waits": "on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
     "rank-silent": "see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
     "nfs-stale-or-io-error": "look at the file system that it reads or writes, and at dmesg, on {node}.",
     "collective-mismatch": "make every rank take the same path there: no collective under a rank's own condition.",
@@ -96,6 +97,13 @@ _OTHER = [
 ]
 
 
+_LOCK = [
+    ["/u/train.py", 3, "<module>"],
+    ["/x/site-packages/torch/utils/cpp_extension.py", 2400, "_jit_compile"],
+    ["/x/site-packages/torch/utils/file_baton.py", 51, "wait"],
+]
+
+
 def _run(*stacks: object, asked: bool = True, states: str = "") -> list:
     events: list = [
         {"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": {"pid": n + 9, "start_time": n}}
@@ -117,6 +125,7 @@ FIRES = [
     {"events": _run(_WAIT, _WAIT, _OTHER), "now": 6.0},
     {"events": _run(_WAIT, None, _WAIT, states="STS"), "now": 14.0},
     {"events": _run(_WAIT, _SLEEP), "now": 6.0},
+    {"events": _run(_LOCK, _LOCK, _LOCK), "now": 6.0},
 ]
 SILENT = [
     {"events": _run(_WAIT, _WAIT, _WAIT), "now": 20.0},
