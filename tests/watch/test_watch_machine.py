@@ -152,3 +152,23 @@ def test_the_next_attempt_knows_its_nodes_and_no_old_fault() -> None:
     assert again.verdict(700.0) is None and again.run.trouble_at is None and not again.run.ranks
     assert (again.run.nodes["a"].boot_id, again.run.nodes["a"].joined_at) == ("one", 601.0)
     assert again.run.world_size == 3
+
+
+def at_a_build(*stacks: list) -> RunState:
+    run = RunState()
+    for n, frames in enumerate(stacks):
+        start = {"pid": n + 9, "start_time": n}
+        run.fold(event_from_json({"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": start}))
+        run.fold(
+            event_from_json({"at": 4.0, "kind": "stack", "node": "a", "rank": n, "data": {"frames": frames}})
+        )
+    return run
+
+
+def test_a_lock_that_nobody_builds_for_is_told_from_a_build() -> None:
+    builds = [["/u/train.py", 3, "main"], ["/x/torch/utils/cpp_extension.py", 2400, "_run_ninja_build"]]
+    waits = [*builds[:1], builds[1][:2] + ["_jit_compile"], ["/x/torch/utils/file_baton.py", 51, "wait"]]
+    stale = odd_one(at_a_build(waits, waits))
+    assert stale is not None and (stale.rank, stale.cause, stale.proven) == (0, "op-build-waits", True)
+    busy = odd_one(at_a_build(waits, builds, waits))
+    assert busy is not None and (busy.rank, busy.cause, busy.proven) == (1, "op-build-waits", False)
