@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
+from published import GIB, LLAMA_8B, ROOT, V3
 
 from allranks.plan import ids, make_plan, page
 from allranks.plan.budget import case_of
@@ -16,18 +16,6 @@ from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
 from allranks.spec import Container, Gpus, Run, Train
 from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Cluster, Facts, Node
 
-GIB = 2**30
-ROOT = Path(__file__).resolve().parents[2]
-V3 = json.loads((ROOT / "examples" / "deepseek-v3-24xa100.config.json").read_text())
-LLAMA_8B = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-}
 SHORT = {**V3, "num_hidden_layers": 6}
 MLA = "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"
 OLD = Container("docker", "image", pip=("transformers==4.52.4",))

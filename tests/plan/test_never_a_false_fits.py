@@ -6,29 +6,16 @@ import ast
 import itertools
 import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from published import GIB, LLAMA_8B, ROOT, V3
 
 from allranks.plan import make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory
 from allranks.spec import Container, Gpus, Run, Train
 from allranks.words import BLOCK, UNKNOWN, Cluster, Facts, Node
-
-GIB = 2**30
-ROOT = Path(__file__).resolve().parents[2]
-V3 = json.loads((ROOT / "examples" / "deepseek-v3-24xa100.config.json").read_text())
-LLAMA_8B = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-}
 
 
 def a_run(arguments: dict | None = None, nodes: int = 1, model: str = "A100-SXM4-80GB", **changes) -> Run:

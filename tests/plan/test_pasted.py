@@ -9,22 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from published import LLAMA_8B, V3
 
 from allranks import spec
 from allranks.plan import Plan, make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
 
-ROOT = Path(__file__).resolve().parents[2]
-V3 = json.loads((ROOT / "examples" / "deepseek-v3-24xa100.config.json").read_text())
-LLAMA_8B = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-}
 LLAMA_70B = {**LLAMA_8B, "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80}
 MIXTRAL = {**LLAMA_8B, "model_type": "mixtral", "vocab_size": 32000}
 TARGETS = {"deepseek_v3": "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"}

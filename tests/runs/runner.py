@@ -51,7 +51,7 @@ class Runner:
         return path
 
     def call(
-        self, *words: object, code: int | None = None, seconds: float = 120
+        self, *words: object, code: int | None = None, seconds: float = 300
     ) -> subprocess.CompletedProcess:
         done = subprocess.run(
             [*ALLRANKS, *map(str, words)],

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from runner import Runner
 
 pytestmark = pytest.mark.training
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The deep facts of one machine do not change between tests: a second run finds them, as a user's does."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def runner(home: Path, tmp_path: Path, cache: Path) -> Iterator[Runner]:
-    shutil.copytree(cache, home / "cache", dirs_exist_ok=True)
-    runner = Runner(tmp_path)
-    yield runner
-    for run in runner.runs():
-        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
-            runner.call("stop", run["id"], "-y")
-    shutil.copytree(home / "cache", cache, dirs_exist_ok=True)
 
 
 def test_a_healthy_run_ends_well_and_leaves_no_process(runner: Runner) -> None:

@@ -5,27 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from runner import Runner
 
 pytestmark = pytest.mark.training
-
-
-@pytest.fixture
-def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
-    runner = Runner(tmp_path)
-    yield runner
-    for run in runner.runs():
-        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
-            runner.call("stop", run["id"], "-y")
-        runner.call("clean", run["id"], "-y")
 
 
 def kill_supervisor(run: dict[str, Any], node: str) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from runner import SCRIPTS, Runner
 
 pytestmark = pytest.mark.training
@@ -19,15 +16,6 @@ pytestmark = pytest.mark.training
 NAMED_SECONDS = 60.0
 """A stall is to be seen within 15 s and its evidence collected within 8 s (`make bench-faults` measures it); this
 machine may be busy, and torch's own limit, which names nobody, is 10 minutes."""
-
-
-@pytest.fixture
-def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
-    runner = Runner(tmp_path)
-    yield runner
-    for run in runner.runs():
-        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
-            runner.call("stop", run["id"], "-y")
 
 
 def line_of(text: str) -> int:

@@ -1,0 +1,35 @@
+"""What the tests of whole runs share."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runner import Runner
+
+OVER = ("succeeded", "failed", "stopped", "lost")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The deep facts of one machine do not change between tests: a second run finds them, as a user's does."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def runner(home: Path, tmp_path: Path, cache: Path) -> Iterator[Runner]:
+    """A command line of its own; what it started is stopped and cleaned, also after a failed test."""
+    shutil.copytree(cache, home / "cache", dirs_exist_ok=True)
+    runner = Runner(tmp_path)
+    yield runner
+    for run in runner.runs():
+        if run["state"] not in OVER:
+            runner.call("stop", run["id"], "-y")
+        runner.call("clean", run["id"], "-y")
+    if (home / "cache").is_dir():
+        shutil.copytree(home / "cache", cache, dirs_exist_ok=True)
