@@ -398,3 +398,35 @@ def test_the_report_is_named_from_home(journals, tmp_path, monkeypatch):
 )
 def test_sparklines(values, width, drawn):
     assert sparkline(values, width) == drawn
+
+
+# ---- preparing ----
+
+
+def steps(*said: tuple[str, str]) -> list[Event]:
+    begin = [Event(1.0, "phase", None, None, {"phase": "check", "why": ""})]
+    begin += [Event(2.0, "phase", None, None, {"phase": "prepare", "why": ""})]
+    return begin + [
+        Event(3.0 + i, "preparing", node, None, {"what": what}) for i, (node, what) in enumerate(said)
+    ]
+
+
+def test_each_node_shows_what_is_prepared_on_it():
+    said = [("node-0", "docker pull torch"), ("node-1", "docker pull torch"), ("node-0", "pip install peft")]
+    lines = drawn(steps(*said))
+    assert [line.split() for line in lines[1:]] == [
+        ["node-0", "pip", "install", "peft"],
+        ["node-1", "docker", "pull", "torch"],
+    ]
+    after = [*steps(*said), Event(9.0, "phase", None, None, {"phase": "launch", "why": ""})]
+    assert not any("docker pull" in line for line in drawn(after))
+
+
+def test_many_nodes_at_one_step_share_a_line():
+    lines = drawn(steps(*((f"node-{n}", "docker pull torch") for n in range(30))))
+    assert [line.split() for line in lines[1:]] == [["node-[0-29]", "docker", "pull", "torch"]]
+
+
+def test_a_log_gets_each_step_once():
+    text = piped(steps(*((f"node-{n}", what) for what in ("docker pull \x1b[31mx", "two") for n in range(3))))
+    assert text.count("docker pull") == 1 and text.count("two") == 1 and "\x1b" not in text

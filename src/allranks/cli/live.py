@@ -166,7 +166,12 @@ def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
     else:
         print_findings(list(stopped.inspection.findings))
         names = " ".join(f"--accept {name}" for name in sorted({f.id for f in stopped.findings}))
-        print(f"not started. Mend it, or let it pass: {names}", file=sys.stderr)
+        way = (
+            f"Mend it, or let it pass: {names}"
+            if stopped.acceptable
+            else "Mend it: no run is possible without."
+        )
+        print(f"not started. {way}", file=sys.stderr)
     return verdict_code(stopped.findings)
 
 

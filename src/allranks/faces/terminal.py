@@ -16,7 +16,7 @@ from allranks.faces.console import Out
 from allranks.faces.messages import print_findings, print_summary, say_findings
 from allranks.faces.report_findings import count_text, folded
 from allranks.faces.report_text import compact_seconds, count, loss_text, natural, number, seconds, share
-from allranks.faces.terminal_frame import Snapshot, doing, extent, frame, node_line, order
+from allranks.faces.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
 from allranks.watch import Progress, RunState
 from allranks.watch.progress import PHASES as RANK_PHASES
 from allranks.watch.progress import progress_of
@@ -61,6 +61,7 @@ class LiveView:
         self.losses: list[float] = []
         self.loss_rank: int | None = None
         self.shards: dict[int, tuple[int, int]] = {}
+        self.preparing: dict[str, str] = {}
         self.first_at: float | None = None
         self.heard_at = clock()
         self.line_at = -math.inf
@@ -112,6 +113,9 @@ class LiveView:
                 return
             if event.kind == "finding":
                 self.pending.append(dict(event.data))
+                return
+            if event.kind == "preparing":
+                self.on_step(str(event.node), str(event.data.get("what", "")))
                 return
             self.flush()
             before = self.run.phase
@@ -167,6 +171,13 @@ class LiveView:
             self.out.line(("checked  ", "dim"), count_text(folded(self.checked)))
             self.checked = []
 
+    def on_step(self, node: str, what: str) -> None:
+        """A node's next step of preparing: its own line in the live area, in a log a line when a step is new."""
+        fresh = what not in self.preparing.values()
+        self.preparing[node] = what
+        if self.lines and fresh:
+            self.out.line(("prepare  ", "dim"), what, ("  " + node, "dim"))
+
     # ---- what is shown ----
 
     def snapshot(self) -> Snapshot:
@@ -190,6 +201,8 @@ class LiveView:
             )
             if ranks or self.joined(name)
         ]
+        if run.phase == "prepare":
+            lines = [NodeLine((name,), what) for name, what in sorted(self.preparing.items(), key=by_name)]
         return Snapshot(
             self.name, run.phase or "", run.state or "", progress, self.losses, behind, elapsed, lines, ended
         )
@@ -237,6 +250,10 @@ class LiveView:
             return True
         rank = None if event.rank is None else self.run.ranks.get(event.rank)
         return event.kind == "beat" and (rank is None or rank.phase != event.data.get("phase"))
+
+
+def by_name(item: tuple[str, str]) -> Any:
+    return natural(item[0])
 
 
 def is_loss(row: Any) -> bool:

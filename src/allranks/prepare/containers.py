@@ -12,7 +12,7 @@ from typing import Any
 
 from allranks.prepare import apptainer, engine
 from allranks.prepare.description import LABEL, OURS, Description, Mount, container_name
-from allranks.prepare.images import Image, first_object, short
+from allranks.prepare.images import Image, Step, first_object, short, unsaid
 from allranks.prepare.inside import Contained
 from allranks.prepare.trouble import NotReady, blocked, last_words
 from allranks.reach import Completed, NodeProgram
@@ -101,7 +101,9 @@ def failed(node: str, argv: list[str], done: Completed) -> NotReady:
 # ---- making ready ----
 
 
-async def ready(program: NodeProgram, wanted: Description, image: Image, run_id: str) -> Contained:
+async def ready(
+    program: NodeProgram, wanted: Description, image: Image, run_id: str, step: Step = unsaid
+) -> Contained:
     """A running container that is as described; `made` says whether it was made now.
 
     Raises NotReady (a foreign one has the name, it is busy, it cannot be made) and Unreachable.
@@ -119,6 +121,7 @@ async def ready(program: NodeProgram, wanted: Description, image: Image, run_id:
         python=wanted.python,
     )
     if wanted.engine == "apptainer":
+        step(f"an apptainer instance of {image.reference}")
         return await instance_ready(program, wanted, contained)
     found = await look(program, wanted.engine, wanted.name)
     if found is not None:
@@ -134,10 +137,13 @@ async def ready(program: NodeProgram, wanted: Description, image: Image, run_id:
         await call(program, engine.remove(wanted.engine, contained.container))
     if wanted.user.partition(":")[0] != "0":
         await call(program, ["mkdir", "-p", f"{wanted.home}/container-home"])
-    return await make(program, wanted, contained, run_id)
+    return await make(program, wanted, contained, run_id, step)
 
 
-async def make(program: NodeProgram, wanted: Description, contained: Contained, run_id: str) -> Contained:
+async def make(
+    program: NodeProgram, wanted: Description, contained: Contained, run_id: str, step: Step
+) -> Contained:
+    step(f"a {wanted.engine} container of {contained.image}")
     done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=ASK_SECONDS)
     if done.code != 0:
         # docker leaves a container that could not start; it carries our labels, so it is ours to remove.
@@ -146,6 +152,7 @@ async def make(program: NodeProgram, wanted: Description, contained: Contained, 
     made = replace(contained, container=done.out.decode().strip().splitlines()[-1], made=True)
     try:
         if wanted.pip:
+            step(f"pip install {' '.join(wanted.pip)}")
             await install(program, wanted, made)
         mark = engine.execute(wanted.engine, made.container, ("touch", engine.MARK), user="0")
         await call(program, mark)

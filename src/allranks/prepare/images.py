@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,13 @@ PULL_SECONDS = 3600.0
 """A training image has 10 to 30 GB; at 100 Mbit/s 30 GB take 40 minutes."""
 
 ASK_SECONDS = 30.0
+
+Step = Callable[[str], None]
+"""Gets what is done now on the node in question, where it may take long."""
+
+
+def unsaid(what: str) -> None:
+    """Where nobody listens."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +39,19 @@ class Image:
         return "@sha256:" in self.reference
 
 
-async def resolve(program: NodeProgram, tool: str, asked: str) -> Image:
+async def resolve(program: NodeProgram, tool: str, asked: str, step: Step = unsaid) -> Image:
     """Asked on the head: the image that its name means now. Raises NotReady and Unreachable."""
     found = await look(program, tool, asked)
     if found is None:
-        found = await fetch(program, tool, asked)
+        found = await fetch(program, tool, asked, step)
     return Image(asked, pinned(asked, found), identity(found))
 
 
-async def ensure(program: NodeProgram, tool: str, image: Image) -> Image:
+async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = unsaid) -> Image:
     """That image on one node; raises NotReady where it is another one there, or none and cannot be had."""
     found = await look(program, tool, image.reference)
     if found is None and image.is_pinned:
-        found = await fetch(program, tool, image.reference)
+        found = await fetch(program, tool, image.reference, step)
     if found is None:
         raise blocked(
             "image-missing",
@@ -84,7 +92,8 @@ async def look(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | N
     )
 
 
-async def fetch(program: NodeProgram, tool: str, name: str) -> dict[str, Any]:
+async def fetch(program: NodeProgram, tool: str, name: str, step: Step = unsaid) -> dict[str, Any]:
+    step(f"{tool} pull {name}")
     done = await program.transport.run(engine.pull(tool, name), timeout_seconds=PULL_SECONDS)
     found = await look(program, tool, name) if done.code == 0 else None
     if found is None:

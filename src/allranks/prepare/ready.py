@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from allranks.prepare import code, containers, dataset, environment, images, ops
@@ -14,8 +15,12 @@ from allranks.reach import NodeProgram, Nodes, Outcome
 from allranks.spec import Run
 from allranks.words import Facts, Finding, Node
 
-Say = Callable[[str], None]
-"""Gets one line at each step that may take long."""
+Say = Callable[[str, str], None]
+"""Gets a node's name and what is done there now, at each step that may take long."""
+
+
+def unheard(node: str, what: str) -> None:
+    """Where nobody listens."""
 
 
 @dataclass
@@ -40,7 +45,7 @@ class Prepared:
 
 
 async def make_ready(
-    prepared: Prepared, run: Run, facts: Sequence[Facts], run_id: str, say: Say = lambda line: None
+    prepared: Prepared, run: Run, facts: Sequence[Facts], run_id: str, say: Say = unheard
 ) -> None:
     """Fills `prepared`, which holds what was made also when this raises (NotReady, Unreachable, BadInput)."""
     if run.container is not None:
@@ -57,6 +62,7 @@ async def compile_ops(
     deepspeed: Mapping[str, Any] | None,
     python: Mapping[str, str],
     env: Mapping[str, Mapping[str, str]],
+    say: Say = unheard,
 ) -> None:
     """DeepSpeed's operators on every node, in the training environment that `make_ready` left; `python` and `env`
     are the ranks', by node. One node of each machine compiles at a time: nodes may share the cache."""
@@ -67,6 +73,7 @@ async def compile_ops(
 
     async def one(node: Node, program: NodeProgram) -> None:
         async with turns.setdefault(node.address, asyncio.Lock()):
+            say(node.name, f"DeepSpeed's operators: {', '.join(name for name, _ in wanted)}")
             await ops.compile_ahead(program, python[node.name], wanted, env[node.name])
 
     raise_all(await each(prepared.inside, one))
@@ -78,6 +85,7 @@ async def tokenize(
     overruled: Mapping[str, Any],
     python: Mapping[str, str],
     env: Mapping[str, Mapping[str, str]],
+    say: Say = unheard,
 ) -> None:
     """The dataset on every node that does not have it yet: first on the head, since the folder may be shared."""
     path = dataset.wanted(run)
@@ -87,6 +95,7 @@ async def tokenize(
 
     async def one(node: Node, program: NodeProgram) -> None:
         if not await dataset.is_there(program, python[node.name], path):
+            say(node.name, "tokenizing the dataset")
             await dataset.tokenize(program, python[node.name], run, overruled, env[node.name])
 
     inside = prepared.inside
@@ -97,9 +106,9 @@ async def tokenize(
 
 async def build_environments(prepared: Prepared, run: Run, say: Say) -> None:
     lock = environment.lock_text(run)
-    say(f"a virtual environment of {run.environment.lock} on each node")
 
     async def one(node: Node, program: NodeProgram) -> None:
+        say(node.name, f"a virtual environment of {run.environment.lock}")
         python = run.environment.python or "python3"
         prepared.python[node.name] = await environment.build(program, run, lock, python)
 
@@ -108,9 +117,9 @@ async def build_environments(prepared: Prepared, run: Run, say: Say) -> None:
 
 async def ship_code(prepared: Prepared, run: Run, say: Say) -> None:
     packed = code.pack(run)
-    say(f"{packed.files} files of {run.code} to each node")
 
     async def one(node: Node, program: NodeProgram) -> None:
+        say(node.name, f"{packed.files} files of {run.code}")
         prepared.code[node.name] = await code.send(program, packed)
 
     raise_all(await each(prepared.nodes, one))
@@ -125,15 +134,14 @@ async def make_containers(
     if tool == "apptainer":
         image = images.Image(asked, asked, asked)
     else:
-        say(f"{tool}: looking for {asked}")
-        image = await images.resolve(head, tool, asked)
-    say(f"{tool}: a container of {image.reference} on each node")
+        image = await images.resolve(head, tool, asked, partial(say, head.node))
 
     async def one(node: Node, program: NodeProgram) -> Contained:
+        step = partial(say, node.name)
         if tool != "apptainer":
-            await images.ensure(program, tool, image)
+            await images.ensure(program, tool, image, step)
         wanted = await containers.describe(run, node, program, facts[node.name], image)
-        contained = await containers.ready(program, wanted, image, run_id)
+        contained = await containers.ready(program, wanted, image, run_id, step)
         prepared.containers[node.name] = contained
         prepared.python[node.name] = contained.python
         return contained

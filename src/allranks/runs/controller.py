@@ -56,11 +56,12 @@ class Submitted:
 
 
 class StoppedBefore(Blocked):
-    """Findings forbid the launch; `findings` are those, `inspection` is all that was seen."""
+    """Findings forbid the launch; `findings` are those, `inspection` is all that was seen. Not `acceptable`: what a
+    run needs could not be made, and that cannot be let pass."""
 
-    def __init__(self, inspection: Inspection, findings: list[Finding]):
+    def __init__(self, inspection: Inspection, findings: list[Finding], acceptable: bool = True):
         super().__init__("\n".join(str(f.saw) for f in findings))
-        self.inspection, self.findings = inspection, findings
+        self.inspection, self.findings, self.acceptable = inspection, findings, acceptable
         if all(f.verdict != BLOCK for f in findings):
             self.exit_code = CouldNotTell.exit_code
 
@@ -74,6 +75,10 @@ class Before:
 
     def phase(self, phase: str) -> None:
         self.say("phase", {"phase": phase, "why": ""})
+
+    def step(self, node: str, what: str) -> None:
+        """What is being done on a node now: for whoever looks on, not for the journal."""
+        self.tell(Event(time.time(), "preparing", node, None, {"what": what}))
 
     def say(self, kind: str, data: Mapping[str, Any]) -> None:
         event = Event(time.time(), kind, None, None, dict(data))
@@ -144,7 +149,9 @@ class Starting:
     async def prepare(self) -> None:
         """Containers and environments on every node; what they hold is judged as the hosts were."""
         try:
-            await prepare.make_ready(self.prepared, self.run, self.inspection.facts, self.run_id)
+            await prepare.make_ready(
+                self.prepared, self.run, self.inspection.facts, self.run_id, self.before.step
+            )
         except prepare.NotReady as error:
             raise self._stopped(error.findings) from None
         if self.prepared.changed_environment:
@@ -156,9 +163,10 @@ class Starting:
         jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
         python = {name: str(job["argv"][0]) for name, job in jobs.items()}
         env = {name: dict(job["env"]) for name, job in jobs.items()}
+        step = self.before.step
         try:
-            await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env)
-            await prepare.tokenize(self.prepared, self.run, self.plan.trainer, python, env)
+            await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env, step)
+            await prepare.tokenize(self.prepared, self.run, self.plan.trainer, python, env, step)
         except prepare.NotReady as error:
             raise self._stopped(error.findings) from None
 
@@ -186,18 +194,21 @@ class Starting:
             self.before.say("finding", finding.as_json())
 
     def _stopped(self, findings: list[Finding], stopping: list[Finding] | None = None) -> StoppedBefore:
-        """`findings` are what was seen in this phase; `stopping` those that forbid the launch, all by default."""
+        """`findings` are what was seen in this phase; `stopping` those that forbid the launch. Without them all do,
+        and none can be accepted: something that the run needs is not there."""
         for finding in findings:
             self.before.say("finding", finding.as_json())
         seen = replace(self.inspection, findings=(*findings, *self.inspection.findings))
-        return StoppedBefore(seen, findings if stopping is None else stopping)
+        return StoppedBefore(
+            seen, findings if stopping is None else stopping, acceptable=stopping is not None
+        )
 
     async def start(self, secrets: Mapping[str, str]) -> None:
         jobs = self._jobs(keeper_port=self.run.network.keeper_port)
         self.engine = engine_start.made(self.run, self.plan, self.run_id, self.nodes, self.prepared.inside)
         self.touched = True
-        raise_first(await self.nodes.each(lambda node, program: self._put(node, program)))
         self.before.phase("launch")
+        raise_first(await self.nodes.each(lambda node, program: self._put(node, program)))
         try:
             await self._start_all(jobs, secrets)
         except engine_start.EngineFailed as error:
