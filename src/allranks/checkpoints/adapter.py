@@ -187,17 +187,28 @@ def matches(pattern: str, path: str) -> Optional[bool]:
         return None
 
 
-def rank_of(config: Config, module: str) -> Optional[int]:
-    """The rank that the config gives to a module; None where a pattern of it was not tried."""
-    for key, rank in config.rank_pattern.items():
+def of_pattern(table: Mapping[str, Any], module: str, default: Any) -> Any:
+    """What `rank_pattern` or `alpha_pattern` gives to a module; None where a pattern of it was not tried."""
+    for key, value in table.items():
         if re.fullmatch(r"[\w.]+", key) and ends_with(module, key):
-            return rank
+            return value
         hit = matches(r"(.*\.)?(%s)" % key, module)  # PEFT's get_pattern_key
         if hit:
-            return rank
+            return value
         if hit is None:
             return None
-    return config.rank
+    return default
+
+
+def rank_of(config: Config, module: str) -> Optional[int]:
+    """The rank that the config gives to a module; None where a pattern of it was not tried."""
+    return of_pattern(config.rank_pattern, module, config.rank)
+
+
+def layer_of(module: str) -> Optional[int]:
+    """The layer number as PEFT reads it for layers_to_transform (the last number with a name before it)."""
+    match = re.match(r".*\.[^.]*\.(\d{1,9})\.", module)
+    return int(match.group(1)) if match else None
 
 
 def is_target(config: Config, module: str) -> Optional[bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Sequence, Tuple
 
 from allranks.checkpoints import adapter as parts
 from allranks.checkpoints.adapter import Adapter, Config
@@ -93,7 +93,11 @@ def _ranks(adapter: Adapter, file: str) -> List[Finding]:
 def _foreign(adapter: Adapter, file: str) -> List[Finding]:
     config = adapter.config
     names = [m for m in sorted(adapter.modules) if parts.is_target(config, m) is False]
-    names += [m for m in sorted(adapter.modules) if config.layers and _layer(m) not in (*config.layers, None)]
+    names += [
+        m
+        for m in sorted(adapter.modules)
+        if config.layers and parts.layer_of(m) not in (*config.layers, None)
+    ]
     names += [t.name for t in adapter.others if not parts.is_saved_module(config, t)]
     if not config.dora:
         names += [m + ".lora_magnitude_vector" for m, t in adapter.modules.items() if parts.MAGNITUDE in t]
@@ -102,12 +106,6 @@ def _foreign(adapter: Adapter, file: str) -> List[Finding]:
     shown = tuple(printable(name) for name in names)
     saw = "%d modules or tensors that the config does not name: %s" % (len(shown), shown[0])
     return [found("adapter-foreign-tensor", file, saw, evidence=shown)]
-
-
-def _layer(module: str) -> Optional[int]:
-    """The layer number as PEFT reads it for layers_to_transform (the last number with a name before it)."""
-    match = re.match(r".*\.[^.]*\.(\d{1,9})\.", module)
-    return int(match.group(1)) if match else None
 
 
 def _targets(adapter: Adapter, file: str, modules: Sequence[str]) -> List[Finding]:

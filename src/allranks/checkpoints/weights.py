@@ -88,6 +88,32 @@ def read_header(fd: int, size: int) -> List[Tensor]:
     return [Tensor(t.name, t.dtype, t.shape, t.begin + start, t.end + start) for t in tensors]
 
 
+def tensors_of(path: str) -> List[Tensor]:
+    """The tensors of a file. Raises `Damaged` and OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return read_header(fd, os.fstat(fd).st_size)
+    finally:
+        os.close(fd)
+
+
+def make_header(tensors: List[Tuple[str, str, Tuple[int, ...]]]) -> Tuple[bytes, List[Tensor]]:
+    """(the bytes before the data of a file of these (name, dtype, shape), the tensors with their places in it)."""
+    table: Dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    places, offset = [], 0
+    for name, dtype, shape in tensors:
+        here = Tensor(name, dtype, tuple(shape), offset, 0)
+        end = offset + here.count * DTYPE_BITS[dtype] // 8
+        table[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [offset, end]}
+        places.append((here, end))
+        offset = end
+    text = json.dumps(table, separators=(",", ":")).encode("utf-8")
+    text += b" " * (-len(text) % 8)
+    start = 8 + len(text)
+    moved = [Tensor(t.name, t.dtype, t.shape, t.begin + start, end + start) for t, end in places]
+    return struct.pack("<Q", len(text)) + text, moved
+
+
 def _read(fd: int, offset: int, length: int) -> bytes:
     parts, have = [], 0
     while have < length:

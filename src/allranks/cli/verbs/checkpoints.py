@@ -1,10 +1,10 @@
-"""Verify or prune the checkpoints of a run or a folder."""
+"""Verify, prune or export the checkpoints of a run or a folder."""
 
 from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json
+from allranks.cli.common import add_json, positive
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +21,48 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
     prune.add_argument("-y", "--yes", action="store_true", help="ask nothing")
     add_json(prune)
+    export = kinds.add_parser(
+        "export",
+        help="merge an adapter into its base model, or convert it for vLLM; proved before it is there",
+    )
+    export.add_argument("path", help="a folder with an adapter, or a run's id")
+    export.add_argument("-o", "--output", metavar="DIR", required=True, help="the new folder")
+    export.add_argument(
+        "--for",
+        dest="form",
+        choices=("merged", "vllm"),
+        default="merged",
+        help="a whole model (default), or an adapter that vLLM loads",
+    )
+    export.add_argument(
+        "--base", metavar="DIR", help="the base model's folder; by default the one that the adapter names"
+    )
+    export.add_argument(
+        "--python",
+        metavar="PATH",
+        help="a Python with torch, e.g. the training environment's; by default this one",
+    )
+    export.add_argument(
+        "--compare",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="load both models and compare their outputs; by default where they fit into memory",
+    )
+    export.add_argument(
+        "--max-lora-rank",
+        type=positive,
+        metavar="N",
+        help="what the vLLM server takes (default: 512, its most)",
+    )
+    export.add_argument(
+        "--accept", action="append", default=[], metavar="ID", help="let this known finding pass"
+    )
+    export.add_argument("-v", "--verbose", action="store_true", help="show what the libraries print")
+    add_json(export)
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli import checkpointing
+    from allranks.cli import checkpointing, exporting
 
-    return {"verify": checkpointing.verify, "prune": checkpointing.prune}[options.kind](options)
+    kinds = {"verify": checkpointing.verify, "prune": checkpointing.prune, "export": exporting.export}
+    return kinds[options.kind](options)
