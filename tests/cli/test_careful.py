@@ -25,6 +25,8 @@ def test_a_smoke_run_is_short_and_careful() -> None:
     run = spec.load(LARGE, sets=asked.sets)
     assert run.train.arguments["max_steps"] == careful.SMOKE_STEPS
     assert (run.deepspeed, run.network.fabric) == ("zero3-offload", "tcp")
+    smoke, next_one = (careful.bucket(careful.planned_for(asked, sets)) for sets, _ in careful.RUNGS[:2])
+    assert smoke is not None and next_one is not None and smoke < next_one
 
 
 def test_what_the_user_sets_wins() -> None:
@@ -51,5 +53,6 @@ def test_the_next_rung_is_the_first_one_that_fits() -> None:
     careful.set_for(asked)
     lines = careful.next_rung(asked, {"state": "succeeded"})
     assert lines[0] == f"next  allranks run {LARGE} --set deepspeed=zero3 --set network.fabric=tcp"
-    assert "GiB a GPU" in lines[1]
+    assert "GiB a GPU" in lines[1] and "buckets of 500 M elements instead of 200 M" in lines[1]
+    assert "s on 100 Gb Ethernet" in lines[1] and "InfiniBand" not in lines[1]
     assert "did not succeed" in careful.next_rung(asked, {"state": "failed"})[0]
