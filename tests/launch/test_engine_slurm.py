@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,9 +15,9 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from slurm import said, start_slurm
+from slurm import Login, said, start_slurm, until
 
-from rig import ROOT, STATE, Rig, only_one
+from rig import STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
@@ -31,46 +32,9 @@ def rig() -> Iterator[Rig]:
         yield rig
 
 
-class Login:
-    """allranks on SLURM's login node."""
-
-    def __init__(self, rig: Rig):
-        self.rig = rig
-
-    def command(self, *words: object) -> list[str]:
-        own = ["ALLRANKS_HOME=/nfs/home", f"PYTHONPATH={ROOT / 'src'}", f"CANARY_TOKEN={CANARY}"]
-        return self.rig.inside(1, ["env", *own, sys.executable, "-m", "allranks.cli", *map(str, words)])
-
-    def json(self, *words: object) -> Any:
-        done = subprocess.run(self.command(*words, "--json"), capture_output=True, text=True, timeout=200)
-        assert done.stdout.startswith(("{", "[")), (done.stdout[-2000:], done.stderr[-3000:])
-        return json.loads(done.stdout)
-
-    def file(self, *arguments: object, **keys: Any) -> str:
-        run = {
-            "name": "contract",
-            "nodes": 3,
-            "gpus": 1,
-            "environment": {"python": sys.executable},
-            "launch": {"with": "slurm", "partition": "train", "time": "10"},
-            "train": {"command": [str(LOOP), *map(str, arguments)]},
-        }
-        (STATE / "nfs" / "run.yaml").write_text(json.dumps({**run, **keys}))
-        return "/nfs/run.yaml"
-
-    def jobs(self) -> list[str]:
-        return said(self.rig, ["squeue", "-h", "-o", "%i %j %T"]).splitlines()
-
-    def no_jobs(self, seconds: float = 60.0) -> bool:
-        deadline = time.monotonic() + seconds
-        while self.jobs() and time.monotonic() < deadline:
-            time.sleep(0.3)
-        return not self.jobs()
-
-
 @pytest.fixture(scope="module")
 def login(rig: Rig) -> Login:
-    return Login(rig)
+    return Login(rig, {"CANARY_TOKEN": CANARY})
 
 
 def living(rig: Rig) -> list[str]:
@@ -84,7 +48,7 @@ def living(rig: Rig) -> list[str]:
 
 
 def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
-    run = login.json("run", login.file("--steps", 3, env=HOSTILE, secrets=["CANARY_TOKEN"]))["runs"][0]
+    run = login.json("run", login.file(LOOP, "--steps", 3, env=HOSTILE, secrets=["CANARY_TOKEN"]))["runs"][0]
     assert (run["state"], run["step"]) == ("succeeded", 3), run
     folder = STATE / "nfs" / "home" / "runs" / run["id"]
     ranks = json.loads((folder / "plan.json").read_text())["ranks"]
@@ -101,7 +65,7 @@ def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
 def test_the_wait_in_the_queue_is_said_and_stop_ends_our_job_alone(login: Login, rig: Rig) -> None:
     other = said(rig, ["sbatch", "--parsable", "--exclusive", "-w", "node3", "--wrap", "sleep 300"]).strip()
     with subprocess.Popen(
-        login.command("run", login.file("--steps", 4000), "--detach", "--json"),
+        login.command("run", login.file(LOOP, "--steps", 4000), "--detach", "--json"),
         stdout=subprocess.PIPE,
         text=True,
     ) as running:
@@ -126,6 +90,73 @@ def test_the_wait_in_the_queue_is_said_and_stop_ends_our_job_alone(login: Login,
 
 
 def test_a_job_that_slurm_refuses_is_bad_input(login: Login) -> None:
-    answer = login.json("run", login.file("--steps", 3, launch={"with": "slurm", "partition": "none"}))
+    answer = login.json("run", login.file(LOOP, "--steps", 3, launch={"with": "slurm", "partition": "none"}))
     assert "partition" in answer["problems"][0]["saw"]
     assert login.no_jobs()
+
+
+def state_of(login: Login, run_id: str) -> dict[str, Any]:
+    return next(run for run in login.json("ps")["runs"] if run["id"] == run_id)
+
+
+def test_a_controller_that_dies_in_the_queue_leaves_a_job_that_is_found_and_ended(
+    login: Login, rig: Rig
+) -> None:
+    other = said(rig, ["sbatch", "--parsable", "--exclusive", "-N3", "--wrap", "sleep 300"]).strip()
+    running = login.start("run", login.file(LOOP, "--steps", 3, name="orphan"))
+    with running:
+        assert until(lambda: any("orphan PENDING" in job for job in login.jobs())), login.jobs()
+        # nsenter's child is the controller itself.
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+    run = until(lambda: next((r for r in login.json("ps")["runs"] if r["name"] == "orphan"), None))
+    assert run["state"] == "checking" and "waits in SLURM's queue" in run["why"], run
+    stopped = login.json("stop", run["id"])
+    assert stopped["state"] == "stopped" and stopped["cancelled"]
+    assert [job.split()[0] for job in login.jobs()] == [other]
+    said(rig, ["scancel", other])
+    assert login.no_jobs()
+
+
+def test_an_allocation_that_is_there_is_used_and_never_given_back(login: Login, rig: Rig) -> None:
+    """The person's own job of two nodes; the run ends in it, and the job goes on."""
+    job = said(
+        rig, ["sbatch", "--parsable", "-N2", "--exclusive", "-w", "node[2-3]", "--wrap", "sleep 600"]
+    ).strip()
+    assert until(lambda: any(f"{job} wrap RUNNING" in line for line in login.jobs()))
+    there = Login(rig, {"SLURM_JOB_ID": job, "SLURM_JOB_NODELIST": "node[2-3]"})
+    run = there.json("run", login.file(LOOP, "--steps", 3, nodes=2), "--no-probe")["runs"][0]
+    assert (run["state"], run["step"], run["nodes"]) == ("succeeded", 3, ["node2", "node3"]), run
+    refused = there.json("run", login.file(LOOP, "--steps", 3, nodes=3))
+    assert "has 2 nodes and the run wants 3" in refused["problems"][0]["saw"]
+    # What is not ours by its comment is not ended, whatever the index says.
+    assert login.json("stop", run["id"])["left"] == 0
+    assert [line.split()[0] for line in login.jobs()] == [job]
+    said(rig, ["scancel", job])
+    assert login.no_jobs()
+
+
+def test_a_sweep_is_an_array_whose_tasks_are_runs(login: Login, rig: Rig) -> None:
+    file = login.file(LOOP, "--steps", 2, nodes=1, name="many", sweep={"seconds": [0.01, 0.02]})
+    runs = login.json("run", file, "--no-probe")["runs"]
+    assert [(run["name"], run["state"], run["step"]) for run in runs] == [
+        ("many-0", "succeeded", 2),
+        ("many-1", "succeeded", 2),
+    ], runs
+    listed = {run["id"]: run["state"] for run in login.json("ps")["runs"]}
+    assert {run["id"]: "succeeded" for run in runs}.items() <= listed.items()
+    assert login.no_jobs() and not living(rig)
+
+
+def test_slurms_signal_before_the_end_is_a_notice_and_gpus_are_the_jobs(login: Login, rig: Rig) -> None:
+    """SLURM sends it to the job's script alone; `scancel --batch` does the same without the wait."""
+    run = login.json("run", login.file(LOOP, "--steps", 4000, nodes=1), "--no-probe", "--detach")["runs"][0]
+    job = login.jobs()[0].split()[0]
+    shown = said(rig, ["scontrol", "show", "job", job])
+    assert f"Comment=allranks:{run['id']}" in shown and "gres:gpu:1" in shown, shown
+    assert until(lambda: state_of(login, run["id"])["step"])
+    said(rig, ["scancel", "--batch", "--signal=USR1", job])
+    assert until(lambda: state_of(login, run["id"])["state"] == "stopped")
+    journal = (STATE / "nfs" / "home" / "runs" / run["id"] / "nodes" / "node1" / "journal.jsonl").read_text()
+    assert "the supervisor received notice command" in journal
+    assert login.no_jobs() and not living(rig)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from allranks.launch.engines import Launch, mpi, pdsh, slurm
 from allranks.node import orders
 from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
+from allranks.runs import acquire, slurm_jobs, sweep
 from allranks.words import BadInput, Node
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
@@ -60,11 +62,97 @@ def test_pdsh_refuses_homes_that_differ_or_mean_something_to_a_shell() -> None:
 
 
 def test_sbatch_asks_for_the_named_nodes_one_by_one_and_whole_unless_told_otherwise() -> None:
-    words = slurm.sbatch(
-        launch(more="launch: {with: slurm, partition: p, time: '10', extra: [--mem=8G]}\n").run
-    )
+    run = launch(more="launch: {with: slurm, partition: p, time: '10', extra: [--mem=8G]}\n").run
+    words = slurm.sbatch(run, "r-1")
     assert {"--nodes=2", "--nodelist=host-a,host-b", "--partition=p", "--time=10"} <= set(words)
-    assert "--exclusive" in words and "--mem=0" not in words
+    assert {"--exclusive", "--no-requeue", "--signal=B:USR1@120"} <= set(words) and "--mem=0" not in words
+    assert words[-1] == "--comment=allranks:r-1"
+
+
+@pytest.mark.parametrize(
+    ("extra", "gpus", "asked"),
+    [("[]", True, ["--gres=gpu:4"]), ("[]", False, []), ("[--gpus-per-node=a100:4]", True, [])],
+)
+def test_gpus_are_asked_for_where_the_partition_counts_them(extra: str, gpus: bool, asked: list[str]) -> None:
+    run = launch(more=f"gpus: 4\nlaunch: {{with: slurm, extra: {extra}}}\n").run
+    words = slurm.sbatch(run, "r", gpus=gpus)
+    assert [word for word in words if word.startswith("--gres")] == asked
+
+
+def test_a_sweep_is_an_array_whose_tasks_know_their_own_command() -> None:
+    more = "launch: {with: slurm}\nsweep: {lr: [1e-5, 5e-5], seed: [1]}\n"
+    run = launch(more=more).run
+    ones = sweep.combinations(run)
+    assert [str(one) for one in ones] == ["lr=1e-05 seed=1", "lr=5e-05 seed=1"]
+    assert [one.run.name for one in ones] == [f"{run.name}-0", f"{run.name}-1"]
+    assert ones[1].run.train.command == ("x.py", "--lr=5e-05", "--seed=1") and not ones[1].run.sweep
+    assert spec.loads(FILE + more, sets=list(ones[1].sets)).train == ones[1].run.train
+    words = slurm.sbatch(run, "r", requeue=True, tasks=2)
+    assert {"--array=0-1", "--requeue"} <= set(words)
+    text = slurm.script([["allranks", "a b"], ["allranks", "c"]])
+    assert "0) set -- allranks 'a b' ;;\n  1) set -- allranks c ;;" in text
+
+
+def test_a_sweep_of_llamafactorys_arguments_replaces_them() -> None:
+    more = "train: {llamafactory: {learning_rate: 1e-3, bf16: true}}\nsweep: {learning_rate: [1e-5]}\n"
+    (one,) = sweep.combinations(spec.loads(NODES + more))
+    assert one.run.train.arguments["learning_rate"] == 1e-5
+    assert spec.loads(NODES + more, sets=list(one.sets)).train.arguments == one.run.train.arguments
+
+
+@pytest.mark.parametrize("again", [[], [["a", "it's"]]])
+def test_the_jobs_script_is_shell(again: list[list[str]]) -> None:
+    for text in (slurm.script(again), slurm.INSIDE, slurm.BEGIN, slurm.NOTICED):
+        assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10", 600),
+        ("5:30", 330),
+        ("24:00:00", 86400),
+        ("1-12", 129600),
+        ("1-0:30", 88200),
+        ("UNLIMITED", None),
+        (None, None),
+    ],
+)
+def test_time_limits_are_read_as_slurm_reads_them(text: str | None, seconds: int | None) -> None:
+    assert slurm.limit_seconds(text) == seconds
+
+
+def test_a_short_job_is_not_told_of_its_end_at_its_beginning() -> None:
+    run = launch(more="launch: {with: slurm, time: '2'}\n").run
+    assert slurm.notice_seconds(run) == 30
+
+
+@pytest.mark.parametrize(("mine", "code"), [([], 1), (["true"], 0), (["false"], 1)])
+def test_the_notice_is_slurms_file_or_the_users_own_command(
+    mine: list[str], code: int, tmp_path: Path
+) -> None:
+    words = slurm.notice(str(tmp_path), mine)
+    assert subprocess.run(words, check=False).returncode == code
+    (tmp_path / slurm.LEAVING).touch()
+    assert subprocess.run(words, check=False).returncode == 0
+
+
+def test_a_job_is_ours_by_its_comment_alone() -> None:
+    def job(comment: str, shown: str = "7") -> slurm_jobs.Job:
+        return slurm_jobs.Job("7", "RUNNING", comment=comment, shown=shown)
+
+    assert job("allranks:r-1").is_of("r-1")
+    assert job("allranks:r", "5_2").is_of("r-2") and not job("allranks:r", "5_2").is_of("r-1")
+    for comment in ("", "r-1", "allranks:", "allranks:r-10", "my allranks:r-1"):
+        assert not job(comment).is_of("r-1")
+
+
+def test_a_requeue_takes_no_secret_along() -> None:
+    more = "resume: auto\nlaunch: {with: slurm}\n"
+    assert acquire.requeues(launch(more=more).run)
+    assert not acquire.requeues(launch(more=more + "secrets: [TOKEN]\n").run)
+    with pytest.raises(BadInput, match="stand in no file"):
+        acquire.requeues(launch(more="launch: {with: slurm, extra: [--requeue]}\nsecrets: [TOKEN]\n").run)
 
 
 def test_the_waiting_job_is_told_by_a_file_that_is_whole_at_once() -> None:

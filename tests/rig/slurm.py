@@ -5,12 +5,16 @@ No accounting, so no sacct. The cluster's own files lie in /nfs/slurm, which all
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from rig import STATE, Rig, address
+from rig import ROOT, STATE, Rig, address
 
 GPUS = 4
 
@@ -81,3 +85,55 @@ def states(rig: Rig) -> list[str]:
 def said(rig: Rig, command: Sequence[str]) -> str:
     """What a SLURM command prints on node1, the cluster's head."""
     return rig.run(1, command, check=False).stdout.decode()
+
+
+class Login:
+    """allranks on SLURM's login node, with a home that all nodes share."""
+
+    def __init__(self, rig: Rig, environment: Mapping[str, str] | None = None):
+        self.rig, self.environment = rig, dict(environment or {})
+
+    def words(self, *words: object) -> list[str]:
+        """The command as it stands on a node."""
+        own = {"ALLRANKS_HOME": "/nfs/home", "PYTHONPATH": str(ROOT / "src"), **self.environment}
+        settings = [f"{name}={value}" for name, value in own.items()]
+        return ["env", *settings, sys.executable, "-m", "allranks.cli", *map(str, words)]
+
+    def command(self, *words: object) -> list[str]:
+        return self.rig.inside(1, self.words(*words))
+
+    def json(self, *words: object) -> Any:
+        done = subprocess.run(self.command(*words, "--json"), capture_output=True, text=True, timeout=300)
+        assert done.stdout.startswith(("{", "[")), (done.stdout[-2000:], done.stderr[-3000:])
+        return json.loads(done.stdout)
+
+    def start(self, *words: object) -> subprocess.Popen[str]:
+        """Begins a verb; its output is a pipe."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(self.command(*words, "--json"), stdout=pipe, stderr=pipe, text=True)
+
+    def file(self, script: Path, *arguments: object, **keys: Any) -> str:
+        run = {
+            "name": "contract",
+            "nodes": 3,
+            "gpus": 1,
+            "environment": {"python": sys.executable},
+            "launch": {"with": "slurm", "partition": "train", "time": "10"},
+            "train": {"command": [str(script), *map(str, arguments)]},
+        }
+        (STATE / "nfs" / "run.yaml").write_text(json.dumps({**run, **keys}))
+        return "/nfs/run.yaml"
+
+    def jobs(self) -> list[str]:
+        return said(self.rig, ["squeue", "-h", "-r", "-o", "%i %j %T"]).splitlines()
+
+    def no_jobs(self, seconds: float = 60.0) -> bool:
+        return bool(until(lambda: not self.jobs(), seconds))
+
+
+def until(holds: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """What `holds` says as soon as that is true, or what it says at the end."""
+    deadline = time.monotonic() + seconds
+    while not (answer := holds()) and time.monotonic() < deadline:
+        time.sleep(0.3)
+    return answer

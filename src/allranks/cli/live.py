@@ -8,13 +8,14 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 from typing import Any
 
 from allranks.cli.careful import next_rung
 from allranks.cli.common import print_json
 from allranks.faces.clean import clean
 from allranks.faces.terminal import LiveView, print_findings, print_summary
-from allranks.reach import NodeProgram, Nodes
+from allranks.reach import NodeProgram
 from allranks.runs import index
 from allranks.runs.acquire import Acquired, acquire
 from allranks.runs.controller import StoppedBefore, submit
@@ -52,7 +53,7 @@ def run_command(run: Run, options: argparse.Namespace) -> int:
 
 
 async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
-    acquired = await acquire(run, view.add, options.accept_new_hosts)
+    acquired = await acquire(run, view.add, options.accept_new_hosts, again(options))
     run, nodes = acquired.run, acquired.nodes
     try:
         if options.dry_run:
@@ -68,18 +69,38 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
         await nodes.close()
 
 
+def again(options: argparse.Namespace, *sets: str) -> list[str]:
+    """The command that starts this run once more, in a job that SLURM has queued again: it takes it up."""
+    words = [
+        sys.executable,
+        "-m",
+        "allranks.cli",
+        "run",
+        str(Path(options.file).resolve()),
+        "--yes",
+        "--json",
+    ]
+    for text in (*options.sets, "resume=auto", *sets):
+        words += ["--set", text]
+    for name in options.accept:
+        words += ["--accept", name]
+    if options.probe is not None:
+        words.append("--probe" if options.probe else "--no-probe")
+    return words
+
+
 async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | None):
     """Submits; a run that does not start gives back what was acquired for it."""
     try:
-        return await submit_or_abort(acquired.nodes, acquired.run, view, probe)
+        return await submit_or_abort(acquired, view, probe)
     except BaseException:
         await asyncio.shield(acquired.release())
         raise
 
 
-async def submit_or_abort(nodes: Nodes, run: Run, view: LiveView, probe: bool | None = None):
+async def submit_or_abort(acquired: Acquired, view: LiveView, probe: bool | None = None):
     """Submits; Ctrl-C cancels it, and the submission undoes itself."""
-    task = asyncio.ensure_future(submit(nodes, run, view.add, probe))
+    task = asyncio.ensure_future(submit(acquired.nodes, acquired.run, view.add, probe, acquired.run_id))
     with interrupts(task.cancel):
         try:
             return await task

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from allranks.launch import render, trainer
+from allranks.launch.engines import slurm
 from allranks.plan import Plan
 from allranks.spec import Run
 from allranks.words import Node
@@ -116,13 +117,19 @@ def node_job(
         "inside": places.bundle,
         "grace_seconds": GRACE_SECONDS,
         "notice_seconds": run.save.grace_seconds,
-        "notice_command": list(run.save.notice),
+        "notice_command": notice_command(run, str(places.run_directory(run_id))),
         "lease_seconds": LEASE_SECONDS,
         "beat_seconds": 1.0,
     }
     if node.rank == 0:
         job["keep"] = keeping(run, plan, output_dir, places.python)
     return Job(node, job)
+
+
+def notice_command(run: Run, run_directory: str) -> list[str]:
+    """Where SLURM holds the nodes its own notice is looked for too, before the user's command."""
+    words = list(run.save.notice)
+    return slurm.notice(run_directory, words) if run.launch.with_ == "slurm" else words
 
 
 def environment(

@@ -89,10 +89,13 @@ class Before:
         return [event.as_json() for event in self.events]
 
 
-async def submit(nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None) -> Submitted:
+async def submit(
+    nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None, run_id: str | None = None
+) -> Submitted:
     """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, or what a node said.
 
-    `probe` says whether the network is tried first; None leaves it to `probing.takes_place`.
+    `probe` says whether the network is tried first; None leaves it to `probing.takes_place`. `run_id` is given
+    where it is known already, by a job in a queue.
     """
     secrets = secret_values(run)
     before = Before(tell)
@@ -104,7 +107,7 @@ async def submit(nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None) 
     if stopping:
         raise StoppedBefore(inspection, stopping)
     before.phase("prepare")
-    run_id = new_run_id(run.name)
+    run_id = run_id or new_run_id(run.name)
     starting = Starting(nodes, inspection, run_id, before)
     try:
         await starting.prepare()

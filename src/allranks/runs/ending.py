@@ -10,7 +10,7 @@ from typing import Any
 
 from allranks import prepare
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable, folded
-from allranks.runs import index
+from allranks.runs import index, slurm_jobs
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
@@ -20,8 +20,52 @@ STOP_SECONDS = 30.0
 async def stop(run_id: str) -> dict[str, Any]:
     """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
 
+    A job of ours in SLURM is ended where it still waits, and where its keeper no longer answers.
     `left` counts the processes that live, `unreadable` names the nodes that could not be asked, each with why.
     """
+    job = index.waiting(run_id)
+    if job is not None:
+        return await stop_waiting(run_id, job)
+    try:
+        result = await stop_on_nodes(run_id)
+    except Unreachable as error:
+        result = {"id": run_id, "state": None, "left": 0, "unreadable": {error.node: error.text}}
+        if await ended_job(result) is None:
+            raise
+    return await ended_job(result) or result
+
+
+async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
+    """Takes a job of ours out of the queue. Nothing of the run is on any node yet."""
+    cancelled = await slurm_jobs.cancel(job, run_id)
+    index.forget(run_id)
+    return {
+        "id": run_id,
+        "state": "stopped",
+        "left": 0,
+        "unreadable": {},
+        "cancelled": job if cancelled else None,
+    }
+
+
+async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
+    """`scancel` where a run of ours in SLURM could not be stopped by its own people; None where there is no need
+    of it, or no job of ours."""
+    run_id = str(result["id"])
+    job = index.own_job(run_id)
+    if job is None or (result["state"] in FINAL and not result["left"] and not result["unreadable"]):
+        return None
+    if not await slurm_jobs.cancel(job, run_id):
+        return None
+    deadline = time.monotonic() + STOP_SECONDS * 2
+    while (await slurm_jobs.look(job)).runs and time.monotonic() < deadline:
+        await asyncio.sleep(0.5)
+    state = result["state"] if result["state"] in FINAL else "lost"
+    # With its job SLURM ends every process of it, on nodes too that did not answer.
+    return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
+
+
+async def stop_on_nodes(run_id: str) -> dict[str, Any]:
     nodes = index.nodes_of(run_id)
     head = next(iter(nodes.programs.values()))
     try:
@@ -75,6 +119,8 @@ async def remaining(
 
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
     """Each node's own account of what is left of a run there."""
+    if index.waiting(run_id) is not None:
+        return []
     nodes = index.nodes_of(run_id)
     try:
         boxes = await prepare.remains_of(nodes, run_id)

@@ -11,7 +11,9 @@ from typing import Any
 from allranks.launch import Places, engines
 from allranks.plan import Plan
 from allranks.prepare.inside import ContainedTransport
-from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.reach import Nodes, ProgramFailed, Unreachable
+from allranks.reach.base import Transport
+from allranks.reach.local import LocalTransport
 from allranks.spec import Run
 from allranks.words import Finding, Node
 
@@ -54,13 +56,17 @@ class EngineStart:
             node.name: str(places[node.name].run_directory(self.run_id) / self.engine.path_of(node))
             for node in self.run.cluster.nodes
         }
-        words = engines.headed(self.engine.command(engines.Launch(self.run, self.plan, scripts)))
-        self.task = asyncio.ensure_future(self._listen(self.outside[self.run.cluster.head.name], words))
+        launch = engines.Launch(self.run, self.plan, scripts)
+        words = engines.headed(self.engine.command(launch))
+        head: Transport = self.outside[self.run.cluster.head.name].transport
+        if hasattr(self.engine, "runs_here") and self.engine.runs_here(launch):
+            head = LocalTransport("this machine")
+        self.task = asyncio.ensure_future(self._listen(head, words))
 
-    async def _listen(self, head: NodeProgram, words: list[str]) -> None:
+    async def _listen(self, head: Transport, words: list[str]) -> None:
         """Until the engine has ended; raises EngineFailed at the first line that tells of a failure."""
         failed = False
-        async for line in head.transport.stream(words):
+        async for line in head.stream(words):
             self.lines.append(line.decode("utf-8", "replace"))
             failed = failed or engines.blamed(self.lines[-1], self.engine) is not None
             if failed and len(self.lines) > 1 and self._is_settled():

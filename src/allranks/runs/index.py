@@ -10,6 +10,7 @@ from typing import Any
 
 from allranks.node import paths
 from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
+from allranks.runs import slurm_queue
 from allranks.spec import Run, load
 from allranks.words import BadInput, Node, Problem
 
@@ -25,7 +26,16 @@ def folder() -> Path:
 
 def remember(run_id: str, run: Run) -> None:
     """Writes the run's entry; failing to is no reason to lose the run."""
-    entry = {
+    write(run_id, entry_of(run_id, run))
+
+
+def remember_waiting(run_id: str, run: Run, job: str) -> None:
+    """The entry of a run that waits for its nodes: whatever becomes of us, its job can be found and ended."""
+    write(run_id, {**entry_of(run_id, run), "address": job, "nodes": [], "waiting": True})
+
+
+def entry_of(run_id: str, run: Run) -> dict[str, Any]:
+    return {
         "id": run_id,
         "name": run.name,
         "file": run.file,
@@ -36,6 +46,9 @@ def remember(run_id: str, run: Run) -> None:
         "created_at": time.time(),
         "nodes": [node.as_json() for node in run.cluster.nodes],
     }
+
+
+def write(run_id: str, entry: dict[str, Any]) -> None:
     try:
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         paths.write_json(str(folder() / f"{run_id}.json"), entry)
@@ -67,17 +80,37 @@ async def all_runs() -> list[dict[str, Any]]:
     answer = await reached([HERE], "local")[HERE.name].call("read", "runs")
     here = list(answer["runs"])
     ids = {run["id"] for run in here}
-    elsewhere = [e for e in entries() if e.get("launch") != "local" and e.get("id") not in ids][:ASKED]
+    known = entries()
+    elsewhere = [e for e in known if e.get("launch") != "local" and e.get("id") not in ids][:ASKED]
     told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
+    jobs = {str(e.get("id")): str(e.get("address")) for e in known if e.get("launch") == "slurm"}
+    here = await asyncio.gather(*(slurm_queue.settled(run, jobs.get(run["id"])) for run in here))
     return sorted([*here, *told], key=lambda run: -float(run.get("started_at") or 0))
+
+
+def waiting(run_id: str) -> str | None:
+    """The number of the job that a run waits for in SLURM's queue; None for one that has its nodes."""
+    entry = next((e for e in entries() if e.get("id") == run_id), {})
+    return str(entry["address"]) if entry.get("waiting") else None
+
+
+def own_job(run_id: str) -> str | None:
+    """The number of SLURM's job that a run was started in; whether it is the run's own, its comment says."""
+    entry = next((e for e in entries() if e.get("id") == run_id), {})
+    return str(entry["address"]) if entry.get("launch") == "slurm" and entry.get("address") else None
 
 
 async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     """The state of a run that lies on other machines, as its head tells it; unknown where it cannot be asked."""
     run_id = str(entry["id"])
+    if entry.get("waiting"):
+        return await slurm_queue.waiting(entry)
     nodes = nodes_of(run_id)
     try:
-        return dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
+        told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
+        return await slurm_queue.settled(
+            told, entry.get("address") if entry.get("launch") == "slurm" else None
+        )
     except (Unreachable, ProgramFailed) as error:
         names = [node["name"] for node in entry.get("nodes") or ()]
         known = {"id": run_id, "name": entry.get("name"), "nodes": names, "findings": [], "adapter": None}
@@ -143,6 +176,12 @@ async def adopt(file: str) -> str:
 def nodes_of(run_id: str) -> Nodes:
     """The nodes of a run that was started from here; only this machine for a run that lies here."""
     entry = next((e for e in entries() if e.get("id") == run_id), None)
+    if entry is not None and entry.get("waiting"):
+        problem = Problem(
+            f"{run_id} has no nodes: job {entry.get('address')} waits in SLURM's queue",
+            do=f"allranks ps says its reason; allranks stop {run_id} gives the job back",
+        )
+        raise BadInput(problem)
     described = (entry or {}).get("nodes") or [HERE.as_json()]
     nodes = [
         Node(d["name"], d["address"], int(d["rank"]), port=d.get("port"), user=d.get("user"))

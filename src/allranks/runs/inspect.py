@@ -184,7 +184,7 @@ async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = 
 def without_effect(run: Run) -> list[Finding]:
     """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
     unheard = {
-        "sweep": bool(run.sweep),
+        "sweep": bool(run.sweep) and run.launch.with_ != "slurm",
     }
     return [
         Finding(

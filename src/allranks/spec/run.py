@@ -70,6 +70,8 @@ class Launch:
     time: str | None = None
     address: str | None = None
     extra: tuple[str, ...] = ()
+    inside: bool = False
+    """In an allocation that is there already and is not the run's own; never said in a run file."""
 
 
 @dataclass(frozen=True)

@@ -34,4 +34,9 @@ def call(options: argparse.Namespace) -> int:
     from allranks.cli.live import run_command
 
     careful.set_for(options)
-    return run_command(load_run(options), options)
+    run = load_run(options)
+    if run.sweep and run.launch.with_ == "slurm" and not options.dry_run:
+        from allranks.cli.sweeping import sweep_command
+
+        return sweep_command(run, options)
+    return run_command(run, options)

@@ -2,16 +2,22 @@
 
 The job's script waits for a file that names the run directory: facts, preparing and the probe happen in the
 allocation before it. The srun is the job's own, so neither the controller's end nor a lost login ends it; the
-job ends when the last supervisor has. Tried with SLURM 22.05.
+job ends when the last supervisor has. In an allocation that is there already (`salloc`, `sbatch` of one's own)
+the srun is started from this machine, in a session of its own, and lives as long as the allocation does.
+
+Before its end SLURM sends the job's script SIGUSR1. A signal to a step would go to each process in it, the ranks
+too, and SIGUSR1 ends who does not expect it; so the script leaves a file, for which the supervisors look, and
+each rank saves as after any other notice. Tried with SLURM 22.05.
 """
 
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Sequence
 
 from allranks.launch.engines import Launch
-from allranks.spec import Run
+from allranks.spec import Run, slurm_list
 from allranks.words import Node
 
 PROGRAM = "srun"
@@ -20,15 +26,44 @@ STAYS = True
 
 SAYS = (
     (r"Permission denied|No space left|Read-only", "the run's folder cannot be written", "ALLRANKS_HOME"),
+    (r"srun: error: (?!.*exit)", "it started no supervisor", "the lines below are srun's own"),
 )
 
 WAIT_SECONDS = 3600
 """How long the job waits to be told: checks, pulling an image and the probe. A controller that died before it
 told the job costs the allocation no longer than this."""
 
+SIGNAL_SECONDS = 60
+"""Added to `save.grace_seconds`: SLURM may look at a job's time once in a minute alone (sbatch(1), --signal)."""
+
+LEAVING = "leaving"
+"""In the run directory: the allocation ends soon. The supervisors' notice command looks for it."""
+
+NOTICED = 'test -e "$1" && exit 0; shift; test $# -gt 0 || exit 1; exec "$@"'
+"""The supervisors' notice command: `sh -c NOTICED sh FILE [the user's own words]`."""
+
+STEP = """\
+srun --jobid="$SLURM_JOB_ID" --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --nodelist="$names" --overlap \\
+  --no-kill --kill-on-bad-exit=0 --wait=0 --cpu-bind=none --input=none --export=ALL \\
+  sh -c 'exec sh "$1/nodes/$SLURMD_NODENAME/start.sh"' sh "$run" >"$run/engine.log" 2>&1 &
+step=$!
+"""
+
 SCRIPT = f"""#!/bin/sh
 # allranks: holds the nodes of a run; starts its supervisors when the file below names the run's folder.
-go=${{ALLRANKS_HOME:-$HOME/.allranks}}/slurm-$SLURM_JOB_ID.go
+home=${{ALLRANKS_HOME:-$HOME/.allranks}}
+go=$home/slurm-$SLURM_JOB_ID.go
+run=
+leave() {{
+  if [ -n "$run" ]; then : >"$run/{LEAVING}"; fi
+  if [ -f "$home/slurm-$SLURM_JOB_ID.run" ]; then : >"$(cat "$home/slurm-$SLURM_JOB_ID.run")/{LEAVING}"; fi
+}}
+trap leave USR1
+trap : TERM
+until_end() {{ # a signal interrupts wait
+  while :; do wait "$1"; code=$?; kill -0 "$1" 2>/dev/null || exit "$code"; done
+}}
+%s
 waited=0
 while [ ! -f "$go" ]; do
   [ "$waited" -lt {WAIT_SECONDS * 2} ] || exit 1
@@ -36,9 +71,44 @@ while [ ! -f "$go" ]; do
 done
 run=$(cat "$go"); rm -f "$go"
 scontrol update "JobId=$SLURM_JOB_ID" "Comment=allranks:$(basename "$run")" >/dev/null 2>&1
-exec srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --overlap \\
-  --kill-on-bad-exit=0 --wait=0 --cpu-bind=none --input=none --export=ALL \\
-  sh -c 'exec sh "$1/nodes/$SLURMD_NODENAME/start.sh"' sh "$run" >"$run/engine.log" 2>&1
+nodes=$SLURM_JOB_NUM_NODES names=$SLURM_JOB_NODELIST
+{STEP}until_end "$step"
+"""
+
+AGAIN = """\
+if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+  # Requeued: nobody may be there to tell it anything, so allranks itself runs here.
+  rm -f "$go" "$home/slurm-$SLURM_JOB_ID.run"
+  case "${SLURM_ARRAY_TASK_ID:-0}" in
+%s
+  esac
+  "$@" >>"$home/slurm-$SLURM_JOB_ID.log" 2>&1 &
+  until_end "$!"
+fi
+"""
+
+INSIDE = f"""
+SLURM_JOB_ID=$1 run=$2 home=$3 nodes=$4 names=$5 before=$6 head=$7
+export SLURM_JOB_ID
+printf %s "$run" >"$home/slurm-$SLURM_JOB_ID.run"
+{STEP}# The end may be moved, so it is asked for; once in a minute, by one process.
+while kill -0 "$step" 2>/dev/null; do
+  at=$(squeue -h -j "$SLURM_JOB_ID" -o %e 2>/dev/null) && at=$(date -d "$at" +%s 2>/dev/null) || at=
+  if [ -n "$at" ] && [ "$(($(date +%s) + before))" -ge "$at" ]; then : >"$run/{LEAVING}"; fi
+  turns=0
+  while [ "$turns" -lt 60 ] && kill -0 "$step" 2>/dev/null; do turns=$((turns + 1)); sleep 1; done
+done
+rm -f "$home/slurm-$SLURM_JOB_ID.run"
+"""
+"""In an allocation that is there already; detached, since who sits in it may go."""
+
+BEGIN = """
+setsid sh -c "$1" sh "$2" "$3" "$4" "$5" "$6" "$7" "$8" </dev/null >/dev/null 2>&1 &
+turns=0
+until [ -e "$3/nodes/$8/supervisor.json" ] || [ "$turns" -ge 45 ]; do
+  turns=$((turns + 1)); sleep 1
+  if grep -q "srun: error" "$3/engine.log" 2>/dev/null; then cat "$3/engine.log"; exit 1; fi
+done
 """
 
 
@@ -46,31 +116,91 @@ def path_of(node: Node) -> str:
     return f"nodes/{node.name}/start.sh"
 
 
+def runs_here(launch: Launch) -> bool:
+    """Whether the command runs on this machine: in an allocation nobody else is there to start the step."""
+    return launch.run.launch.inside
+
+
 def command(launch: Launch) -> list[str]:
-    """Tells the waiting job where the run lies; replaced at once, since the job looks for the whole file."""
+    """Tells the waiting job where the run lies; replaced at once, since the job looks for the whole file.
+
+    In an allocation that is there already: starts the step.
+    """
     head = launch.nodes[0]
     folder = launch.scripts[head.name][: -len(path_of(head)) - 1]
     home = posixpath.dirname(posixpath.dirname(folder))
-    go = f"{home}/slurm-{launch.run.launch.address}.go"
+    job = str(launch.run.launch.address)
+    if runs_here(launch):
+        names = slurm_list(node.name for node in launch.nodes)
+        words = [job, folder, home, str(len(launch.nodes)), names, str(notice_seconds(launch.run)), head.name]
+        # srun hands its environment to the nodes; secrets go another way.
+        without = [word for name in launch.run.secrets for word in ("-u", name)]
+        return ["env", *without, "sh", "-c", BEGIN, "sh", INSIDE, *words]
+    go = f"{home}/slurm-{job}.go"
     return ["sh", "-c", 'printf %s "$1" >"$2.part" && mv "$2.part" "$2"', "sh", folder, go]
 
 
-def sbatch(run: Run) -> list[str]:
-    """The words that submit the job; its script comes by standard input."""
+def notice(run_directory: str, words: Sequence[str]) -> list[str]:
+    """What each supervisor asks for a notice: SLURM's, by the file, and then the user's own command."""
+    return ["sh", "-c", NOTICED, "sh", f"{run_directory}/{LEAVING}", *words]
+
+
+def script(again: Sequence[Sequence[str]] = ()) -> str:
+    """The job's script. `again` are the commands that take a run up in a job that SLURM has queued again, one
+    for each task of an array."""
+    cases = "\n".join(f"  {index}) set -- {shlex.join(words)} ;;" for index, words in enumerate(again))
+    return SCRIPT % (AGAIN % cases if again else "")
+
+
+def notice_seconds(run: Run) -> int:
+    """How long before its end a job is told; at most a quarter of a short one, which would be told at its start."""
+    wanted = run.save.grace_seconds + SIGNAL_SECONDS
+    limit = limit_seconds(run.launch.time)
+    return wanted if limit is None else min(wanted, limit // 4)
+
+
+def limit_seconds(text: str | None) -> int | None:
+    """SLURM's time limits (`spec.validate.time_limit` has checked it): minutes, MM:SS, HH:MM:SS, D-HH[:MM[:SS]]."""
+    if text is None or not text[0].isdigit():
+        return None
+    days, dash, rest = text.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if dash:
+        hours, minutes, seconds = (*parts, 0, 0)[:3]
+    elif len(parts) == 3:
+        hours, minutes, seconds = parts
+    else:
+        hours, (minutes, seconds) = 0, (*parts, 0)[:2]
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def sbatch(run: Run, run_id: str, gpus: bool = False, requeue: bool = False, tasks: int = 0) -> list[str]:
+    """The words that submit the job; its script comes by standard input. `gpus`: the partition counts them;
+    `tasks` > 0 makes an array."""
     launch = run.launch
     words = ["sbatch", "--parsable", f"--job-name={run.name}", f"--nodes={len(run.cluster.nodes)}"]
-    words += ["--ntasks-per-node=1", "--output=/dev/null", "--no-requeue"]
+    words += ["--ntasks-per-node=1", "--output=/dev/null", "--no-kill"]
+    words.append("--requeue" if requeue else "--no-requeue")
+    words += [f"--array=0-{tasks - 1}"] if tasks else []
     if run.nodes_known:
-        # Not folded: SLURM 22.05 takes `a[1-2]b` for no node at all.
-        words.append("--nodelist=" + ",".join(node.name for node in run.cluster.nodes))
+        words.append("--nodelist=" + slurm_list(node.name for node in run.cluster.nodes))
     words += [f"--partition={launch.partition}"] if launch.partition else []
     words += [f"--account={launch.account}"] if launch.account else []
     words += [f"--time={launch.time}"] if launch.time else []
-    return [*words, *sharing(launch.extra), *launch.extra]
+    if gpus and not names_of(launch.extra) & {"--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-task"}:
+        words.append(f"--gres=gpu:{max(node.gpus for node in run.cluster.nodes)}")
+    if run.save.grace_seconds and "--signal" not in names_of(launch.extra):
+        words.append(f"--signal=B:USR1@{notice_seconds(run)}")
+    # The comment comes last: by it a job is known as ours.
+    return [*words, *sharing(launch.extra), *launch.extra, f"--comment=allranks:{run_id}"]
+
+
+def names_of(extra: Sequence[str]) -> set[str]:
+    return {word.split("=")[0] for word in extra}
 
 
 def sharing(extra: Sequence[str]) -> list[str]:
     """The whole node unless `launch.extra` says another share: two runs on one would share ports."""
-    names = {word.split("=")[0] for word in extra}
+    names = names_of(extra)
     own = [] if names & {"--exclusive", "--oversubscribe", "-s", "--cpus-per-task", "-c"} else ["--exclusive"]
     return own + ([] if names & {"--mem", "--mem-per-cpu", "--mem-per-gpu"} else ["--mem=0"])

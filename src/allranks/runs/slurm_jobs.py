@@ -1,0 +1,139 @@
+"""SLURM's jobs, asked and ended: which is ours, in what state it is and why, and the end of ours alone.
+
+A job is ours where its comment is `allranks:<run id>`: it was submitted with that. Another job, also one of
+the same name or one that a run only uses, is never cancelled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from allranks.reach.base import Completed, Unreachable
+from allranks.reach.local import LocalTransport
+from allranks.words import CouldNotTell
+
+HERE = LocalTransport("this machine")
+MARK = "allranks:"
+QUEUED = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SUSPENDED")
+"""squeue's states of a job that has not ended and runs nothing at the moment (squeue(1), JOB STATE CODES)."""
+
+FIELDS = "%A|%i|%T|%u|%R|%r|%N|%k"
+"""Job id (each task of an array has its own), its name as `ARRAY_TASK`, state, user, reason or nodes, reason,
+nodes, comment. The comment comes last: it may hold anything."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job as squeue tells of it. `state` is empty where SLURM knows the job no more."""
+
+    number: str
+    state: str = ""
+    reason: str = ""
+    nodes: str = ""
+    comment: str = ""
+    shown: str = ""
+
+    @property
+    def task(self) -> int | None:
+        """Its index in an array; None for a job of its own."""
+        match = re.fullmatch(r"[0-9]+_([0-9]+)", self.shown)
+        return int(match[1]) if match else None
+
+    @property
+    def waits(self) -> bool:
+        return self.state in QUEUED
+
+    @property
+    def runs(self) -> bool:
+        return self.state in ("RUNNING", "COMPLETING")
+
+    def is_of(self, run_id: str) -> bool:
+        """Whether it was submitted for this run, or for the sweep that the run is a part of."""
+        mine = self.comment.removeprefix(MARK)
+        return self.comment.startswith(MARK) and (run_id == mine or run_id == f"{mine}-{self.task}")
+
+
+async def ask(words: Sequence[str]) -> Completed | None:
+    """What a SLURM command said; None where there is none here."""
+    try:
+        return await HERE.run(words)
+    except Unreachable:
+        return None
+
+
+async def jobs(number: str) -> list[Job]:
+    """The job, or each task of an array; empty where SLURM knows none. Raises CouldNotTell."""
+    done = await ask(["squeue", "-h", "-r", "-j", number, "-o", FIELDS])
+    if done is None:
+        raise CouldNotTell("squeue is not on the path of this machine: SLURM cannot be asked from here.")
+    text = done.out.decode("utf-8", "replace")
+    if done.code != 0 and b"Invalid job id" not in done.err:
+        said = done.err.decode("utf-8", "replace").strip().splitlines()
+        raise CouldNotTell(f"squeue: {said[-1] if said else f'exit code {done.code}'}")
+    found = []
+    for line in text.splitlines():
+        values = line.split("|", 7)
+        if len(values) == 8:
+            own, shown, state, _user, _where, reason, nodes, comment = values
+            found.append(Job(own, state, reason, nodes, comment, shown))
+    return found
+
+
+async def look(number: str) -> Job:
+    """One job; with an empty state where SLURM knows it no more."""
+    found = await jobs(number)
+    # The number of an array is that of one of its tasks as well.
+    exact = [job for job in found if number in (job.number, job.shown)]
+    return next(iter(exact or found), Job(number))
+
+
+async def cancel(number: str, run_id: str) -> bool:
+    """Ends the job if it was submitted for this run; False where it was not, or is not there any more."""
+    mine = [job for job in await jobs(number) if job.is_of(run_id)]
+    for job in mine:
+        await HERE.run(["scancel", job.number if job.task is None else job.shown])
+    return bool(mine)
+
+
+async def mark(number: str, run_id: str) -> None:
+    """Says in the job's comment whose it is; of a job of ours alone, and for people: nothing depends on it."""
+    await ask(["scontrol", "update", f"JobId={number}", f"Comment={MARK}{run_id}"])
+
+
+async def ending(number: str) -> str:
+    """How a job ended, as SLURM tells it: `NODE_FAIL (node3 is down: Not responding)`; empty where it knows no more.
+
+    The controller keeps an ended job for MinJobAge (300 s by default); after that only sites with accounting know.
+    """
+    done = await ask(["scontrol", "-o", "show", "job", number])
+    text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
+    values = dict(re.findall(r"(\w+)=(\S*)", text))
+    state = values.get("JobState", "") or await accounted(number)
+    if not state:
+        return ""
+    more = []
+    if values.get("Reason", "None") not in ("None", "", state):
+        more.append(values["Reason"])
+    if state == "NODE_FAIL" or values.get("Reason") == "NodeDown":
+        more += await down(values.get("NodeList", ""))
+    return state + (f" ({'; '.join(more)})" if more else "")
+
+
+async def accounted(number: str) -> str:
+    """The state by the site's accounting; empty where there is none."""
+    done = await ask(["sacct", "-n", "-X", "-P", "-j", number, "-o", "State"])
+    lines = [] if done is None or done.code != 0 else done.out.decode("utf-8", "replace").split("\n")
+    return lines[0].strip() if lines else ""
+
+
+async def down(nodes: str) -> list[str]:
+    """Those of a job's nodes that SLURM holds for down, with its reason."""
+    if not nodes or nodes == "(null)":
+        return []
+    done = await ask(["sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail,unk", "-o", "%N|%E"])
+    lines = [] if done is None else done.out.decode("utf-8", "replace").splitlines()
+    return sorted(
+        {f"{name} is down: {why}" for name, _, why in (line.partition("|") for line in lines) if name}
+    )

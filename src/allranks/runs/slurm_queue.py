@@ -1,0 +1,57 @@
+"""What SLURM's queue says of runs that their own files cannot tell about: those that wait, and those it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.runs import slurm_jobs
+from allranks.words import CouldNotTell
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+
+
+async def waiting(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of a run that waits for its nodes: `checking` with the queue's reason, or `lost` with its job."""
+    number, run_id = str(entry.get("address")), str(entry["id"])
+    known: dict[str, Any] = {
+        "id": run_id,
+        "name": entry.get("name"),
+        "state": None,
+        "nodes": [],
+        "step": None,
+        "adapter": None,
+        "findings": [],
+        "started_at": entry.get("created_at"),
+    }
+    try:
+        job = await slurm_jobs.look(number)
+    except CouldNotTell as error:
+        return {**known, "why": str(error)}
+    if job.waits:
+        return {**known, "state": "checking", "why": f"job {job.shown} waits in SLURM's queue: {job.reason}"}
+    if job.runs:
+        why = f"job {job.shown} has its nodes ({job.nodes}) and waits to be told what to start"
+        return {**known, "state": "checking", "why": why}
+    how = await slurm_jobs.ending(number) or "SLURM knows it no more"
+    return {**known, "state": "lost", "why": f"job {number} ended before the run began: {how}"}
+
+
+async def settled(state: dict[str, Any], number: str | None) -> dict[str, Any]:
+    """A run's state; `lost` where it has not ended by its own word and SLURM has ended its job, with SLURM's why."""
+    if number is None or state.get("state") in FINAL[:3]:
+        return state
+    try:
+        job = await slurm_jobs.look(number)
+    except CouldNotTell:
+        return state
+    if job.waits:
+        why = (
+            f"SLURM has put job {number} back into its queue ({job.reason}); it takes the run up when it runs"
+        )
+        return {**state, "state": "lost", "why": why}
+    if job.runs:
+        return state
+    how = await slurm_jobs.ending(number)
+    why = f"SLURM's job {number} has ended: {how}" if how else f"SLURM knows job {number} no more"
+    return {**state, "state": "lost", "why": why}

@@ -1,0 +1,78 @@
+"""`sweep`: one run for each combination of values. In SLURM they are the tasks of one job array."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from allranks.launch import trainer
+from allranks.runs import acquire
+from allranks.runs.identity import new_run_id
+from allranks.spec import Run
+from allranks.words import Event
+
+
+@dataclass(frozen=True)
+class One:
+    """One combination: its run, what it changes, and the `--set` words that make the same of the run file."""
+
+    run: Run
+    values: Mapping[str, Any]
+    sets: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={trainer.scalar(value)}" for name, value in self.values.items())
+
+
+def combinations(run: Run) -> list[One]:
+    """In the order of the run file, the last argument varying fastest, as in the rendered script's array."""
+    names = list(run.sweep)
+    chosen = product(*(run.sweep[name] for name in names))
+    return [made(run, dict(zip(names, values, strict=True)), index) for index, values in enumerate(chosen)]
+
+
+def made(run: Run, values: dict[str, Any], index: int) -> One:
+    """The run of one combination. A command's arguments come as `--name=value`, after its own."""
+    name = f"{run.name}-{index}"
+    sets = [f"name={name}", "sweep={}"]
+    if run.train.kind == "llamafactory":
+        train = replace(run.train, arguments={**run.train.arguments, **values})
+        sets += [f"train.llamafactory.{key}={json.dumps(value)}" for key, value in values.items()]
+    else:
+        command = (*run.train.command, *trainer.words(values))
+        train = replace(run.train, command=command)
+        sets.append(f"train.command={json.dumps(list(command))}")
+    return One(replace(run, name=name, train=train, sweep={}), values, tuple(sets))
+
+
+async def all_of(
+    run: Run,
+    tell: Callable[[One, str, Event], None],
+    again: Callable[..., list[str]],
+    work: Callable[[acquire.Acquired, One], Awaitable[dict[str, Any]]],
+) -> list[dict[str, Any]]:
+    """Takes each combination through its nodes and `work`; the states, in the order of the array.
+
+    What goes wrong with one does not touch the others: it stands in its place as `{id, state: None, why}`.
+    `again(*sets)` is the command that starts the run once more, `tell` hears of each task's wait.
+    """
+    ones = combinations(run)
+    base = new_run_id(run.name)
+    array = await acquire.submitted(run, base, [again(*single.sets) for single in ones], tasks=len(ones))
+
+    async def one(index: int) -> dict[str, Any]:
+        single, run_id = ones[index], f"{base}-{index}"
+        try:
+            acquired = await acquire.one(
+                single.run, run_id, f"{array}_{index}", lambda event: tell(single, run_id, event)
+            )
+            return await work(acquired, single)
+        except Exception as error:
+            known = {"id": run_id, "name": single.run.name, "nodes": [], "findings": []}
+            return {**known, "state": None, "step": None, "adapter": None, "why": str(error)}
+
+    return list(await asyncio.gather(*(one(index) for index in range(len(ones)))))
