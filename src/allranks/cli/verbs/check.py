@@ -109,14 +109,14 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
 
 
 async def looked_at(run: Run, heard: Callable[[str], None], accept_new_hosts: bool) -> Inspection:
-    from allranks.reach import open_nodes
+    from allranks.runs.acquire import looking
     from allranks.runs.inspect import inspect
 
-    nodes = open_nodes(run, accept_new_hosts)
+    found = await looking(run, accept_new_hosts)
     try:
-        return await inspect(nodes, run, heard)
+        return await inspect(found.nodes, found.run, heard)
     finally:
-        await nodes.close()
+        await found.nodes.close()
 
 
 def recorded(run: Run, folder: str) -> list[Facts]:

@@ -68,10 +68,10 @@ def call(options: argparse.Namespace) -> int:
 
 async def probed_now(run, options: argparse.Namespace, say):
     from allranks.probe import Options, probe
-    from allranks.reach import open_nodes
+    from allranks.runs.acquire import looking
     from allranks.runs.inspect import planned, python_of
 
-    nodes = open_nodes(run, options.accept_new_hosts)
+    found = await looking(run, options.accept_new_hosts)
     try:
         wanted = Options(
             python=python_of(run),
@@ -81,9 +81,9 @@ async def probed_now(run, options: argparse.Namespace, say):
             seconds=options.seconds,
             join_seconds=options.limit,
         )
-        return await probe(nodes, run, planned(run), wanted, say)
+        return await probe(found.nodes, found.run, planned(found.run), wanted, say)
     finally:
-        await nodes.close()
+        await found.nodes.close()
 
 
 def table(results) -> list[str]:
