@@ -1,7 +1,11 @@
-"""One suite for all engines: the same run, started by ssh, pdsh and mpirun on three machines of the rig."""
+"""One suite for all engines: the same run, started by ssh, pdsh, mpirun and Ray on three machines of the rig.
+
+Ray is a cluster that stands on them already; `test_engine_ray.py` has the one that a run brings with it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -14,13 +18,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
 from desk import Desk
+from ray_site import have_ray, start_ray
 
 from rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
 CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
-ENGINES = ("ssh", "pdsh", "mpi")
+ENGINES = ("ssh", "pdsh", "mpi", "ray")
+ADDRESS = {"ray": {"address": "auto"}}
 HOSTILE = {
     "CONTRACT_BLANKS": "two words, and a comma",
     "CONTRACT_SHELL": "$(touch /tmp/owned) `id` \"double\" 'single' ; # %n %h",
@@ -34,8 +40,18 @@ def rig() -> Iterator[Rig]:
         yield rig
 
 
+@pytest.fixture(scope="module")
+def site(rig: Rig) -> Rig:
+    """A Ray cluster with a token over all three; the engine itself reads the token where Ray keeps it."""
+    have_ray(rig)
+    start_ray(rig)
+    return rig
+
+
 @pytest.fixture
-def desk(rig: Rig, tmp_path: Path) -> Desk:
+def desk(rig: Rig, tmp_path: Path, request: pytest.FixtureRequest) -> Desk:
+    if request.node.callspec.params["engine"] == "ray":
+        request.getfixturevalue("site")
     return Desk(rig, tmp_path, {"CANARY_TOKEN": CANARY})
 
 
@@ -45,7 +61,7 @@ def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
         "nodes": "node[1-3]",
         "gpus": 1,
         "environment": {"python": sys.executable},
-        "launch": {"with": engine},
+        "launch": {"with": engine, **ADDRESS.get(engine, {})},
         "train": {"command": [str(LOOP), *map(str, arguments)]},
     }
     return desk.file(**{**defaults, **keys})
@@ -67,6 +83,8 @@ def living(rig: Rig) -> dict[int, list[str]]:
             "orted",
             "mpirun",
             "pdsh",
+            "ray_driver.py",
+            "ray::Supervisor",
         )
         found[number] = [line for line in lines if any(word in line for word in words)]
     return found
@@ -133,36 +151,44 @@ def state_of(desk: Desk, run_id: str) -> dict[str, Any]:
     return next(run for run in desk.json("ps")["runs"] if run["id"] == run_id)
 
 
-@pytest.mark.parametrize("engine", ["pdsh", "mpi"])
-def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
-    engine: str, desk: Desk, rig: Rig
-) -> None:
-    """The head's connections to node3 are refused; the controller's are not."""
-    rule = [
-        "INPUT",
-        "-p",
-        "tcp",
-        "--dport",
-        "22",
-        "-s",
-        "10.77.0.2",
-        "-j",
-        "REJECT",
-        "--reject-with",
-        "tcp-reset",
-    ]
-    folders = ["sh", "-c", "ls /root/.allranks/runs"]
-    before = {number: rig.run(number, folders, check=False).stdout.decode().split() for number in (1, 2, 3)}
-    rig.run(3, ["iptables", "-A", *rule])
+REFUSED = ["-p", "tcp", "--dport", "22", "-s", "10.77.0.2", "-j", "REJECT", "--reject-with", "tcp-reset"]
+
+
+@contextlib.contextmanager
+def cut_off(rig: Rig, engine: str) -> Iterator[dict[str, Any]]:
+    """node3 cannot be started by the engine: the head's SSH to it is refused (the controller's is not), or Ray's
+    program fails there. Gives the keys of the run."""
+    if engine == "ray":
+        broken = (
+            "rm -f /usr/local/bin/ray; printf '#!/bin/sh\\necho no Ray today; exit 3\\n' >/usr/local/bin/ray"
+        )
+        rig.run(3, ["sh", "-c", broken + "; chmod +x /usr/local/bin/ray"])
+        try:
+            yield {"launch": {"with": "ray"}}
+        finally:
+            have_ray(rig)
+        return
+    rig.run(3, ["iptables", "-A", "INPUT", *REFUSED])
     try:
-        file = run_file(desk, engine, "--steps", 5, accept=["ssh-between-nodes"])
-        said = desk.json("run", file)
+        yield {"accept": ["ssh-between-nodes"]}
     finally:
-        rig.run(3, ["iptables", "-D", *rule])
+        rig.run(3, ["iptables", "-D", "INPUT", *REFUSED])
+
+
+@pytest.mark.parametrize(
+    ("engine", "why"), [("pdsh", "refused"), ("mpi", "refused"), ("ray", "no Ray today")]
+)
+def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
+    engine: str, why: str, desk: Desk, rig: Rig
+) -> None:
+    folders = ["sh", "-c", "ls -d /root/.allranks/runs/* /tmp/allranks-ray-*"]
+    before = {number: rig.run(number, folders, check=False).stdout.decode().split() for number in (1, 2, 3)}
+    with cut_off(rig, engine) as keys:
+        said = desk.json("run", run_file(desk, engine, "--steps", 5, **keys))
     assert (said["runs"], said["stopped_by"]) == ([], ["engine-failed"])
     finding = next(one for one in said["findings"] if one["id"] == "engine-failed")
-    assert finding["where"]["node"] == "node3" and "refused" in finding["saw"], finding
+    assert finding["where"]["node"] == "node3" and why in finding["saw"], finding
     nothing_lives(rig)
     for number in (1, 2, 3):
-        runs = rig.run(number, folders, check=False).stdout.decode().split()
-        assert runs == before[number]
+        left = rig.run(number, folders, check=False).stdout.decode().split()
+        assert left == before[number]

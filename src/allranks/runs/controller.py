@@ -220,7 +220,7 @@ class Starting:
     async def _start_all(self, jobs: list[Job], secrets: Mapping[str, str]) -> None:
         """The head first: its keeper's port is what the others need. With an engine the same by orders."""
         if self.engine is not None:
-            self.engine.begin(self._places())
+            await self.engine.begin(self._places())
         jobs[0] = self._with_before(jobs[0])
         head = self.run.cluster.head
         inside = self.prepared.inside

@@ -1,4 +1,4 @@
-"""Supervisors started by an engine (pdsh, mpirun): its command runs on the head, and the orders follow."""
+"""Supervisors started by an engine (pdsh, mpirun, Ray): its command runs on the head, and the orders follow."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from allranks.launch import Places, engines
+from allranks.launch.engines import ray
 from allranks.plan import Plan
 from allranks.prepare.inside import ContainedTransport
 from allranks.reach import Nodes, ProgramFailed, Unreachable
@@ -50,23 +51,34 @@ class EngineStart:
             argv = program.transport.contained.execute(argv)
         return {self.engine.path_of(node): engines.start_script(argv, places.home)}
 
-    def begin(self, places: Mapping[str, Places]) -> None:
+    async def begin(self, places: Mapping[str, Places]) -> None:
         """Starts the engine's command on the head. Raises BadInput for a run that it cannot start."""
         scripts = {
             node.name: str(places[node.name].run_directory(self.run_id) / self.engine.path_of(node))
             for node in self.run.cluster.nodes
         }
         launch = engines.Launch(self.run, self.plan, scripts)
-        words = engines.headed(self.engine.command(launch))
+        words, stdin = await self._words(launch)
         head: Transport = self.outside[self.run.cluster.head.name].transport
         if hasattr(self.engine, "runs_here") and self.engine.runs_here(launch):
             head = LocalTransport("this machine")
-        self.task = asyncio.ensure_future(self._listen(head, words))
+        self.task = asyncio.ensure_future(self._listen(head, words, stdin))
 
-    async def _listen(self, head: Transport, words: list[str]) -> None:
+    async def _words(self, launch: engines.Launch) -> tuple[list[str], bytes]:
+        """The engine's command and its input. Ray is spoken to before that: it may have to be started."""
+        if self.engine is not ray:
+            return engines.headed(self.engine.command(launch)), b""
+        try:
+            return await ray.begin(launch, self.outside, self.run_id)
+        except ray.ClusterFailed as error:
+            saw = f"ray: it did not start: {error.text}"
+            fix = "ray start --head by hand on that node shows more"
+            raise EngineFailed(engines.said(ray, error.node, saw, fix, [error.text])) from None
+
+    async def _listen(self, head: Transport, words: list[str], stdin: bytes) -> None:
         """Until the engine has ended; raises EngineFailed at the first line that tells of a failure."""
         failed = False
-        async for line in head.stream(words):
+        async for line in head.stream(words, stdin=stdin):
             self.lines.append(line.decode("utf-8", "replace"))
             failed = failed or engines.blamed(self.lines[-1], self.engine) is not None
             if failed and len(self.lines) > 1 and self._is_settled():

@@ -232,6 +232,9 @@ def merged(host: Facts, inside: Facts) -> Facts:
     values, system = dict(host.values), dict(host.values.get("system") or {})
     system.update({name: inside.get(f"system.{name}") for name in OF_SYSTEM})
     values.update({name: inside.values.get(name, {}) for name in INSIDE})
+    # A launcher's program is the host's: it starts what then enters the container.
+    programs = host.get("software.programs")
+    values["software"] = {**values["software"], **({"programs": programs} if programs else {})}
     values["system"] = system
     unreadable = {path: why for path, why in host.unreadable.items() if path.split(".")[0] not in INSIDE}
     wanted = (*INSIDE, "node", *(f"system.{name}" for name in OF_SYSTEM))

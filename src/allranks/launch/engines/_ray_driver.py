@@ -124,8 +124,8 @@ def stop(task, line, more=""):
 def why_of(error):
     """Ray's own reason, from the many lines of its message."""
     text = " ".join(str(error).split())
-    found = re.search(r"The actor (is dead|died|was killed).*", text)
-    return (found.group(0) if found else text)[:600]
+    begins = list(re.finditer(r"The actor (is dead|died|was killed)", text))
+    return text[begins[-1].start() if begins else 0 :][:600]
 
 
 def main():
