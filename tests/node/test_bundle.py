@@ -113,7 +113,9 @@ def test_a_supervisor_from_the_bundle_starts_watches_and_stops_there(field, sent
 def test_a_damaged_bundle_is_refused_before_a_line_of_it_runs(sent):
     with open(sent, "r+b") as file:
         file.seek(1000)
-        file.write(b"\0")
+        there = file.read(1)
+        file.seek(1000)
+        file.write(bytes([there[0] ^ 1]))
     code, damaged = answer(run(sys.executable, bundle.command("version")))
     assert code == bundle.MISSING_CODE and damaged["bundle"] == "damaged"
     with open(sent, "wb") as file:
