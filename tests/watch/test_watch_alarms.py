@@ -7,7 +7,7 @@ import random
 import pytest
 
 from allranks.watch import Watch
-from allranks.words import WARN
+from allranks.words import WARN, Event
 
 
 def alarms(events, until=None, expect=None):
@@ -137,3 +137,29 @@ def test_frozen_rank_of_a_run_that_fails_is_no_second_alarm(simulated):
         watch.add(event)
     watch.add(type(events[0])(62.0, "exception", "node-0", 0, {"type": "RuntimeError", "message": "x"}))
     assert [f for second in range(63, 120) for f in watch.tick(float(second))] == []
+
+
+def test_a_node_without_power_is_named_while_its_ranks_still_import() -> None:
+    watch = Watch({"world_size": 2})
+    for name in "ab":
+        watch.add(Event(0.0, "joined", name))
+    watch.add(Event(0.5, "start", "b", 1, {"pid": 9, "start_time": 1}))
+    said = []
+    for second in range(1, 16):
+        watch.heard("a", float(second))
+        if second < 3:
+            watch.heard("b", float(second))
+        said += [(second, f.id, f.where.node) for f in watch.tick(float(second))]
+    assert [(name, node) for _, name, node in said] == [("node-lost", "b")]
+    assert said[0][0] <= 14
+
+
+def test_a_node_that_is_often_late_is_given_longer() -> None:
+    watch = Watch({"world_size": 2})
+    for name in "ab":
+        watch.add(Event(0.0, "joined", name))
+    for second in range(1, 60):
+        watch.heard("a", float(second))
+        if second % 5 == 0:
+            watch.heard("b", float(second))
+        assert watch.tick(float(second)) == []

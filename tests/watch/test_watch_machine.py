@@ -167,7 +167,7 @@ def at_a_build(*stacks: list) -> RunState:
 
 def test_a_lock_that_nobody_builds_for_is_told_from_a_build() -> None:
     builds = [["/u/train.py", 3, "main"], ["/x/torch/utils/cpp_extension.py", 2400, "_run_ninja_build"]]
-    waits = [*builds[:1], builds[1][:2] + ["_jit_compile"], ["/x/torch/utils/file_baton.py", 51, "wait"]]
+    waits = [*builds[:1], [*builds[1][:2], "_jit_compile"], ["/x/torch/utils/file_baton.py", 51, "wait"]]
     stale = odd_one(at_a_build(waits, waits))
     assert stale is not None and (stale.rank, stale.cause, stale.proven) == (0, "op-build-waits", True)
     busy = odd_one(at_a_build(waits, builds, waits))

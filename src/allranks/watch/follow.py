@@ -75,8 +75,7 @@ class Watch:
 
     def heard(self, node: str, at: float) -> None:
         """A node's supervisor says that it lives."""
-        known = self.run.node(node)
-        known.seen_at = max(at, known.seen_at or at)
+        self.run.heard(self.run.node(node), at)
 
     def corrected(self, event: Event, received: float) -> Event:
         """The event with its time on the clock of `received`."""

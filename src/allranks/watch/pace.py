@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import exp, log
 from statistics import median
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 from allranks.watch.state import RankState, RunState
 
@@ -142,13 +142,16 @@ def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]
 NODE_SECONDS = 10.0
 """A supervisor says each second that it lives, and sends a sample every five: two of these and ten of those."""
 
+NODE_MOST_SECONDS = 30.0
 
-def silent_nodes(run: RunState, silent: List[RankState], now: float) -> List[str]:
-    """Nodes of which neither a rank nor the supervisor is heard."""
-    names = {r.rank for r in silent}
-    nodes: Dict[str, List[bool]] = {}
-    for rank in run.ranks.values():
-        if rank.node is not None and rank.alive:
-            nodes.setdefault(rank.node, []).append(rank.rank in names)
-    heard = {name: now - (node.seen_at or 0.0) <= NODE_SECONDS for name, node in run.nodes.items()}
-    return sorted(name for name, quiet in nodes.items() if all(quiet) and not heard.get(name))
+
+def silent_nodes(run: RunState, now: float) -> List[str]:
+    """Nodes of which neither a rank nor the supervisor is heard, whatever their ranks do: for ten seconds, or for four
+    times the longest silence of a living node so far. None where nobody is heard: that is the keeper's own trouble."""
+    allowed = min(NODE_MOST_SECONDS, max(NODE_SECONDS, GAP_FACTOR * run.node_gap))
+    active = [
+        n for n in run.nodes.values() if n.seen_at is not None and n.ended_at is None and n.swept_at is None
+    ]
+    if not any(now - (node.seen_at or 0.0) <= FRESH_SECONDS for node in active):
+        return []
+    return sorted(node.name for node in active if now - (node.seen_at or 0.0) > allowed)

@@ -13,6 +13,9 @@ from allranks.words import Event, Finding
 
 __all__ = ["NodeState", "RankState", "RunState"]
 
+GAP_SECONDS = 10.0
+"""A longer silence of a node is an outage that has passed, not its pace."""
+
 
 class RunState:
     """All ranks and nodes of a run. `fold` never raises on an odd event: it comes from another machine."""
@@ -33,7 +36,7 @@ class RunState:
         self.clashes: List[Tuple[str, int, int]] = []
         self.digests: Dict[str, Dict[str, int]] = {}
         self.longest: Dict[str, float] = {}
-        self.beat_gap = 0.0
+        self.beat_gap = self.node_gap = 0.0
         self.trouble_at: Optional[float] = None
         self.paused_until = 0.0
         self.flights: Dict[int, Mapping[str, Any]] = {}
@@ -86,6 +89,12 @@ class RunState:
         value = self.expect.get("world_size")
         return int(value) if isinstance(value, (int, float)) and value > 0 else None
 
+    def heard(self, node: NodeState, at: float) -> None:
+        """A word of the node, or of one of its ranks. The longest gap so far says how late a living one can be."""
+        if node.seen_at is not None and node.lost_at is None:
+            self.node_gap = max(self.node_gap, min(at - node.seen_at, GAP_SECONDS))
+        node.seen_at = max(at, node.seen_at or at)
+
     def fold(self, event: Event) -> None:
         """Takes one event in; an event of an unknown kind only moves the clock."""
         if self.at is None or event.at > self.at:
@@ -93,7 +102,9 @@ class RunState:
         if self.started_at is None:
             self.started_at = event.at
         if event.node is not None:
-            self.node(event.node).seen_at = event.at
+            node = self.node(event.node)
+            if event.kind != "lost":  # that is the keeper's word, not the node's
+                self.heard(node, event.at)
         handler = HANDLERS.get(event.kind)
         if handler is None:
             return

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
-from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step_seconds, unheard
+from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
 
@@ -33,7 +33,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if now - moved <= allowed:
         return
     gone = [
-        *silent_nodes(run, unheard(run, now)[0], now),
+        *silent_nodes(run, now),
         *(n.name for n in run.nodes.values() if n.lost_at is not None),
     ]
     if gone:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from allranks.watch.pace import silent_nodes, unheard
+from allranks.watch.pace import silent_nodes
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Event, Finding, Where
 
@@ -35,10 +35,9 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
 def look(run: RunState, now: float) -> Iterator[Finding]:
     """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
     if not run.quiet and now >= run.paused_until:
-        for name in silent_nodes(run, unheard(run, now)[0], now):
+        for name in silent_nodes(run, now):
             if run.nodes[name].lost_at is None and _matters(run, name):
-                since = now - max(r.beat_at or 0.0 for r in run.ranks.values() if r.node == name)
-                yield _finding(run, name, WARN, since)
+                yield _finding(run, name, WARN, now - (run.nodes[name].seen_at or now))
     for name, node in run.nodes.items():
         if node.lost_at is None or not _matters(run, name):
             continue

@@ -32,7 +32,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or now < run.paused_until:
         return
     silent, heard = unheard(run, now)
-    gone = silent_nodes(run, silent, now)
+    gone = silent_nodes(run, now)
     silent = [r for r in silent if r.node not in gone]
     if len(silent) > max(1, len(heard) // 3):
         return  # so many at once are no fault of one rank: the network's, or the keeper's own
