@@ -58,9 +58,10 @@ def test_the_head_stays() -> None:
 
 def test_a_silent_node_has_its_lease_and_grace_time_to_stop_its_ranks() -> None:
     nodes = {"b": SimpleNamespace(seen_at=100.0), "e": SimpleNamespace(seen_at=None)}
-    assert seconds_until_alone(["b", "e", "x"], nodes, 40.0, 110.0) == 30.0
-    assert seconds_until_alone(["b"], nodes, 40.0, 150.0) == 0.0
-    assert seconds_until_alone([], nodes, 40.0, 110.0) == 0.0
+    job = {"lease_seconds": 30.0, "grace_seconds": 10.0}
+    assert seconds_until_alone(["b", "e", "x"], nodes, job, 110.0) == 30.0
+    assert seconds_until_alone(["b"], nodes, job, 150.0) == 0.0
+    assert seconds_until_alone([], nodes, job, 110.0) == 0.0
 
 
 def test_torchruns_words_change_and_the_scripts_stay() -> None:

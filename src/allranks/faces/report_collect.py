@@ -9,7 +9,7 @@ import json
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.faces.report_findings import finding_of
-from allranks.faces.report_series import Bin, Series, median, outliers
+from allranks.faces.report_series import BINS, Bin, Series, median, outliers
 from allranks.faces.report_text import number, whole
 
 MOST_RANKS = 20_000
@@ -33,12 +33,12 @@ MEMORY = ("rss", "gpu", "gpu_peak")
 class Collector:
     """What a run's events say, folded."""
 
-    def __init__(self, origin: Optional[float] = None) -> None:
+    def __init__(self, origin: Optional[float] = None, bins: int = BINS) -> None:
         self.origin = origin
         self.last_at: Optional[float] = None
         self.events = 0
-        self.steps = Series(STEP)
-        self.memory = Series(MEMORY)
+        self.steps = Series(STEP, bins)
+        self.memory = Series(MEMORY, bins)
         self.ranks: Dict[int, Dict[str, Any]] = {}
         self.phases: List[Dict[str, Any]] = []
         self.findings: List[Dict[str, Any]] = []

@@ -80,9 +80,9 @@ import sys
 from allranks.node.program import main
 
 def keep(directory, job, key, secrets):
-    from allranks.faces import report, report_read
+    from allranks.faces import report_live
     from allranks.runs import keeper
-    return keeper.keep(directory, job, key, secrets, lambda root: report.render(report_read.collect(root)))
+    return keeper.keep(directory, job, key, secrets, report_live.Live(int(job.get("world_size") or 1)))
 
 sys.exit(main(sys.argv[1:], keep))
 """

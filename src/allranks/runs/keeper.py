@@ -55,6 +55,7 @@ class Keeper(threading.Thread):
         about = {"run": job["run_id"], "name": self.task.get("name"), "node": job["node"]}
         alerts = Alerts(self.task.get("alerts") or {}, secrets or {}, about)
         self.record = Record(directory, job, self.nodes, alerts)
+        self.record.also = getattr(report, "add", None)
         self.watch = Watch(self.task["expect"])
         self.places = keeper_places.Places(self.task)
         self.joined: Dict[str, bool] = {}
@@ -152,9 +153,8 @@ class Keeper(threading.Thread):
         return True
 
     def _until_alone(self, swaps: List[keeper_places.Swap]) -> float:
-        own = float(self.job["lease_seconds"]) + float(self.job["grace_seconds"])
         gone = {swap.node for swap in swaps} & self.lost
-        return keeper_places.seconds_until_alone(gone, self.watch.run.nodes, own, time.time())
+        return keeper_places.seconds_until_alone(gone, self.watch.run.nodes, self.job, time.time())
 
     def _replace(self, swaps: List[keeper_places.Swap]) -> None:
         for note in self.places.apply(swaps):
@@ -391,8 +391,8 @@ def keep(
 ) -> Keeper:
     """Starts the keeper's thread; called by the head's supervisor at its start.
 
-    Of the secrets only the alerts need any: what supervisors send is masked already. `report` renders the run
-    directory at a path as HTML: it is a face, which this room does not know.
+    Of the secrets only the alerts need any: what supervisors send is masked already. `report` renders the run directory
+    at a path as HTML, a face that this room does not know; its `add`, where it has one, hears all events as JSON.
     """
     keeper = Keeper(directory, dict(job), key, report, secrets)
     keeper.start()

@@ -71,8 +71,11 @@ class Places:
         return {} if node == self.first[rank] else {"place": {"node_rank": rank, "ranks": self.ranks[rank]}}
 
 
-def seconds_until_alone(gone: Iterable[str], nodes: Mapping[str, Any], own: float, now: float) -> float:
-    """Seconds until nodes that are not heard have surely stopped their ranks by themselves: `own` seconds, their lease
-    and grace time, after they were heard last. Two nodes at one place could write one checkpoint."""
+def seconds_until_alone(
+    gone: Iterable[str], nodes: Mapping[str, Any], job: Mapping[str, Any], now: float
+) -> float:
+    """Seconds until nodes that are not heard have surely stopped their ranks by themselves: their lease and grace time
+    after they were heard last. Two nodes at one place could write one checkpoint."""
+    own = float(job["lease_seconds"]) + float(job["grace_seconds"])
     heard = [nodes[name].seen_at for name in gone if name in nodes and nodes[name].seen_at is not None]
     return max(0.0, max(heard) + own - now) if heard else 0.0

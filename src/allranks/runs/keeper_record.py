@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
@@ -25,6 +25,8 @@ class Record:
     ):
         self.alerts, self.engine = alerts, Lost(directory, nodes)
         self.directory, self.node = directory, job["node"]
+        self.also: Optional[Callable[[Dict[str, Any]], Any]] = None
+        """Hears all that the journal holds: a report that is folded while the run goes on."""
         self.journal = Journal(directory.keeper.journal)
         self.before = list(job["keep"].get("before") or ())
         self.swept: Set[str] = set()
@@ -51,16 +53,14 @@ class Record:
     def begin(self, process: Process, port: int) -> None:
         write_json(self.directory.keeper.identity, {"process": record_of(process), "port": port})
         for event in self.before:
-            self.journal.append(
-                Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {})
-            )
+            self._append(Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {}))
             if event["kind"] == "finding":
                 self.state_now["findings"].append(event["data"])
         self.flush(now=True)
 
     def event(self, event: Event) -> None:
         """Any event of a node: into the journal, and what a glance needs into the state."""
-        self.journal.append(event)
+        self._append(event)
         if event.kind == "swept" and event.node and event.rank is None:
             self.swept.add(event.node)
         if event.kind == "beat":
@@ -128,5 +128,10 @@ class Record:
 
     def note(self, kind: str, data: Dict[str, Any]) -> None:
         """An event of the keeper itself."""
-        self.journal.append(Event(time.time(), kind, self.node, None, data))
+        self._append(Event(time.time(), kind, self.node, None, data))
         self.flush(now=True)
+
+    def _append(self, event: Event) -> None:
+        self.journal.append(event)
+        if self.also is not None:
+            self.also(event.as_json())
