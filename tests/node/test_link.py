@@ -126,6 +126,29 @@ def test_junk_before_the_proof_is_dropped_at_once(listener, pump, junk):
     assert pump.stop() == []
 
 
+def test_half_a_surrogate_pair_costs_its_sender_the_connection_alone(listener, pump, dials):
+    with socket.create_connection(("127.0.0.1", listener.port)) as sock:
+        sock.sendall(b'{"hello":"node-0","session":"\\ud800","nonce":"a"}\n')
+        sock.settimeout(30)
+        assert json.loads(sock.recv(4096)).keys() == {"nonce", "proof"}
+        sock.sendall(b'{"proof":"\\udfff"}\n')
+        assert sock.recv(100) == b""
+    assert dials(listener.port).connect(30) and pump.is_alive()
+
+
+def test_a_false_keeper_may_say_anything(dials):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dial = dials(server.getsockname()[1])
+        dial.poll(0.05)
+        peer, _ = server.accept()
+        with peer:
+            peer.sendall(b'{"nonce":"\\ud800","proof":"\\udfff"}\n')
+            deadline = time.monotonic() + 30
+            while "does not have the run's key" not in dial.why_lost and time.monotonic() < deadline:
+                dial.poll(0.05)
+    assert "does not have the run's key" in dial.why_lost
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=200), max_size=4))
 def test_no_bytes_join_nor_break_the_listener(blocks):

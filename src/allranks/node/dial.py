@@ -120,6 +120,8 @@ class Dial:
                 raise LinkError("no answer in time")
         except LinkError as error:
             self._lose(str(error))
+        except ValueError as error:  # whoever answers on the keeper's port may say anything
+            self._lose(f"it said what cannot be read: {error}")
         self._push()
 
     def _start(self) -> None:

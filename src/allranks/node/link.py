@@ -126,6 +126,8 @@ class Listener:
             self._flush(peer)
         except LinkError as error:
             self._drop(peer, str(error))
+        except ValueError as error:  # whatever a peer says costs it its own connection, never the run
+            self._drop(peer, f"it said what cannot be read: {error}")
 
     def _read(self, peer: _Peer) -> None:
         gone: Optional[LinkError] = None

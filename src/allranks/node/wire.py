@@ -32,10 +32,13 @@ class LinkError(Exception):
 
 
 def mac(key: bytes, *parts: "str | bytes") -> str:
-    """HMAC-SHA256 in hex over `parts`, each with its length before it: no two lists of parts look alike."""
+    """HMAC-SHA256 in hex over `parts`, each with its length before it: no two lists of parts look alike.
+
+    JSON may hold half of a surrogate pair ("\\ud800"), which strict UTF-8 refuses: text of a peer must never raise.
+    """
     digest = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
+        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(raw).to_bytes(8, "big") + raw)
     return digest.hexdigest()
 
@@ -52,7 +55,9 @@ class Proof(NamedTuple):
         return mac(self.key, label, self.node, self.session, *self.nonces)
 
     def holds(self, label: str, claimed: Any) -> bool:
-        return isinstance(claimed, str) and hmac.compare_digest(self.of(label).encode(), claimed.encode())
+        if not isinstance(claimed, str):
+            return False
+        return hmac.compare_digest(self.of(label).encode(), claimed.encode("utf-8", "surrogatepass"))
 
 
 def tune(sock: socket.socket) -> None:
