@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from allranks import cli
-from allranks.cli.showing_logs import Lines
+from allranks.cli.showing_logs import Lines, fold_lines
+from allranks.cli.verbs.stop import describe
 from allranks.node.paths import RunDirectory
 
 RUN = "a-run-1121-abcd"
@@ -53,3 +54,28 @@ def test_following_ends_with_the_run(a_run: str, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("words", [["--rank", "9"], ["--node", "nobody"], ["-f", "--json"]])
 def test_what_is_not_there_is_bad_input(a_run: str, words: list[str]) -> None:
     assert cli.main(["logs", a_run, *words]) == 2
+
+
+def test_a_line_that_many_ranks_say_stands_once(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = [(f"n{rank // 8 + 1}", rank, "Loading") for rank in range(24)]
+    said += [("n2", 9, "alone"), ("n2", 9, "alone"), ("n1", None, "agent"), ("n3", None, "agent")]
+    assert fold_lines(said) == [
+        "(n[1-3], ranks 0-23) Loading",
+        "(n2, 9) alone",
+        "(n[1,3], torchrun) agent",
+    ]
+    assert cli.main(["logs", a_run, "--fold"]) == 0
+    assert "(node-0, 0) last" in capsys.readouterr().out.splitlines()
+    assert cli.main(["logs", a_run, "--fold", "--json"]) == 2
+
+
+def test_what_stop_would_end_is_folded_over_nodes() -> None:
+    ranks = [{"pid": 40 + n, "name": "python", "why": "a rank"} for n in range(2)]
+    found = [{"node": f"n{n}", "processes": ranks} for n in range(1, 31)]
+    found += [{"node": "m1", "processes": [{"pid": 7, "name": "tensorboard", "why": "a child"}]}]
+    found += [{"node": f"x{n}", "processes": [], "error": "no route to it"} for n in (1, 2)]
+    assert describe(found) == [
+        "x[1-2]  could not be looked at: no route to it",
+        "n[1-30]  60 processes  python  a rank",
+        "m1  pid 7  tensorboard  a child",
+    ]

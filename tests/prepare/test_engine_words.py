@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
-from allranks.prepare import apptainer, engine
+from allranks.prepare import apptainer, engine, login
 from allranks.prepare.description import Description, Mount, container_name
 
 PLAIN = Description(
@@ -164,3 +166,33 @@ def test_apptainer() -> None:
         *("instance://box", "python3", "-V"),
     ]
     assert apptainer.end("box") == ["apptainer", "instance", "stop", "--timeout=10", "box"]
+
+
+def test_a_user_of_the_node_gets_a_name_inside(tmp_path) -> None:
+    assert not login.is_needed(PLAIN) and login.is_needed(FULL)
+    assert not login.is_needed(replace(FULL, engine="podman"))
+    assert not login.is_needed(replace(FULL, extra={"user": "5:5"}))
+    words = login.entry(replace(FULL, user_name="mira"))
+    assert words[-4:] == ("1000", "1000", "mira", "/home/ubuntu/.allranks/container-home")
+    assert "--env=USER=mira" in engine.create(replace(FULL, user_name="mira"), "run-1")
+
+
+@pytest.mark.parametrize("name", [None, "", "a:b", "x\ny", "-rf", "a" * 40, "ä"])
+def test_a_name_that_passwd_cannot_hold_is_not_written(name) -> None:
+    assert login.name_of(name) == "allranks"
+
+
+@pytest.mark.parametrize(
+    ("uid", "name", "added"),
+    [
+        ("4321", "mira", ["mira:x:4321:7::/h:/bin/sh"]),
+        ("0", "mira", []),
+        ("4321", "root", ["uid4321:x:4321:7::/h:/bin/sh"]),
+    ],
+)
+def test_the_entry_is_written_where_there_is_none(tmp_path, uid: str, name: str, added: list[str]) -> None:
+    passwd = tmp_path / "passwd"
+    passwd.write_text("")
+    program = login.ENTRY.replace("/etc/passwd", str(passwd))
+    subprocess.run([sys.executable, "-I", "-S", "-c", program, uid, "7", name, "/h"], check=True)
+    assert passwd.read_text().splitlines() == added

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from allranks.cli.common import print_json
 from allranks.faces.clean import clean
+from allranks.faces.report_text import spans
 from allranks.reach import NodeProgram, Nodes
 from allranks.runs import index
+from allranks.spec.names import fold
 from allranks.words import BadInput, Problem
 
 CHUNK_BYTES = 1 << 20
@@ -49,18 +51,45 @@ def logs_command(options: argparse.Namespace) -> int:
         raise BadInput(
             Problem("--json and -f exclude each other", why="one document has an end.", do="one of them")
         )
-    found: list[dict[str, object]] = []
+    if options.fold and (options.json or options.follow):
+        raise BadInput(
+            Problem(
+                "--fold with --json or -f", why="folding needs all lines, and changes them.", do="one of them"
+            )
+        )
+    found: list[tuple[str, int | None, str]] = []
 
     def keep(node: str, rank: int | None, text: str) -> None:
-        found.append({"node": node, "rank": rank, "text": text})
+        found.append((node, rank, text))
 
     try:
-        run_id = asyncio.run(show(options, Lines(keep if options.json else print_line)))
+        keeps = options.json or options.fold
+        run_id = asyncio.run(show(options, Lines(keep if keeps else print_line)))
     except KeyboardInterrupt:
         return 0
     if options.json:
-        print_json({"id": run_id, "lines": found})
+        print_json({"id": run_id, "lines": [{"node": n, "rank": r, "text": text} for n, r, text in found]})
+    elif options.fold:
+        print("\n".join(fold_lines(found)))
     return 0
+
+
+def fold_lines(said: Iterable[tuple[str, int | None, str]]) -> list[str]:
+    """(node, rank, text) → `(node[1-3], ranks 0-23) text`, each text once, in the order of its first time."""
+    groups: dict[str, dict[tuple[str, int | None], None]] = {}
+    for node, rank, text in said:
+        groups.setdefault(text, {}).setdefault((node, rank))
+    return [f"({who(list(those))}) {text}" for text, those in groups.items()]
+
+
+def who(those: Sequence[tuple[str, int | None]]) -> str:
+    """Whose line it is: nodes folded, and their ranks; torchrun's own log has no rank."""
+    names = fold(dict.fromkeys(node for node, _ in those))
+    ranks = sorted(rank for _, rank in those if rank is not None)
+    said = [] if len(ranks) == len(those) else ["torchrun"]
+    if ranks:
+        said.append(str(ranks[0]) if len(ranks) == 1 else f"ranks {spans(ranks)}")
+    return ", ".join([names, *said])
 
 
 def print_line(node: str, rank: int | None, text: str) -> None:

@@ -6,11 +6,12 @@ has its name is reported and left.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from allranks.prepare import apptainer, engine
+from allranks.prepare import apptainer, engine, login
 from allranks.prepare.description import LABEL, OURS, Description, Mount, container_name
 from allranks.prepare.images import Image, Step, first_object, short, unsaid
 from allranks.prepare.inside import Contained
@@ -24,11 +25,18 @@ PIP_SECONDS = 1800.0
 """transformers and torch from an index over a slow line; offline wheels take seconds."""
 
 LIVING = """
-import os
-own = {os.getpid(), os.getppid(), 1}
-print(len([name for name in os.listdir("/proc") if name.isdigit() and int(name) not in own]))
+import json, os
+own, found = {os.getpid(), os.getppid(), 1}, []
+for name in os.listdir("/proc"):
+    if name.isdigit() and int(name) not in own:
+        try:
+            with open("/proc/%s/comm" % name, encoding="utf-8", errors="replace") as file:
+                found.append([int(name), file.read().strip()])
+        except OSError:
+            pass
+print(json.dumps(sorted(found)))
 """
-"""Run inside: how many processes live there besides its first and this one."""
+"""Run inside: the processes that live there besides its first and this one, as (pid inside, name)."""
 
 
 async def describe(run: Run, node: Node, program: NodeProgram, facts: Facts, image: Image) -> Description:
@@ -48,6 +56,7 @@ async def describe(run: Run, node: Node, program: NodeProgram, facts: Facts, ima
         node=node.name,
         home=home,
         user=f"{uid}:{identity}",
+        user_name=login.name_of(user.get("name")),
         groups=tuple(group for group in user.get("groups") or () if str(group) != identity) if uid else (),
         mounts=tuple(Mount.read(text, user_home) for text in container.mounts),
         shm_bytes=container.shm_bytes,
@@ -136,7 +145,7 @@ async def ready(
             await refuse_busy(program, contained)
         await call(program, engine.remove(wanted.engine, contained.container))
     if wanted.user.partition(":")[0] != "0":
-        await call(program, ["mkdir", "-p", f"{wanted.home}/container-home"])
+        await call(program, ["mkdir", "-p", engine.user_home(wanted)])
     return await make(program, wanted, contained, run_id, step)
 
 
@@ -151,6 +160,11 @@ async def make(
         raise not_made(wanted, done)
     made = replace(contained, container=done.out.decode().strip().splitlines()[-1], made=True)
     try:
+        if login.is_needed(wanted):
+            await call(
+                program,
+                engine.execute(wanted.engine, made.container, login.entry(wanted), user="0", workdir="/"),
+            )
         if wanted.pip:
             step(f"pip install {' '.join(wanted.pip)}")
             await install(program, wanted, made)
@@ -258,18 +272,26 @@ async def refuse_busy(program: NodeProgram, contained: Contained) -> None:
         raise blocked(
             "container-busy",
             contained.node,
-            f"{living} processes live in the container {contained.name} on {contained.node}",
+            f"{described(living)} in the container {contained.name} on {contained.node}",
             expected="an idle container",
             why="another run of this file is in it, or somebody works there by hand.",
             fix="allranks ps, then allranks stop RUN; or give the run another name",
         )
 
 
-async def living_in(program: NodeProgram, contained: Contained) -> int:
-    """How many processes live in a running container besides its first."""
+async def living_in(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
+    """The processes in a running container besides its first: pid inside, and name."""
     argv = contained.execute([contained.python, "-I", "-S", "-c", LIVING])
     done = await call(program, argv)
-    return int(done.out.strip() or b"0")
+    found = json.loads(done.out or b"[]")
+    return [(int(pid), str(name)) for pid, name in found]
+
+
+def described(living: Sequence[tuple[int, str]], most: int = 3) -> str:
+    """`2 processes live (sleep, python)`."""
+    names = list(dict.fromkeys(name for _, name in living))
+    shown = ", ".join([*names[:most], *(["…"] if len(names) > most else [])])
+    return f"{len(living)} processes live ({shown})" if len(living) > 1 else f"a process lives ({shown})"
 
 
 async def is_whole(program: NodeProgram, contained: Contained) -> bool:
@@ -299,15 +321,19 @@ async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, An
     return found if is_ours(found, contained.home, contained.node) else None
 
 
-async def stop(program: NodeProgram, contained: Contained) -> bool:
-    """Ends the container where it is ours and idle; what still lives in it is another run's, or somebody's."""
+async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
+    """Ends the container where it is ours and idle. What still lives in it, another run's or somebody's, keeps it
+    running and is returned."""
     if contained.engine == "apptainer":
-        return await end_instance(program, contained)
+        await end_instance(program, contained)
+        return []
     found = await still_ours(program, contained)
-    if found is None or not is_running(found) or await living_in(program, contained):
-        return False
-    await call(program, engine.end(contained.engine, contained.container))
-    return True
+    if found is None or not is_running(found):
+        return []
+    living = await living_in(program, contained)
+    if not living:
+        await call(program, engine.end(contained.engine, contained.container))
+    return living
 
 
 async def remove(program: NodeProgram, contained: Contained) -> bool:

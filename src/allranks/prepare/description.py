@@ -45,6 +45,7 @@ class Description:
     node: str
     home: str
     user: str
+    user_name: str = "allranks"
     groups: tuple[int, ...] = ()
     mounts: tuple[Mount, ...] = ()
     shm_bytes: int | None = None

@@ -62,10 +62,16 @@ def create(wanted: Description, run_id: str) -> list[str]:
     words += mounted(Mount(wanted.home, wanted.home))
     words += [f"--env=ALLRANKS_HOME={wanted.home}", *unless(wanted, "workdir", f"--workdir={wanted.home}")]
     if wanted.user.partition(":")[0] != "0":
-        # This user has no entry in the image's /etc/passwd, and programs ask for a home and a name.
-        words += [f"--env=HOME={wanted.home}/container-home", "--env=USER=allranks", "--env=LOGNAME=allranks"]
+        # The image knows nothing of this user, and programs ask for a home and a name.
+        name = wanted.user_name
+        words += [f"--env=HOME={user_home(wanted)}", f"--env=USER={name}", f"--env=LOGNAME={name}"]
     words += extra(wanted)
     return [*words, f"--entrypoint={wanted.python}", wanted.image, "-I", "-S", "-c", IDLE, str(IDLE_SECONDS)]
+
+
+def user_home(wanted: Description) -> str:
+    """The home folder inside of a user who is not root: below allranks' own, which is mounted."""
+    return f"{wanted.home}/container-home"
 
 
 def labels(wanted: Description, run_id: str) -> dict[str, str]:

@@ -95,6 +95,20 @@ Why it matters
 What to do
   `allranks stop RUN` for the run in it, or another `name` for this one.
 """,
+    "container-goes-on": """A run was stopped, and its container runs on, because others live in it.
+
+What it looks at
+  After a run's own processes have ended, those that are left in its container besides its first: somebody's shell
+  of `docker exec`, another program that was started in it by hand.
+
+Why it matters
+  allranks ends only what a run of its own started. The container keeps its memory, its GPUs and its /dev/shm as long
+  as it runs.
+
+What to do
+  Ask whose they are; `docker top NAME` on the node lists them with their users. When the last has ended the container
+  ends by itself within two minutes; `allranks clean RUN` removes it then.
+""",
     "container-shm": """`/dev/shm` in the container is not as large as `container.shm` asked.
 
 What it looks at

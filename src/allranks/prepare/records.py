@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.prepare import containers
 from allranks.prepare.inside import Contained, entered
 from allranks.prepare.ready import each
 from allranks.prepare.trouble import NotReady
-from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
-from allranks.words import Node
+from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.words import WARN, Finding, Node, Where
 
 
 def record_path(node: str) -> str:
@@ -81,14 +81,40 @@ async def state_of(program: NodeProgram, contained: Contained) -> tuple[bool, bo
     return found is not None, found is not None and containers.is_running(found)
 
 
-async def stop_containers(nodes: Nodes, remains: Remains) -> list[Outcome | NotReady]:
-    """Ends the running ones; the engine keeps them for the next run of the same description."""
+async def stop_containers(nodes: Nodes, remains: Remains) -> list[Finding]:
+    """Ends the running ones; the engine keeps them for the next run of the same description. One finding for each
+    that goes on, with what lives in it."""
+    kept: list[Finding] = []
 
     async def one(node: Node, program: NodeProgram) -> None:
-        if node.name in remains.running:
-            await containers.stop(program, remains.running[node.name])
+        contained = remains.running.get(node.name)
+        if contained is None:
+            return
+        try:
+            living = await containers.stop(program, contained)
+        except NotReady as error:
+            kept.extend(replace(found, verdict=WARN) for found in error.findings)
+            return
+        if living:
+            kept.append(goes_on(contained, living))
 
-    return await each(nodes, one)
+    await each(nodes, one)
+    return sorted(kept, key=lambda found: (found.id, str(found.where.node)))
+
+
+def goes_on(contained: Contained, living: list[tuple[int, str]]) -> Finding:
+    inside = "; ".join(f"pid {pid} {name}" for pid, name in living[:5])
+    return Finding(
+        id="container-goes-on",
+        verdict=WARN,
+        where=Where(node=contained.node),
+        saw=f"the container {contained.name} on {contained.node} goes on: {containers.described(living)} in it",
+        expected="an empty container, which is ended with its run",
+        why="they are not this run's, so nothing of theirs is ended; its memory and its /dev/shm stay in use.",
+        fix=f"ask whose they are ({contained.engine} top {contained.name}); when they have ended, it ends by itself "
+        "within two minutes",
+        evidence=(inside,),
+    )
 
 
 async def remove_containers(nodes: Nodes, remains: Remains) -> dict[str, str]:

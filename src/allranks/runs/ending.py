@@ -11,6 +11,7 @@ from typing import Any
 from allranks import prepare
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable, folded
 from allranks.runs import index, slurm_jobs
+from allranks.words import Finding
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
@@ -80,12 +81,14 @@ async def stop_on_nodes(run_id: str) -> dict[str, Any]:
             )
             state = await wait_for_end(head, run_id, seconds=5.0 if led else 0.0)
             left, unreadable = await remaining(nodes, run_id, boxes)
+        findings: list[Finding] = []
         if boxes.known:
-            await prepare.stop_containers(nodes, boxes)
+            findings = await prepare.stop_containers(nodes, boxes)
             left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
             if not led and not left and state not in FINAL:
                 state = "lost"
-        return {"id": run_id, "state": state, "left": left, "unreadable": unreadable}
+        told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
+        return {"id": run_id, "state": state, "left": left, "unreadable": unreadable, **told}
     finally:
         await nodes.close()
 

@@ -19,6 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tail", type=positive, metavar="BYTES", help="begin this many bytes before the end of each log"
     )
+    parser.add_argument(
+        "--fold", action="store_true", help="a line that several ranks or nodes say once, with who says it"
+    )
     add_json(parser)
 
 

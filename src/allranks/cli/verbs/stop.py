@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from allranks.cli.common import add_json, agreed, print_json
 from allranks.words.errors import CouldNotTell
@@ -21,6 +23,8 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
 
     from allranks.faces.clean import clean
+    from allranks.faces.messages import print_findings
+    from allranks.reach import folded
     from allranks.runs.ending import stop, sweep
     from allranks.runs.index import find
 
@@ -40,8 +44,10 @@ def call(options: argparse.Namespace) -> int:
         print_json(result)
     else:
         print(f"{run_id} {result['state']}: {result['left']} of its processes are left")
-        for node, why in result["unreadable"].items():
-            print(clean(f"  {node} could not be looked at: {why}"))
+        for names, why in folded(result["unreadable"].items()):
+            print(clean(f"  {names} could not be looked at: {why}"))
+        if result.get("findings"):
+            print_findings(result["findings"])
     if result["left"]:
         return 1
     return CouldNotTell.exit_code if result["unreadable"] else 0
@@ -58,14 +64,21 @@ async def is_quiet(run_id: str) -> bool:
     )
 
 
-def describe(found) -> list[str]:
-    """One line a process that would be stopped."""
-    lines = []
+def describe(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What would be stopped: processes that are alike in one line, with their number on many nodes, else their pids."""
+    from allranks.reach import folded
+    from allranks.spec.names import fold
+
+    failed = [(str(node["node"]), str(node["error"])) for node in found if "error" in node]
+    lines = [f"{names}  could not be looked at: {why}" for names, why in folded(failed)]
+    alike: dict[str, list[tuple[str, int]]] = {}
     for node in found:
-        if "error" in node:
-            lines.append(f"{node['node']}  could not be looked at: {node['error']}")
         for process in node.get("processes", ()):
-            lines.append(
-                f"{node['node']}  pid {process['pid']}  {process.get('name', '')}  {process.get('why', '')}"
-            )
+            text = f"{process.get('name', '')}  {process.get('why', '')}".rstrip()
+            alike.setdefault(text, []).append((str(node["node"]), int(process["pid"])))
+    for text, those in alike.items():
+        names = fold(dict.fromkeys(node for node, _ in those))
+        pids = [str(pid) for _, pid in those]
+        one_node = len({node for node, _ in those}) == 1
+        lines.append(f"{names}  {'pid ' + ', '.join(pids) if one_node else f'{len(pids)} processes'}  {text}")
     return lines or ["nothing of this run is left on any node"]
