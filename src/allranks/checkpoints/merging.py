@@ -15,8 +15,8 @@ from allranks.checkpoints.base_model import BaseModel
 from allranks.checkpoints.edits import Change, Edit
 from allranks.checkpoints.weights import Tensor, make_header
 
-BLOCK_VALUES = 4 << 20
-"""Held at once, some five times as float64: about 160 MiB."""
+BLOCK_VALUES = 1 << 20
+"""Held at once, some ten times as float64."""
 
 COPY_BYTES = 16 << 20
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}

@@ -84,7 +84,7 @@ def _furthest(merge: Merge, name: str, path: str, tensor: Tensor) -> float:
     rows, columns = merge.matrix(name)
     fd = os.open(path, os.O_RDONLY)
     try:
-        for first, end in blocks(rows, columns, 3 << 20):
+        for first, end in blocks(rows, columns, 3 << 18):
             exact = merge.exact(merge.edits[name], first, end)
             written = rows_of(fd, tensor, first, end, columns).double()
             _, exponent = torch.frexp(exact)  # 0.5 ≤ mantissa < 1
