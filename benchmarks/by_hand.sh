@@ -6,6 +6,8 @@
 #
 # OUT gets the adapter, the logs (node-0.log, ...) and two times of day, `started` and `ended`;
 # MODEL_AND_DATA is what examples/make_tiny.py made (.cache/tiny-deepseek-v3 by default). PORT chooses the rendezvous port.
+# HOSTS="node1 node2 node3" starts each on a host of its own over ssh (SSH_CONFIG: its -F), where all paths are the same.
+# RANK=R MASTER=HOST: only this node's torchrun, for a launcher that starts this script on each (benchmarks/engines.py).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +17,8 @@ python=$PWD/.venv/bin/python
 port=${PORT:-$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}
 mkdir -p "$out"
 
-cat > "$out/deepspeed.json" <<'JSON'
+config=$out/deepspeed${RANK:+-$RANK}.json # where every node writes it, it is one file each
+cat > "$config" <<'JSON'
 {
   "train_micro_batch_size_per_gpu": "auto",
   "gradient_accumulation_steps": "auto",
@@ -61,22 +64,40 @@ arguments=(
     --save_steps=10
     --save_total_limit=2
     "--output_dir=$out/adapter"
-    "--deepspeed=$out/deepspeed.json"
+    "--deepspeed=$config"
 )
 
 # The environment's own ninja and torchrun come first; one thread a rank, as the run file asks.
 export PATH="$PWD/.venv/bin:$PATH" OMP_NUM_THREADS=1
 
+if [ -n "${RANK:-}" ]; then
+    mkdir -p "$out/node-$RANK"
+    cd "$out/node-$RANK"
+    exec "$python" -m torch.distributed.run --nnodes=3 --nproc-per-node=1 "--node-rank=$RANK" \
+        "--master-addr=$MASTER" "--master-port=$port" --max-restarts=0 -m llamafactory.launcher "${arguments[@]}"
+fi
+
 pids=()
 stop() { kill "${pids[@]}" 2> /dev/null || true; }
 trap stop EXIT
 
+read -ra hosts <<< "${HOSTS:-}"
+master=${hosts[0]:-127.0.0.1}
+
+launch() { # RANK: the torchrun of one node, here or on its host
+    local words=("$python" -m torch.distributed.run --nnodes=3 --nproc-per-node=1 "--node-rank=$1"
+        "--master-addr=$master" "--master-port=$port" --max-restarts=0 -m llamafactory.launcher "${arguments[@]}")
+    cd "$out/node-$1"
+    if [ ${#hosts[@]} -eq 0 ]; then exec "${words[@]}"; fi
+    # With a terminal of its own the remote torchrun ends with the connection.
+    exec ssh -tt ${SSH_CONFIG:+-F "$SSH_CONFIG"} "${hosts[$1]}" \
+        "cd $(printf %q "$PWD") && exec env $(printf '%q ' "PATH=$PATH" OMP_NUM_THREADS=1 "${words[@]}")" < /dev/null
+}
+
 date +%s.%N > "$out/started"
 for rank in 0 1 2; do
     mkdir -p "$out/node-$rank"
-    (cd "$out/node-$rank" && exec "$python" -m torch.distributed.run --nnodes=3 --nproc-per-node=1 \
-        --node-rank=$rank --master-addr=127.0.0.1 "--master-port=$port" --max-restarts=0 \
-        -m llamafactory.launcher "${arguments[@]}") > "$out/node-$rank.log" 2>&1 &
+    (launch "$rank") > "$out/node-$rank.log" 2>&1 &
     pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid"; done

@@ -26,28 +26,47 @@ def have_ray(rig: Rig) -> None:
         rig.run(number, ["ln", "-sfn", str(RAY), "/usr/local/bin/ray"])
 
 
-def start_ray(rig: Rig, seconds: float = 180.0, **settings: str) -> None:
+def start_ray(rig: Rig, seconds: float = 200.0) -> None:
     """A cluster with token authentication over all nodes; it ends with the nodes. Returns when all have joined."""
-    for number in range(1, rig.count + 1):
+    others = range(2, rig.count + 1)
+    for number in (1, *others):
         home = ["sh", "-c", 'mkdir -p ~/.ray && umask 077 && printf %s "$1" > ~/.ray/auth_token', "sh", TOKEN]
         rig.run(number, home)
-    start(rig, 1, seconds, "--head", "--port=6379", "--dashboard-host=127.0.0.1", **settings)
-    for number in range(2, rig.count + 1):
-        start(rig, number, seconds, f"--address={address(1)}:6379", **settings)
+    start(rig, 1, "--head", "--port=6379", "--dashboard-host=127.0.0.1")
+    wait(rig, [1], seconds)
+    for number in others:
+        start(rig, number, f"--address={address(1)}:6379")
+    wait(rig, list(others), seconds)
 
 
-def start(rig: Rig, number: int, seconds: float, *words: str, **settings: str) -> None:
+def start(rig: Rig, number: int, *words: str) -> None:
     """One node's Ray, in the background of that node; what it says is in /tmp/ray-site.log there."""
-    env = [f"{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
-    own = [f"--node-ip-address={address(number)}", "--num-cpus=2", "--num-gpus=0", "--disable-usage-stats"]
-    own += ["--object-store-memory=80000000", "--plasma-directory=/tmp", *words]
-    begin = 'exec setsid "$@" >/tmp/ray-site.log 2>&1 </dev/null &'
-    command = ["env", "-C", "/", *env, str(RAY), "start", "--block", *own]
-    rig.run(number, ["sh", "-c", begin, "sh", *command])
+    env = [f"{name}={value}" for name, value in SETTINGS.items()]
+    own = [f"--node-ip-address={address(number)}", "--num-cpus=1", "--num-gpus=0", "--disable-usage-stats"]
+    own += [
+        "--object-store-memory=80000000",
+        "--plasma-directory=/tmp",
+        "--include-log-monitor=false",
+        *words,
+    ]
+    # It gives up after 30 s where the machine is busy (a fixed number of Ray's): then once more, and again.
+    loop = 'for again in 1 2 3 4; do "$@" && break; done >/tmp/ray-site.log 2>&1 </dev/null; echo ENDED'
+    begin = (
+        f"rm -f /tmp/ray-site.log; (setsid sh -c '{loop} >>/tmp/ray-site.log' sh \"$@\") >/dev/null 2>&1 &"
+    )
+    rig.run(number, ["sh", "-c", begin, "sh", "env", "-C", "/", *env, str(RAY), "start", "--block", *own])
+
+
+def wait(rig: Rig, numbers: list[int], seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while "Ray runtime started" not in said(rig, number):
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"Ray did not start on node{number}: {said(rig, number)[-1500:]}")
+    waiting = list(numbers)
+    while waiting:
+        for number in list(waiting):
+            text = said(rig, number)
+            if "Ray runtime started" in text:
+                waiting.remove(number)
+            elif "ENDED" in text or time.monotonic() > deadline:
+                raise RuntimeError(f"Ray did not start on node{number}: {text[-1500:]}")
         time.sleep(0.3)
 
 

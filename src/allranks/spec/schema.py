@@ -297,8 +297,8 @@ KEYS = (
     Key(
         "launch.address",
         "`host:port`, `auto`",
-        "The address of a Ray cluster that runs already.",
-        "none",
+        "Where the dashboard of a Ray cluster listens that runs already, as the head node reaches it.",
+        "none: the run brings a cluster of its own",
         LINE,
     ),
     Key("launch.extra", "a list of words, or one string", "Further options of the launcher.", "none", words),
