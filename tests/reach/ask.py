@@ -25,6 +25,14 @@ async def ask(node: Node, transport: Transport, argv: list[str]) -> dict:
     return {**answer, "node": node.name, "seconds": time.monotonic() - begin}
 
 
+async def end_master(transport: Transport) -> None:
+    """As its idle time does. What `end_masters` holds runs after it."""
+    assert isinstance(transport, OpensshTransport)
+    words = ["ssh", *transport._options(), "-O", "exit", "--", transport.described.address]
+    process = await asyncio.create_subprocess_exec(*words, stderr=asyncio.subprocess.DEVNULL)
+    assert await process.wait() == 0
+
+
 async def main() -> None:
     wanted = json.load(sys.stdin)
     if wanted.get("files"):
@@ -43,7 +51,10 @@ async def main() -> None:
     nodes = Nodes({name: NodeProgram(transport(node)) for name, node in described.items()}, described)
     try:
         outcomes = []
-        for _ in range(wanted.get("times", 1)):
+        for turn in range(wanted.get("times", 1)):
+            if turn and wanted.get("end_masters"):
+                await nodes.each(lambda node, program: end_master(program.transport))
+                await (await asyncio.create_subprocess_exec(*wanted["end_masters"])).wait()
             outcomes = await nodes.each(lambda node, program: ask(node, program.transport, wanted["argv"]))
     finally:
         await nodes.close()

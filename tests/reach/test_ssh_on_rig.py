@@ -117,6 +117,28 @@ def test_a_changed_host_key_blocks_even_when_new_ones_are_accepted(
     assert answer["cause"] == "host-key-changed"
 
 
+@pytest.mark.parametrize("known_again", [True, False], ids=["known", "changed"])
+def test_after_an_idle_master_the_host_key_is_verified_again(
+    rig: Rig, tmp_path: Path, known_again: bool
+) -> None:
+    """The user's own file trusts any key, as clusters' do."""
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    known, changed = tmp_path / "known", tmp_path / "changed"
+    known.write_text(f"{address(1)} {' '.join((STATE / 'keys' / 'host.pub').read_text().split()[:2])}\n")
+    changed.write_text(f"{address(1)} {' '.join(other.with_suffix('.pub').read_text().split()[:2])}\n")
+    trusting = config(
+        tmp_path, "StrictHostKeyChecking no", identity=f"{STATE}/keys/client", known_hosts=known
+    )
+    swap = [] if known_again else ["cp", str(changed), str(known)]
+    more = {"transport": "openssh", "config": trusting, "times": 2, "end_masters": swap or ["true"]}
+    answer = ask(rig, [node(1)], ["hostname"], **more)["node1"]
+    if known_again:
+        assert answer.get("out") == "node1\n", answer
+    else:
+        assert answer.get("cause") == "host-key-changed", answer
+
+
 def test_a_node_behind_another_is_reached_through_it(rig: Rig, tmp_path: Path, transport: str) -> None:
     hidden = ["-p", "tcp", "--dport", "22", "-s", "10.77.255.254", "-j", "DROP"]
     rig.run(2, ["iptables", "-A", "INPUT", *hidden])

@@ -1,7 +1,8 @@
 """Nodes over the system's own `ssh`, for what only it can do: Kerberos, second factors, site patches.
 
 One master connection a node (ControlMaster) lives as long as the verb; every command is a session of it, so that
-nobody is asked twice. Host keys are verified as ever: `StrictHostKeyChecking` is ours, not the user's file's.
+nobody is asked twice. Host keys are verified as ever: `StrictHostKeyChecking` is ours, not the user's file's. A
+master that has ended is opened anew before the next command: a session never connects by itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import re
 import shlex
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -26,6 +28,9 @@ ASKING_SECONDS = 120.0
 
 PERSIST_SECONDS = 300
 """A master ends by itself when it was idle for so long: one of a killed allranks is not left for good."""
+
+NO_FALLBACK = ("-o", "ProxyCommand=false")
+"""Without a master `ssh` would connect directly: another login, by the user's file's rules. So that one fails."""
 
 CAUSES = (
     (
@@ -53,7 +58,8 @@ CAUSES = (
 """What OpenSSH prints (8 to 10) → one word for a program and a sentence for people; the first that fits."""
 
 LOST = re.compile(
-    rb"^(mux_client|Control socket|ssh: |Connection .*(closed|reset)|Shared connection)", re.MULTILINE
+    rb"^(mux_client|Control socket|ssh: |kex_exchange|Connection .*(closed|reset)|Shared connection)",
+    re.MULTILINE,
 )
 
 
@@ -100,8 +106,7 @@ class OpensshTransport:
     ) -> Completed:
         await self._connected()
         done = await self._here.run(self._session(argv), stdin=stdin, timeout_seconds=timeout_seconds)
-        if done.code == 255 and LOST.search(done.err):
-            self._open = False
+        if done.code == 255 and (LOST.search(done.err) or not listens(self.sockets.path(self.node))):
             raise Unreachable(self.node, "connection-lost", f"the connection was lost: {last_line(done.err)}")
         return done
 
@@ -123,11 +128,14 @@ class OpensshTransport:
 
     async def _connected(self) -> None:
         async with self._opening:
-            if self._open:
+            if self._open and listens(self.sockets.path(self.node)):
                 return
+            self._open = False
             if not self._tried:
                 self._tried = True
                 self.sockets.used += 1
+            # A master that was killed leaves its socket, and with it there ssh makes no other.
+            Path(self.sockets.path(self.node)).unlink(missing_ok=True)
             await self._connect()
             self._open = True
 
@@ -141,7 +149,6 @@ class OpensshTransport:
             raise self._refused(done.err)
 
     async def _master(self, batch: str, seconds: float) -> Completed:
-        known = "accept-new" if self.accept_new else "yes"
         options = [
             "-o",
             "ControlMaster=yes",
@@ -150,7 +157,7 @@ class OpensshTransport:
             "-o",
             f"BatchMode={batch}",
         ]
-        options += ["-o", f"StrictHostKeyChecking={known}", "-o", f"ConnectTimeout={CONNECT_SECONDS:.0f}"]
+        options += ["-o", f"ConnectTimeout={CONNECT_SECONDS:.0f}"]
         options += ["-o", f"ServerAliveInterval={KEEPALIVE_SECONDS}"]
         options += ["-o", f"ServerAliveCountMax={KEEPALIVE_COUNT}"]
         argv = ["ssh", "-v", *self._options(), *options, "-N", "-f", "--", self.described.address]
@@ -165,11 +172,12 @@ class OpensshTransport:
         return Completed(code, b"", log.read_bytes())
 
     def _session(self, argv: Sequence[str]) -> list[str]:
-        quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"]
+        quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", *NO_FALLBACK]
         return ["ssh", *self._options(), *quiet, "-T", "--", self.described.address, shlex.join(argv)]
 
     def _options(self) -> list[str]:
-        words = ["-o", f"ControlPath={self.sockets.path(self.node)}"]
+        known = "accept-new" if self.accept_new else "yes"
+        words = ["-o", f"ControlPath={self.sockets.path(self.node)}", "-o", f"StrictHostKeyChecking={known}"]
         words += ["-F", self.config] if self.config else []
         words += ["-l", self.user] if self.user else []
         words += ["-p", str(self.described.port)] if self.described.port else []
@@ -190,6 +198,19 @@ class OpensshTransport:
                 "then use --accept-new-hosts"
             )
         return Unreachable(self.node, cause, f"{self.described.address}: {text}")
+
+
+def listens(path: str) -> bool:
+    """Whether a master is behind this control socket. One that is gone leaves no socket, or one that refuses."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.setblocking(False)
+        try:
+            asked.connect(path)
+        except BlockingIOError:
+            return True  # Its queue is full: it lives and is busy.
+        except OSError:
+            return False
+    return True
 
 
 async def started(argv: Sequence[str], log: Path) -> int:
