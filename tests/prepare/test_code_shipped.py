@@ -64,9 +64,37 @@ def test_the_node_has_what_left_here_and_is_sent_it_once(folder: Path, home: Pat
     assert asyncio.run(code.send(NodeProgram(Counting("here"), sys.executable), packed)) == str(place)
     assert sent[before:] == [0]
 
-    (place / "train.py").write_text("print(2)\n")  # somebody edited it there
-    asyncio.run(code.send(NodeProgram(Counting("here"), sys.executable), packed))
-    assert (place / "train.py").read_text() == "print(1)\n"
+
+def here() -> NodeProgram:
+    return NodeProgram(LocalTransport("here"), sys.executable)
+
+
+def test_what_a_run_wrote_beside_its_code_is_kept_and_the_code_not_sent_again(
+    folder: Path, home: Path
+) -> None:
+    packed = code.pack(run_with(folder))
+    place = Path(asyncio.run(code.send(here(), packed)))
+    (place / "__pycache__").mkdir()
+    (place / "__pycache__" / "train.pyc").write_bytes(b"x")
+    (place / "outputs").mkdir()
+    (place / "outputs" / "adapter").write_text("precious")
+    assert ship.code(packed.digest, b"") == {"path": str(place), "digest": packed.digest}
+    assert asyncio.run(code.send(here(), packed)) == str(place)
+    assert (place / "outputs" / "adapter").read_text() == "precious"
+
+
+@pytest.mark.parametrize("change", ["edited", "removed"])
+def test_changed_code_is_stored_anew_beside_the_folder_that_a_run_may_be_in(
+    folder: Path, home: Path, change: str
+) -> None:
+    packed = code.pack(run_with(folder))
+    place = Path(asyncio.run(code.send(here(), packed)))
+    before = place.stat().st_ino
+    (place / "train.py").write_text("print(2)\n") if change == "edited" else (place / "train.py").unlink()
+    anew = Path(asyncio.run(code.send(here(), packed)))
+    assert anew != place and (anew / "train.py").read_text() == "print(1)\n"
+    assert place.stat().st_ino == before and (place / "run.sh").exists()
+    assert asyncio.run(code.send(here(), packed)) == str(anew)
 
 
 def test_a_node_that_stores_something_else_is_named(folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import itertools
 import os
 import re
 import shutil
@@ -19,10 +20,13 @@ import tarfile
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
-from allranks.node.paths import home, make_private
+from allranks.node.paths import home, make_private, read_json, write_json
 from allranks.words import BadInput, Problem
 
 READY = ".allranks-ready"
+NAMES = ".names"
+"""Beside a folder of code: the list of the files that were sent."""
+
 BUILD_SECONDS = 3600.0
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -67,35 +71,54 @@ def digest_of(folder: str, names: Any = None) -> str:
 def code(digest: str, archive: bytes) -> Dict[str, Any]:
     """Stores a tar archive as the code of that digest, or without one says whether it is there and whole.
 
-    `{"path": folder, "digest": what its files have now}`; `digest` is None where it is not there.
-    Raises BadInput for an archive that would write outside its folder.
+    `{"path": folder, "digest": what its files have now}`; `digest` is None where it is not there. A folder that
+    is there is never touched again: a run may be at work in it. Where somebody changed its files, the code is
+    stored once more, beside it. Raises BadInput for an archive that would write outside its folder.
     """
     if not _DIGEST.fullmatch(digest):
         raise BadInput(Problem(saw=f"{digest!r} is no SHA-256."))
-    place = os.path.join(home(), "code", digest)
-    with locked(place):
-        if archive and not is_whole(place, digest):
-            draft = place + ".draft"
-            shutil.rmtree(draft, ignore_errors=True)
-            shutil.rmtree(place, ignore_errors=True)
-            os.mkdir(draft, 0o700)
-            unpack(archive, draft)
-            os.rename(draft, place)
-        there = os.path.isdir(place)
-        return {"path": place, "digest": digest_of(place) if there else None}
+    first = os.path.join(home(), "code", digest)
+    with locked(first):
+        found = {place: code_digest(place) for place in _places(first)}
+        whole = [place for place, has in found.items() if has == digest]
+        if whole:
+            return {"path": whole[0], "digest": digest}
+        if not archive:
+            return {"path": first, "digest": found.get(first)}
+        place = first if not found else f"{first}-{len(found) + 1}"
+        draft = first + ".draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        os.mkdir(draft, 0o700)
+        write_json(place + NAMES, unpack(archive, draft))
+        os.rename(draft, place)
+        return {"path": place, "digest": code_digest(place)}
 
 
-def is_whole(place: str, digest: str) -> bool:
-    return os.path.isdir(place) and digest_of(place) == digest
+def _places(first: str) -> Iterator[str]:
+    """The folders that hold this code, in the order they were made: `<digest>`, `<digest>-2`, ..."""
+    for number in itertools.count(1):
+        place = first if number == 1 else f"{first}-{number}"
+        if not os.path.lexists(place):
+            return
+        yield place
 
 
-def unpack(archive: bytes, folder: str) -> None:
-    """Regular files and links below `folder` alone: what the controller packs holds nothing else."""
+def code_digest(place: str) -> str:
+    """The digest of the files that were sent; what the runs write beside them (`__pycache__`, `outputs/`) does
+    not count."""
+    names = read_json(place + NAMES)
+    return digest_of(place, set(names) if isinstance(names, list) else None)
+
+
+def unpack(archive: bytes, folder: str) -> List[str]:
+    """Regular files and links below `folder` alone: what the controller packs holds nothing else. Their names."""
+    names = []
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as tar:
         for member in tar.getmembers():
             parts = member.name.split("/")
             if member.name.startswith("/") or ".." in parts or not (member.isfile() or member.issym()):
                 raise BadInput(Problem(saw=f"{member.name!r} in the archive is no file below its folder."))
+            names.append(member.name)
             path = os.path.join(folder, *parts)
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             if os.path.realpath(os.path.dirname(path)) != os.path.abspath(os.path.dirname(path)):
@@ -108,6 +131,7 @@ def unpack(archive: bytes, folder: str) -> None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
             with os.fdopen(os.open(path, flags, 0o700 if member.mode & 0o100 else 0o600), "wb") as target:
                 shutil.copyfileobj(source, target)
+    return names
 
 
 # ---- environments ----
