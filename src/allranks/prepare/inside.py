@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from allranks.prepare import apptainer, engine
 from allranks.reach import Completed, NodeProgram, Nodes, Transport
+
+RECORDED = {
+    "engine": re.compile(r"docker|podman|apptainer"),
+    "container": re.compile(r"[0-9a-f]{12,64}"),
+    "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"),
+}
+"""What a record may hold of what becomes a word of a command on the node: the training script can write to the
+run directory from inside its container, and the command runs outside."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +43,14 @@ class Contained:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Contained | None:
-        """None where `data` is not what `as_json` wrote."""
+        """None where `data` is not what `as_json` wrote, so also where its engine is no engine."""
         names = [name for name in cls.__dataclass_fields__ if name != "made"]
         if not all(isinstance(data.get(name), str) and data[name] for name in names):
+            return None
+        # An apptainer instance has no id: its name stands for it.
+        as_id = "name" if data["engine"] == "apptainer" else "container"
+        patterns = {**RECORDED, "container": RECORDED[as_id]}
+        if not all(pattern.fullmatch(data[name]) for name, pattern in patterns.items()):
             return None
         return cls(**{name: data[name] for name in names}, made=False)
 

@@ -69,7 +69,10 @@ async def record_of(program: NodeProgram, run_id: str, node: str) -> Contained |
         data: Any = json.loads(str(answer.get("text", "")))
     except (ProgramFailed, ValueError):
         return None
-    return Contained.from_json(data) if isinstance(data, dict) else None
+    contained = Contained.from_json(data) if isinstance(data, dict) else None
+    # The run's own script can write the record: one that names another run's container is none of this run.
+    mine = contained is not None and (contained.run, contained.node) == (run_id, node)
+    return contained if mine else None
 
 
 async def state_of(program: NodeProgram, contained: Contained) -> tuple[bool, bool]:
