@@ -122,6 +122,21 @@ def test_the_best_one_stays(run, make, said):
     assert report.reasons["checkpoint-10"] == "the best one"
 
 
+def test_the_best_one_keeps_its_state_for_the_end_of_the_training(run, make):
+    for step in (10, 20):
+        with_shards(make(step))
+    newest = with_shards(make(30))
+    newest.state.update({"best_global_step": 10})
+    newest.write(manifest=False)
+
+    checkpoints.prune(str(run), 2)
+
+    assert (run / "checkpoint-10" / "global_step10").is_dir() and (
+        run / "checkpoint-30" / "global_step30"
+    ).is_dir()
+    assert not (run / "checkpoint-20" / "global_step20").exists()
+
+
 def test_one_that_cannot_be_judged_stays(run, make):
     odd = make(10)
     odd.config["peft_type"] = "OFT"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from allranks.inside import digest
+from allranks.inside import digest, settings
 
 pytestmark = pytest.mark.training
 
@@ -32,11 +32,19 @@ def test_what_does_not_train_does_not_count() -> None:
     assert digest.trainable(mine) != digest.trainable(theirs)
 
 
-@pytest.mark.parametrize("name", ["ds_id", "_is_flat_param", "placements"])
+@pytest.mark.parametrize("name", ["ds_id", "_is_flat_param", "_fsdp_flattened", "placements"])
 def test_a_rank_that_holds_a_part_says_nothing(name: str) -> None:
     found = parameters(1)
     setattr(found[0], name, 1)
     assert digest.trainable(found) is None
+
+
+@pytest.mark.parametrize("name", ["_is_flat_param", "_fsdp_flattened"])
+def test_a_share_of_unknown_size_is_not_counted(name: str) -> None:
+    found = parameters(1)
+    whole = settings.parameters(found)
+    setattr(found[0], name, True)
+    assert whole[1] and settings.parameters(found) == (None, None)
 
 
 def test_16_bit_parameters_have_one_too() -> None:

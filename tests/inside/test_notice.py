@@ -27,6 +27,10 @@ class Store:
     def get(self, name: str) -> bytes:
         return self.values[name]
 
+    def compare_set(self, name: str, expected: str, wanted: str) -> bytes:
+        assert expected == ""
+        return self.values.setdefault(name, wanted.encode())
+
     def check(self, names: list[str]) -> bool:
         return all(name in self.values for name in names)
 
@@ -84,6 +88,26 @@ def test_a_rank_that_never_hears_costs_the_save_and_not_the_run(monkeypatch):
 
     assert [one.is_due(step) for step in (1, 2, 3)] == [False, False, False]
     assert "not all ranks heard" in notice.guard.TROUBLE[0]
+
+
+def test_a_rank_that_hears_late_does_not_save_alone(monkeypatch):
+    monkeypatch.setattr(notice, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(notice.guard, "TROUBLE", [])
+    store = Store()
+    first, late = (
+        Notice(
+            SimpleNamespace(
+                place=SimpleNamespace(rank=rank, world_size=2, stacks=None), emit=lambda *_: None
+            ),
+            store,
+        )
+        for rank in (0, 1)
+    )
+    first.hear()
+    assert not first.is_due(1)
+    late.hear()
+    assert [late.is_due(step) for step in (2, 3)] == [False, False]
+    assert [first.is_due(step) for step in (2, 3)] == [False, False]
 
 
 @pytest.fixture

@@ -151,6 +151,9 @@ class _Pruning:
         staying = self._choose(reports, keep)
         whole = [r for r in checkpoints if r.whole and r.path in staying]
         to_resume = {r.path for r in [r for r in whole if _can_resume(r)][:resumable]}
+        if resumable:
+            # `load_best_model_at_end` loads the best one through DeepSpeed, which wants its state too.
+            to_resume.add(best_checkpoint(self.directory, [r.path for r in reports]) or "")
         for report in reports:
             if report.path not in staying:
                 name = os.path.basename(report.path)

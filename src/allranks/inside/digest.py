@@ -45,6 +45,9 @@ def is_part(parameter: Any) -> bool:
     return (
         hasattr(parameter, "ds_id")
         or hasattr(parameter, "_is_flat_param")
+        or getattr(
+            parameter, "_fsdp_flattened", False
+        )  # FSDP1 with use_orig_params: a view into its flat part
         or hasattr(parameter, "placements")
         or getattr(parameter, "tensor_model_parallel", False)
         or not parameter.is_contiguous()

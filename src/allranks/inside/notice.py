@@ -84,10 +84,16 @@ class Notice:
         deadline = time.monotonic() + WAIT_SECONDS
         while not all(store.check([one]) for one in keys):
             if time.monotonic() > deadline:
-                guard.note("notice", TimeoutError("not all ranks heard of it: nothing is saved"))
-                return -1
+                return self._decide(NEVER)
             time.sleep(0.02)
-        return max(int(store.get(one)) for one in keys) + 1
+        return self._decide(max(int(store.get(one)) for one in keys) + 1)
+
+    def _decide(self, step: int) -> int:
+        """The first rank's word counts for all: one that hears late must not save, or refrain, alone."""
+        decided = int(self._store().compare_set(DECIDED, "", str(step)))
+        if decided == NEVER:
+            guard.note("notice", TimeoutError("not all ranks heard of it: nothing is saved"))
+        return decided
 
     def _others(self) -> bool:
         return self.store is not None or (initialized() and self._world() > 1)
@@ -102,6 +108,10 @@ class Notice:
         if self.store is None:
             self.store = guard.loaded("torch.distributed.distributed_c10d")._get_default_store()
         return self.store
+
+
+DECIDED = "allranks/notice/at"
+NEVER = -1
 
 
 def key(rank: int) -> str:

@@ -101,10 +101,15 @@ def zero(engine: Any) -> Dict[str, Any]:
     }
 
 
-def parameters(found: Iterable[Any]) -> Tuple[int, int]:
-    """(trainable, total) numbers. Under ZeRO-3 a parameter is empty here and `ds_numel` is its true size."""
+def parameters(found: Iterable[Any]) -> Tuple[Optional[int], Optional[int]]:
+    """(trainable, total) numbers. Under ZeRO-3 a parameter is empty here and `ds_numel` is its true size.
+
+    (None, None) under FSDP1, where a rank sees only its own share and the whole's size is not told.
+    """
     trainable = total = 0
     for parameter in found:
+        if hasattr(parameter, "_is_flat_param") or getattr(parameter, "_fsdp_flattened", False):
+            return None, None
         number = int(getattr(parameter, "ds_numel", None) or parameter.numel())
         total += number
         if parameter.requires_grad:

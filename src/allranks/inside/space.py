@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Optional
 
-from allranks.inside import flats, trainer_state
+from allranks.inside import flats, guard, trainer_state
 from allranks.inside.flats import NotHeld
 from allranks.inside.rank import Rank
 
@@ -44,13 +44,17 @@ def free(folder: str) -> Optional[int]:
 
 
 def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
-    """Collective; the same answer on every rank. What cannot be read is tried."""
+    """Collective; the same answer on every rank. What cannot be read, or planned, is tried."""
 
     def look() -> Any:
         wanted, there = planned(engine, with_state), free(os.path.abspath(folder))
         return [there is None or there >= wanted * RESERVE, wanted, there]
 
-    fits, wanted, there = trainer_state.agree(look)
+    try:
+        fits, wanted, there = trainer_state.agree(look)
+    except trainer_state.CannotResume as error:  # rank 0's trouble, told on every rank alike
+        guard.note("plans the next save", error)
+        return True
     if not fits and flats.rank() == 0:
         for rank in TOLD:
             rank.emit("save-skipped", {"step": step, "planned_bytes": wanted, "free_bytes": there})

@@ -78,9 +78,13 @@ def saving_model(stock: Any) -> Any:
             return
         directory = self.args.output_dir if output_dir is None else output_dir
         model, engine = unwrap(self.model_wrapped)
+        state, able = None, True
         try:
             state, _ = gather(model, engine, bool(self.args.should_save))
-        except CannotSave:  # on every rank, before any of them gathered: stock's way is still open to all
+        except CannotSave:  # before any rank gathered: stock's way is still open to all
+            able = False
+        # Below ZeRO-3 rank 0 alone looks for what to save: the others hear from it that there is nothing.
+        if not trainer_state.agree(lambda: able):
             stock(self, output_dir, _internal_call)
             return
         snapshot = snapshot_of(self, engine) if getattr(self, FULL, False) else None

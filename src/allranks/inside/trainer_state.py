@@ -135,7 +135,13 @@ def load(engine: Any, folder: str) -> Dict[str, Any]:
     Raises CannotResume on every rank, before anything was changed, where it does not fit.
     """
     held = tuple(flats.of_engine(engine))
-    data, names = agree(lambda: read(folder, held, samples_a_step(engine)))
+
+    def look() -> Any:
+        data, types = read(folder, held, samples_a_step(engine))
+        _same_optimizer(folder, data, engine.optimizer.optimizer)
+        return data, types
+
+    data, names = agree(look)
     zero = engine.optimizer
     if hasattr(zero, "checkpoint_event_prologue"):
         zero.checkpoint_event_prologue()  # also what ZeRO-3 keeps whole goes back to its parts first
@@ -205,8 +211,28 @@ def _fits(
     )
 
 
+ADAM = ("AdamW", "Adam", "FusedAdam", "DeepSpeedCPUAdam")
+"""One algorithm in several places of memory: their states have the same names and shapes."""
+
+
+def _same_optimizer(folder: str, data: Dict[str, Any], optimizer: Any) -> None:
+    """Raises CannotResume where the state is another optimizer's, or its parameters are grouped otherwise."""
+    then, now = str(data["optimizer"]), type(optimizer).__name__
+    if then != now and not (then in ADAM and now in ADAM):
+        raise CannotResume(
+            "%s holds the state of %s, here the optimizer is %s. Resume with the optimizer of that run."
+            % (folder, then, now)
+        )
+    groups, here = len(data["groups"]), len(optimizer.param_groups)
+    if groups != here:
+        raise CannotResume(
+            "%s holds %d groups of parameters, here are %d: another weight_decay or learning rate a group. "
+            "Resume with the arguments of that run." % (folder, groups, here)
+        )
+
+
 def agree(act: Any) -> Any:
-    """Rank 0 acts; what it got, or its CannotResume, on every rank. As JSON: nothing is unpickled."""
+    """Rank 0 acts; what it got, or CannotResume with its reason, on every rank. As JSON: nothing is unpickled."""
     import torch
 
     text = b""
@@ -215,6 +241,8 @@ def agree(act: Any) -> Any:
             text = json.dumps({"got": act()}).encode("utf-8")
         except CannotResume as error:
             text = json.dumps({"error": str(error)}).encode("utf-8")
+        except Exception as error:  # whatever it is: the other ranks wait in the broadcast below
+            text = json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode("utf-8")
     length = torch.tensor([len(text)], dtype=torch.int64, device=flats.device())
     torch.distributed.broadcast(length, src=0)
     buffer = torch.empty(int(length.item()), dtype=torch.uint8, device=flats.device())
