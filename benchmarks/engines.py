@@ -1,6 +1,6 @@
 """Each engine against its own bare way, on three nodes of the rig: from the job's start to the first step.
 
-Needs root. ENGINES=ssh,ray and ENGINES_ROUNDS=1 for a try.
+Needs root. ENGINES=ssh,ray and ENGINES_ROUNDS=0 (the warm-up alone) for a try.
 """
 
 from __future__ import annotations
@@ -81,9 +81,8 @@ def row_of(engine: str) -> str:
         stack.enter_context(engine_on(rig, engine))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="allranks-engines-"))
         site = Site(rig, engine, Path(folder))
-        site.bare()
-        site.ours()
-        pairs = [(site.bare(), site.ours()) for _ in range(ROUNDS)]
+        pairs = [(site.bare(), site.ours()) for _ in range(ROUNDS + 1)]
+    pairs = pairs[1:] or pairs
     bare = statistics.median(one.first_step for one, _ in pairs)
     ours = statistics.median(one.first_step for _, one in pairs)
     ratio = statistics.median(mine.first_step / theirs.first_step for theirs, mine in pairs)

@@ -15,7 +15,7 @@ import pytest
 from allranks import spec
 from allranks.launch import engines
 from allranks.launch.engines import Launch, _ray_driver, ray
-from allranks.node import ray_holding, ray_job
+from allranks.node import ray_holding, ray_job, sweep
 from allranks.node.paths import NodeDirectory, RunDirectory
 from allranks.plan import make_plan
 from allranks.reach import Nodes
@@ -137,6 +137,23 @@ def test_only_a_folder_of_ones_own_is_removed(tmp_path: Path) -> None:
     assert target.exists()
     ray_holding.remove(str(target))
     assert not target.exists()
+
+
+def test_what_a_killed_holder_left_is_found_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path))
+    directory = RunDirectory("r")
+    directory.create(node="node-0")
+    folder = Path(ray_holding.folder_of(directory, "node-0"))
+    folder.mkdir()
+    try:
+        (folder / "socket").write_text("")
+        assert sweep.sweep("r", dry_run=True)["files"] == [str(folder)]
+        sweep.sweep("r")
+        assert not folder.exists()
+    finally:
+        ray_holding.remove(str(folder))
 
 
 # ---- the job API ----

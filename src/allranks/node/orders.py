@@ -23,8 +23,9 @@ WAIT_SECONDS = 120.0
 """How long a started supervisor waits for its order: the head is ordered first, and the whole launch takes
 seconds; a controller that died leaves nothing that waits for longer."""
 
-ENGINE_SECONDS = 45.0
-"""How long `order` waits for the engine: ssh's own ConnectTimeout is 10 s, and srun waits for a prolog."""
+ENGINE_SECONDS = 80.0
+"""How long `order` waits for the engine: ssh's own ConnectTimeout is 10 s, srun waits for a prolog, and Ray's job
+takes up to 30 s for its place after 5 to 20 s in which its driver begins."""
 
 LONGEST_BYTES = 64 << 20
 LOOK_SECONDS = 0.5

@@ -10,7 +10,7 @@ import os
 import stat
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence
 
-from allranks.node import processes
+from allranks.node import processes, ray_holding
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
 from allranks.node.paths import RunDirectory, Tail, read_object
 from allranks.node.read import FINAL, status
@@ -94,7 +94,12 @@ class Sweep:
             except OSError:
                 continue
             drafts += [os.path.join(folder, n) for n in names if n.startswith(".") and n.endswith(".draft")]
-        return [path for path in vaults if path] + sorted(drafts)
+        return [path for path in vaults if path] + sorted(drafts) + self._folders_of_ray()
+
+    def _folders_of_ray(self) -> List[str]:
+        """What a cluster of the run's own left in /tmp when its holder was killed (`ray_holding.py`)."""
+        folders = [ray_holding.folder_of(self.directory, name) for name in self.directory.nodes()]
+        return [folder for folder in folders if os.path.lexists(folder)]
 
     def tidy(self) -> List[str]:
         """Removes what `remains` names; the logs are masked before the secrets are forgotten."""
@@ -104,7 +109,10 @@ class Sweep:
             values = Vault(self.directory, name).values().values()
             Scrubber(Redactor(values), [node.logs, node.ranks, node.stacks]).turn()
         for path in paths:
-            os.unlink(path)
+            if os.path.isdir(path):
+                ray_holding.remove(path)
+            else:
+                os.unlink(path)
         return paths
 
     def _node_folders(self) -> List[str]:

@@ -40,7 +40,7 @@ from allranks.words import (
 )
 
 START_SECONDS = 30.0
-ORDER_SECONDS = 90.0
+ORDER_SECONDS = 130.0
 """Above what `order` itself waits for the engine and for the supervisor (`node/orders.py`)."""
 SUBMITTED = "submitted.json"
 """Left in the head's run directory when every supervisor has been started: without it the submission was cut."""
