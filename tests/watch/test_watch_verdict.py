@@ -247,3 +247,19 @@ def test_a_restart_begins_anew():
     assert watch.verdict(40.0) is None and not watch.run.quiet
     watch.add(raised(50.0, 1, "KeyError", "'labels'", False))
     assert watch.verdict(60.0).where.rank == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "cause", "confidence"),
+    [
+        ("Memory cgroup out of memory: Killed process 12 (python)", 20.2, "cpu-oom-killed", "certain"),
+        ("Out of memory: Killed process 71822 (python)", 20.2, "cpu-oom-killed", "likely"),
+        ("Out of memory: Killed process 12 (python)", 11.0, "rank-sigkilled", "likely"),
+        ("NVRM: Xid (PCI:0000:3b:00): 79", 20.2, "rank-sigkilled", "likely"),
+    ],
+)
+def test_the_kernels_word_after_a_sigkill_says_why(line, at, cause, confidence):
+    kernel = Event(at, "kernel", "b", None, {"lines": [line]})
+    events = [*started(), *sorted([gone(20.0, 2, -9), kernel], key=lambda e: e.at), raised(20.5, 0)]
+    verdict = follow(events).verdict(30.0)
+    assert (verdict.cause, verdict.where.rank, verdict.confidence) == (cause, 2, confidence)

@@ -30,6 +30,9 @@ FRAMES = 48
 CHILDREN = 16
 SOCKETS = 16
 KERNEL_SECONDS = 900.0
+DEATH_SECONDS = 10.0
+"""What the kernel said longer before a rank's end was about something else."""
+
 KERNEL_LINES = 20
 KERNEL_WORDS = re.compile(
     r"out of memory|oom-kill|killed process|NVRM: Xid|blocked for more than|not responding|I/O error"
@@ -66,16 +69,23 @@ class Evidence:
         self._thread = threading.Thread(target=self._collect, args=(kept, ours), daemon=True)
         self._thread.start()
 
+    def ask_kernel(self) -> None:
+        """After a rank's SIGKILL: whether the kernel says of the last seconds that it was out of memory."""
+        threading.Thread(target=self._tell_kernel, args=(DEATH_SECONDS,), daemon=True).start()
+
     def take(self) -> List[Event]:
         return [self._events.popleft() for _ in range(len(self._events))]
+
+    def _tell_kernel(self, seconds: float) -> None:
+        lines = kernel_lines(seconds=seconds)
+        if lines:
+            self._tell("kernel", None, {"lines": lines})
 
     def _collect(self, watched: List[Watched], ours: List[Stat]) -> None:
         asked = time.time()
         for one in watched:
             self._tell("process", one.rank, of_process(one.pid, ours))
-        lines = kernel_lines()
-        if lines:
-            self._tell("kernel", None, {"lines": lines})
+        self._tell_kernel(KERNEL_SECONDS)
         time.sleep(ANSWER_SECONDS)
         silent = [one for one in watched if not _answered(self.stack_file(one.rank), asked)]
         program = pyspy(self.python) if silent else None
@@ -167,14 +177,14 @@ def _address(text: str) -> str:
 # ---- the kernel's log ----
 
 
-def kernel_lines(path: str = "/dev/kmsg") -> List[str]:
+def kernel_lines(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> List[str]:
     """The last lines of the last 15 minutes that tell of memory, disks, links or GPUs; empty where unreadable."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return []
     kept: Deque[str] = deque(maxlen=KERNEL_LINES)
-    since = time.monotonic() - KERNEL_SECONDS
+    since = time.monotonic() - seconds
     try:
         while True:
             try:

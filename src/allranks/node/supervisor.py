@@ -168,6 +168,8 @@ class Supervisor:
             self._hear(message)
         for event in [*self.ranks.read(), *self.ranks.gone(), *self.evidence.take()]:
             self.departure.can_save |= event.kind == "can-save"
+            if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
+                self.evidence.ask_kernel()
             self._pass_on(event)
         for sample in self.sampler.take():
             self._tell("sample", **sample)

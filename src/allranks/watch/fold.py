@@ -355,7 +355,11 @@ def _on_process(run: "RunState", event: Event) -> None:
 
 def _on_kernel(run: "RunState", event: Event) -> None:
     if event.node is not None:
-        run.node(event.node).kernel = [str(line)[:300] for line in _list(event.data.get("lines"))][-20:]
+        node = run.node(event.node)
+        node.kernel, node.kernel_at = (
+            [str(line)[:300] for line in _list(event.data.get("lines"))][-20:],
+            event.at,
+        )
 
 
 def _on_state(run: "RunState", event: Event) -> None:

@@ -93,7 +93,7 @@ class NodeState:
     """One node's supervisor and its torchrun."""
 
     __slots__ = (
-        "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel",
+        "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel", "kernel_at",
         "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at",
         "swept_at", "throttled",
     )  # fmt: skip
@@ -116,4 +116,5 @@ class NodeState:
         self.gpu_idle: Dict[str, float] = {}
         self.throttled: Dict[str, float] = {}
         self.kernel: List[str] = []
+        self.kernel_at: Optional[float] = None
         self.boot_id: str = ""

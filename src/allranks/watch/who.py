@@ -97,6 +97,9 @@ def by_signal(run: RunState) -> Optional[Diagnosis]:
         return None
     rank = min(suspects, key=lambda r: (r.code == -signal.SIGTERM, r.ended_at or 0.0, r.rank))
     name = _signal_name(-(rank.code or 0))
+    starved = _out_of_memory(run, rank)
+    if starved:
+        return _by_kernel(run, rank, starved)
     killed = _cause_of_signal(-(rank.code or 0)) != "rank-crashed-first"
     return Diagnosis(
         cause=_cause_of_signal(-(rank.code or 0)),
@@ -111,6 +114,38 @@ def by_signal(run: RunState) -> Optional[Diagnosis]:
         fix=f"on {rank.node}: dmesg -T | grep -i -e oom -e killed; free memory or fewer workers."
         if killed
         else f"read the last lines of rank {rank.rank}'s log; run with --debug for the native stack.",
+    )
+
+
+OUT_OF_MEMORY = re.compile(r"out of memory|oom-kill|killed process", re.IGNORECASE)
+
+
+def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
+    """What the kernel of its node said of memory when it was asked after this death."""
+    node = run.nodes.get(rank.node or "")
+    if rank.code != -signal.SIGKILL or node is None or node.kernel_at is None:
+        return []
+    asked_after = node.kernel_at >= (rank.gone_at or 0.0) - LATE_SECONDS
+    return [line for line in node.kernel if OUT_OF_MEMORY.search(line)] if asked_after else []
+
+
+def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosis:
+    """The pid in the kernel's line is the machine's; in a container the rank's own is another one."""
+    pid = rank.identity[2] if rank.identity else None
+    named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
+    said = [one_line(line) for line in lines[-3:]]
+    return Diagnosis(
+        cause="cpu-oom-killed",
+        confidence="certain" if named else "likely",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} was ended by SIGKILL",
+            *(f"kernel: {line}" for line in said),
+        ),
+        collateral=_collateral(run, [rank]),
+        why="the kernel ended it: the machine, or its control group, was out of memory.",
+        fix=f"on {rank.node}: free memory, fewer data loader workers, a higher limit of the container or job.",
     )
 
 
