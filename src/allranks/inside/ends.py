@@ -18,8 +18,8 @@ TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for 
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-EXCEPTION_SECONDS = 2.0
-END_SECONDS = 2.0
+EXCEPTION_SECONDS = 5.0
+END_SECONDS = 5.0
 """How long the end waits for the disk. The event is written in under a millisecond when the disk is well."""
 
 
