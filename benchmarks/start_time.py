@@ -82,9 +82,9 @@ def ours() -> tuple[float, float]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def first_step(folder: Path, process: subprocess.Popen) -> float:
+def first_step(folder: Path, process: subprocess.Popen, seconds: float = LIMIT_SECONDS) -> float:
     """The time at which some trainer_log.jsonl below `folder` gets its first line."""
-    deadline = time.time() + LIMIT_SECONDS
+    deadline = time.time() + seconds
     while time.time() < deadline:
         for path in folder.rglob("trainer_log.jsonl"):
             if path.stat().st_size:
@@ -92,7 +92,7 @@ def first_step(folder: Path, process: subprocess.Popen) -> float:
         if process.poll() not in (None, 0):
             break
         time.sleep(0.02)
-    raise RuntimeError(f"no first step below {folder} within {LIMIT_SECONDS:.0f} s")
+    raise RuntimeError(f"no first step below {folder} within {seconds:.0f} s")
 
 
 def phase_times(journal: Path) -> dict[str, float]:
