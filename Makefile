@@ -19,10 +19,9 @@ $(TINY)/model/config.json: examples/make_tiny.py $(wildcard examples/tiny/*) | s
 demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local nodes, end with a verified adapter
 	@.venv/bin/allranks run examples/tiny-deepseek-v3.yaml
 
-test: system setup $(TINY)/model/config.json ## everything, as CI runs it
+test: system setup ray $(TINY)/model/config.json ## everything, as CI runs it
 	@$(MAKE) --no-print-directory lint
 	@scripts/setup.sh --legacy
-	@scripts/ray.sh
 	@$(PY) -m pytest -q
 
 .PHONY: system
@@ -50,6 +49,12 @@ bench-fanout: setup .venvs/bench/bin/pyinfra ## one command on 32 and 100 nodes 
 
 bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
 	@$(PY) -m benchmarks $(subst -,_,$*)
+
+bench-engines: system ray # each engine is measured against its own bare way
+
+.PHONY: ray
+ray: setup
+	@scripts/ray.sh
 
 .PHONY: rig
 rig: setup ## N=3 nodes with their own network and sshd, and a shell where they are reached; gone when it ends

@@ -26,7 +26,7 @@ def have_ray(rig: Rig) -> None:
         rig.run(number, ["ln", "-sfn", str(RAY), "/usr/local/bin/ray"])
 
 
-def start_ray(rig: Rig, seconds: float = 200.0) -> None:
+def start_ray(rig: Rig, seconds: float = 400.0) -> None:
     """A cluster with token authentication over all nodes; it ends with the nodes. Returns when all have joined."""
     others = range(2, rig.count + 1)
     for number in (1, *others):
@@ -50,7 +50,7 @@ def start(rig: Rig, number: int, *words: str) -> None:
         *words,
     ]
     # It gives up after 30 s where the machine is busy (a fixed number of Ray's): then once more, and again.
-    loop = 'for again in 1 2 3 4; do "$@" && break; done >/tmp/ray-site.log 2>&1 </dev/null; echo ENDED'
+    loop = 'for again in 1 2 3 4 5 6; do "$@" && break; done >/tmp/ray-site.log 2>&1 </dev/null; echo ENDED'
     begin = (
         f"rm -f /tmp/ray-site.log; (setsid sh -c '{loop} >>/tmp/ray-site.log' sh \"$@\") >/dev/null 2>&1 &"
     )

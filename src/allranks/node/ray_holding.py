@@ -51,8 +51,9 @@ STORE_BYTES = 80_000_000
 """The object store is not used; Ray takes no less than 75 MiB."""
 
 TURN_SECONDS = 0.25
-SLOW = b"timed out during startup"
-"""What `ray start` says when its raylet is not known to the head after 30 s (`_private/node.py`, a fixed number)."""
+SLOW = (b"timed out during startup", b"No node info found for head node")
+"""What `ray start` says when the head or its own raylet is not known after 30 s, a fixed number (`_private/node.py`,
+`_private/utils.py`)."""
 
 
 def folder_of(directory: RunDirectory, node: str) -> str:
@@ -220,7 +221,8 @@ class Holder:
             offset = size_of(log)
             self.child = spawn.start(self.words, env, "/", log)
             answer = self._wait_until_up(log, deadline)
-            slow = SLOW in read_bytes(log, offset=offset)
+            said = read_bytes(log, offset=offset)
+            slow = any(words in said for words in SLOW)
             if "error" not in answer or not slow or self.told or time.monotonic() > deadline:
                 self.told = self.told or "error" in answer
                 return answer
