@@ -162,6 +162,75 @@ def test_a_request_to_stop_ends_the_run_as_stopped(stage) -> None:
     assert s.end()["state"] == "stopped"
 
 
+def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage) -> None:
+    s = stage()
+    both = s.both()
+    both[0].hear("start")
+    both[0].say("can-save", 0, step=0)
+    both[0].say("beat", 0, step=3, phase="training", steps=[])
+    both[1].say("can-save", 1, step=0)
+    while not s.keeper.asked.can_save:
+        time.sleep(0.01)
+    write_json(s.directory.keeper.stop, {"at": time.time(), "save": True})
+    for one in both:
+        one.hear("save")
+        assert not any("stop" in message for message in one.told)
+    healthy_end(both)
+    state = s.end()
+    assert state["state"] == "stopped" and "to save and to end" in state["why"]
+
+
+def test_a_stop_that_saves_first_stops_at_once_where_no_rank_can_save(stage) -> None:
+    s = stage()
+    both = s.both()
+    both[0].hear("start")
+    write_json(s.directory.keeper.stop, {"at": time.time(), "save": True})
+    for one in both:
+        one.hear("stop")
+        one.say("swept")
+        assert not any("save" in message for message in one.told)
+    assert s.end()["state"] == "stopped"
+
+
+@pytest.mark.parametrize("finished, verdict", [(True, "succeeded"), (False, "failed")])
+def test_an_abort_after_the_end_of_every_rank_is_no_failure(stage, finished, verdict) -> None:
+    """torchrun fails in both; the run only where a rank was ended before its own end."""
+    s = stage()
+    both = s.both()
+    for rank, one in enumerate(both):
+        one.hear("start")
+        one.say("beat", rank, step=3, total_steps=3, phase="training", steps=[])
+    both[1].say("end", 1, code=0)
+    if finished:
+        both[0].say("end", 0, code=0)
+    both[1].say("torchrun-ended", code=1, failures=[{"rank": 1, "local_rank": 0, "pid": 7, "code": -6}])
+    both[0].say("torchrun-ended", code=1, failures=[{"rank": 0, "local_rank": 0, "pid": 8, "code": -15}])
+    for one in both:
+        one.hear("stop")
+        one.say("swept")
+    state = s.end()
+    assert state["state"] == verdict
+    assert ("aborted-after-the-end" in [f["id"] for f in state["findings"]]) is finished
+    assert not finished or not [f for f in state["findings"] if f["verdict"] == "block"]
+
+
+@pytest.mark.parametrize("code", [3, -9])
+def test_another_end_than_an_abort_is_a_failure_though_python_said_0(stage, code) -> None:
+    """A bare `raise SystemExit(3)` is told as 0 from inside: torchrun's code is the authority."""
+    s = stage()
+    both = s.both()
+    for rank, one in enumerate(both):
+        one.hear("start")
+        one.say("beat", rank, step=3, total_steps=3, phase="training", steps=[])
+        one.say("end", rank, code=0)
+    both[0].say("torchrun-ended", code=0, failures=[])
+    both[1].say("torchrun-ended", code=1, failures=[{"rank": 1, "local_rank": 0, "pid": 7, "code": code}])
+    for one in both:
+        one.hear("stop")
+        one.say("swept")
+    assert s.end()["state"] == "failed"
+
+
 def test_an_output_folder_that_cannot_be_made_is_said_before_any_rank_starts(stage) -> None:
     s = stage()
     s.output.parent.mkdir(exist_ok=True)

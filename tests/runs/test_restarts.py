@@ -74,17 +74,23 @@ def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
     assert time.monotonic() - began < 40 and beats
 
 
-def test_only_a_whole_checkpoint_with_its_state_is_gone_on_from(tmp_path: Path) -> None:
+def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Path) -> None:
+    """Of four whole adapters one has our state, one a changed one, one a trainer's pickles, one none."""
     from test_finish import write_adapter
 
-    for step, names in ((10, ("optimizer.pt",)), (20, ("optimizer.pt",)), (30, ())):
+    from allranks.checkpoints.resuming import STATE
+    from allranks.inside.adapter_files import COVERED, MANIFEST, digest
+
+    for step, names in ((10, STATE), (20, STATE), (30, ("optimizer.pt", "scheduler.pt")), (40, ())):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         write_adapter(folder)
         (folder / "trainer_state.json").write_text(json.dumps({"global_step": step}))
         for name in names:
-            (folder / name).write_bytes(b"x")
-    (tmp_path / "checkpoint-20" / "adapter_model.safetensors").write_bytes(b"cut")
+            (folder / name).write_bytes(b"{}")
+        files = {name: digest(str(folder / name)) for name in COVERED if (folder / name).exists()}
+        (folder / MANIFEST).write_text(json.dumps({"step": step, "files": files}))
+    (tmp_path / "checkpoint-20" / STATE[0]).write_bytes(b"[]")
     answer, trouble = keeper_apart.call("to_resume", {"folder": str(tmp_path), "expect": None}, lambda: True)
     assert not trouble and answer is not None
     assert answer["found"]["path"] == str(tmp_path / "checkpoint-10")

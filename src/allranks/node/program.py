@@ -150,20 +150,25 @@ def _follow(words: List[str]) -> None:
 
 
 def _stop(words: List[str]) -> Dict[str, Any]:
-    """`stop RUN` asks the keeper; `stop RUN --direct` ends this node's part without it."""
+    """`stop RUN [--save]` asks the keeper; `stop RUN --direct` ends this node's part without it."""
     from allranks.node import stop, sweep
 
-    direct = _flag(words, "--direct")
+    direct, save = _flag(words, "--direct"), _flag(words, "--save")
     (run_id,) = _words(words, "RUN")
-    return sweep.sweep(run_id) if direct else stop.ask(run_id)
+    return sweep.sweep(run_id) if direct else stop.ask(run_id, save)
 
 
 def _sweep(words: List[str]) -> Dict[str, Any]:
-    """`sweep RUN [--dry-run] [--gone NODE]…`; of the nodes named so the caller knows that nothing lives."""
+    """`sweep RUN [--dry-run] [--gone NODE]…`; of the nodes named so the caller knows that nothing lives.
+
+    A run that may be at work is not swept: only `stop` ends one.
+    """
     from allranks.node import sweep
 
     dry_run, gone = _flag(words, "--dry-run"), _all_of(words, "--gone")
     (run_id,) = _words(words, "RUN")
+    if not dry_run:
+        sweep.refuse_led(run_id)
     return sweep.sweep(run_id, dry_run, gone)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import time
 from typing import Any, Dict
 
-from allranks.node.paths import RunDirectory, write_json
+from allranks.node.paths import RunDirectory, read_json, write_json
 from allranks.node.read import FINAL, status
 
 
-def ask(run_id: str) -> Dict[str, Any]:
+def ask(run_id: str, save: bool = False) -> Dict[str, Any]:
     """Leaves `keeper/stop.json` for the run's keeper. `asked` is False, with `why`, where that is no use.
+
+    With `save` the ranks save first where they can; `save_seconds` is the longest that they get.
 
     Raises BadInput where there is no such run, OSError where the file cannot be written.
     """
@@ -18,7 +22,13 @@ def ask(run_id: str) -> Dict[str, Any]:
     answer = {"run_id": run_id, "state": state["state"], "asked": False}
     if state["state"] in FINAL:
         return {**answer, "why": "it has ended"}
-    if state["state"] is None:
+    if state["state"] is None and "silent_seconds" not in state:
         return {**answer, "why": "its keeper is not on this node"}
-    write_json(RunDirectory(run_id).keeper.stop, {"at": time.time(), "why": "asked"})
-    return {**answer, "asked": True}
+    directory = RunDirectory(run_id)
+    write_json(directory.keeper.stop, {"at": time.time(), "why": "asked", "save": save})
+    return {**answer, "asked": True, "save_seconds": _save_seconds(directory) if save else 0.0}
+
+
+def _save_seconds(directory: RunDirectory) -> float:
+    jobs = (read_json(path) for path in glob.glob(os.path.join(directory.root, "nodes", "*", "job.json")))
+    return max([float(job.get("notice_seconds") or 0.0) for job in jobs if job is not None], default=0.0)

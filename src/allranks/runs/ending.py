@@ -18,17 +18,18 @@ STOP_SECONDS = 30.0
 """Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
 
 
-async def stop(run_id: str) -> dict[str, Any]:
+async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
     """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
 
-    A job of ours in SLURM is ended where it still waits, and where its keeper no longer answers.
-    `left` counts the processes that live, `unreadable` names the nodes that could not be asked, each with why.
+    With `save` the ranks save first, where they can. A job of ours in SLURM is ended where it still waits, and where
+    its keeper no longer answers. `left` counts the processes that live, `unreadable` names the nodes that could not
+    be asked, each with why.
     """
     job = index.waiting(run_id)
     if job is not None:
         return await stop_waiting(run_id, job)
     try:
-        result = await stop_on_nodes(run_id)
+        result = await stop_on_nodes(run_id, save)
     except Unreachable as error:
         result = {"id": run_id, "state": None, "left": 0, "unreadable": {error.node: error.text}}
         if await ended_job(result) is None:
@@ -66,14 +67,15 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
     return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
 
 
-async def stop_on_nodes(run_id: str) -> dict[str, Any]:
+async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
     nodes = index.nodes_of(run_id)
     head = next(iter(nodes.programs.values()))
     try:
         boxes = await prepare.remains_of(nodes, run_id)
-        await head.call("stop", run_id)
+        asked = await head.call("stop", run_id, *(["--save"] if save else []))
+        seconds = STOP_SECONDS + float(asked.get("save_seconds") or 0.0)
         led = head.node not in boxes.gone  # a keeper whose container has ended will not answer
-        state = await wait_for_end(head, run_id, seconds=STOP_SECONDS if led else 0.0)
+        state = await wait_for_end(head, run_id, seconds=seconds if led else 0.0)
         left, unreadable = await remaining(nodes, run_id, boxes)
         if state not in FINAL or left:
             await boxes.inside(nodes).each(

@@ -18,9 +18,10 @@ from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
 from allranks.runs.keeper_alerts import Alerts
+from allranks.runs.keeper_endings import StopRequest, after_the_end, fault
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
-from allranks.words import BLOCK, Diagnosis, Event, Finding, Where, event_from_json
+from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
 
 POLL_SECONDS = 0.2
 SETTLE_SECONDS = 3.0
@@ -72,8 +73,7 @@ class Keeper(threading.Thread):
         self.stopping: Optional[Dict[str, Any]] = None
         self.saves = keeper_saves.Saves(self.job)
         self.notice: Optional[str] = None
-
-    # ---- the life of a run ----
+        self.asked = StopRequest(directory, job)
 
     def run(self) -> None:
         """Never raises: a fault of ours is a finding and ends the run, it does not leave it unwatched."""
@@ -81,17 +81,8 @@ class Keeper(threading.Thread):
             self.record.begin(identify(self.job["node"], self.job["run_id"]), self.port)
             self._life()
         except Exception as error:
-            finding = Finding(
-                id="keeper-fault",
-                verdict=BLOCK,
-                where=Where(node=self.job["node"]),
-                saw=f"the keeper failed: {type(error).__name__}: {error}",
-                why="nothing watches the run any more, so it is stopped.",
-                fix="a fault of allranks: report it with the evidence below.",
-                evidence=tuple(traceback.format_exc().splitlines()[-12:]),
-            )
             self._tell_all({"stop": self.job["grace_seconds"], "why": "keeper-fault"})
-            self.record.finding(finding)
+            self.record.finding(fault(self.job["node"], error, traceback.format_exc()))
             self.record.end("failed", "the keeper failed")
         finally:
             self._dismiss()
@@ -106,6 +97,8 @@ class Keeper(threading.Thread):
             self._tell_to_start()
             self._watch()
             if not self._has_failed():
+                return self._finish(finish, "succeeded")
+            if self._aborted_after_the_end():
                 return self._finish(finish, "succeeded")
             self._hear_evidence()
             self._stop_all(self.stop_why or self.notice or "the run failed")
@@ -127,6 +120,14 @@ class Keeper(threading.Thread):
     def _has_failed(self) -> bool:
         return bool(self.stop_why is not None or self.trouble_at is not None or self.notice)
 
+    def _aborted_after_the_end(self) -> bool:
+        whole = self.stop_why is None and not self.notice and not self.blocking
+        finding = after_the_end(self.watch.run, self.task["expect"]) if whole else None
+        if finding is not None:
+            self.record.finding(finding)
+            self._stop_all(finding.id)
+        return finding is not None
+
     def _starts_again(self, finish: keeper_finish.Finish) -> bool:
         """Whether the whole job is started again, with the same ranks; then all is ready for it."""
         cause = self._cause()
@@ -144,22 +145,17 @@ class Keeper(threading.Thread):
         if cause is not None:
             self.record.diagnosis(cause)
         self.record.finding(keeper_restart.restarted(cause, decision, resume, swaps))
-        self._wait_before(max(decision.wait_seconds, self._until_alone(swaps)))
+        gone = {swap.node for swap in swaps} & self.lost
+        alone_in = keeper_places.seconds_until_alone(gone, self.watch.run.nodes, self.job, time.time())
+        self._wait_before(max(decision.wait_seconds, alone_in))
         if self.stop_why == "asked":
             return False
-        self._replace(swaps)
-        self._forget_attempt()
-        self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
-        return True
-
-    def _until_alone(self, swaps: List[keeper_places.Swap]) -> float:
-        gone = {swap.node for swap in swaps} & self.lost
-        return keeper_places.seconds_until_alone(gone, self.watch.run.nodes, self.job, time.time())
-
-    def _replace(self, swaps: List[keeper_places.Swap]) -> None:
         for note in self.places.apply(swaps):
             self.record.note("replaced", note)
             self.watch.run.nodes.pop(str(note["node"]), None)
+        self._forget_attempt()
+        self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
+        return True
 
     def _choose_checkpoint(self, finish: keeper_finish.Finish) -> Optional[Dict[str, Any]]:
         """The newest verified one; the ranks find it in the output folder (`inside/trainer_saves.py`)."""
@@ -202,11 +198,9 @@ class Keeper(threading.Thread):
             if self.stop_why or time.monotonic() > deadline:
                 break
         missing = [node for node in self.nodes if node not in self.joined]
-        if self.stop_why:
-            return False
-        for node in missing:
+        for node in () if self.stop_why else missing:
             self.record.finding(keeper_listener.did_not_join(node, self.job, self.directory.root, self.port))
-        return not missing
+        return not missing and not self.stop_why
 
     def _watch(self) -> None:
         """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
@@ -221,8 +215,6 @@ class Keeper(threading.Thread):
         """One turn while something else goes on: a long proof must not cost the supervisors their leases."""
         self._turn()
         return self.stop_why is None
-
-    # ---- one turn ----
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -241,10 +233,17 @@ class Keeper(threading.Thread):
                 self._on_message(message.node, message.data)
         for statement in [*self.watch.tick(time.time()), *self.saves.take(self.record.note)]:
             self._state(statement)
-        if self.stop_why is None and read_json(self.directory.keeper.stop) is not None:
-            self.stop_why = "asked"
+        self._heed_stop()
         self.record.sent()
         self.record.flush()
+
+    def _heed_stop(self) -> None:
+        word = self.asked.heed(time.monotonic()) if self.stop_why is None else ""
+        if word == "save" and self.notice is None:
+            self.notice = "asked to stop: the ranks were asked to save and to end"
+            self._tell_all({"save": True})
+        elif word == "stop":
+            self.stop_why = "asked"
 
     def _on_joined(self, node: str) -> None:
         """Also after a broken connection: what matters is said again, since a send is no receipt."""
@@ -273,6 +272,8 @@ class Keeper(threading.Thread):
             return
         if not self.places.trains(node):
             return self.record.event(self.watch.corrected(event, time.time()))
+        if event.kind == "can-save":
+            self.asked.can_save = True
         if event.kind == "notice" and event.rank is None and self.notice is None:
             self.notice = f"{event.data.get('why')} on {node}: the ranks were asked to save and to end"
             self._tell_all({"save": True})
@@ -304,8 +305,6 @@ class Keeper(threading.Thread):
             self.blocking.append(statement)
             if self.stop_why is None:
                 self.stop_why = statement.id
-
-    # ---- evidence ----
 
     def _ask_for_evidence(self, why: str) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 import allranks
 
@@ -125,17 +125,14 @@ def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
 
 
 def _to_resume(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    """This run's newest whole checkpoint that a training can go on from, whoever wrote its state: it is our own."""
-    from allranks import checkpoints
+    """This run's newest whole checkpoint with allranks' own state. A trainer's pickles are not taken, though the run
+    wrote them: whoever can write into the folder would run code in every rank."""
     from allranks.checkpoints import resuming
 
     wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
     for path in resuming.of_folder(folder):
-        names = os.listdir(path)
-        if not _has_state(names) or (resuming.STATE[0] in names and resuming.lacks(path)):
-            continue
-        report = checkpoints.verify(path, wanted)
-        if report.whole:
+        report, against = resuming.judge(path, wanted)
+        if report is not None and not against:
             return {"found": report.as_json()}
     return {"found": None}
 
@@ -146,12 +143,6 @@ def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
 
     write_json(os.path.join(folder, CHOICE), {"from": path})
     return {}
-
-
-def _has_state(names: List[str]) -> bool:
-    """transformers' `optimizer.pt`, DeepSpeed's `global_step<N>`, or our own small state."""
-    states = ("optimizer.pt", "optimizer.bin", "allranks-resume.json")
-    return "trainer_state.json" in names and any(n in states or n.startswith("global_step") for n in names)
 
 
 def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:

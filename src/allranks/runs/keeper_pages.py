@@ -48,6 +48,20 @@ Why it matters
 What to do
   It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
 """,
+    "aborted-after-the-end": """A rank died of a signal after its script had ended well.
+
+What it looks at
+  A torchrun that failed although every rank trained and said that its Python ended with 0, where those that
+  failed died of SIGABRT or SIGSEGV. "terminate called without an active exception" is such an end.
+
+Why it matters
+  Every step was trained. The run's adapter is verified like any other's, and the run is called succeeded only if
+  it is whole. A rank that was ended before its own end (torchrun ends the others by SIGTERM) has not finished:
+  then the run has failed.
+
+What to do
+  Nothing for this run. torch.distributed.destroy_process_group() at the end of the script often avoids it.
+""",
     "detector-fault": """A detector of the watch failed over what a node sent.
 
 Why it matters

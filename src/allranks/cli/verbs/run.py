@@ -7,6 +7,8 @@ its id. After the launch the run needs this terminal no more: Ctrl-C leaves it r
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 from allranks.cli import careful
 from allranks.cli.common import add_file, add_hosts, add_json, load_run
@@ -17,6 +19,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_hosts(parser)
     careful.add(parser)
+    parser.add_argument(
+        "--resume",
+        metavar="auto|PATH",
+        help="go on from the newest verified checkpoint, or from this one; as `resume` in the run file",
+    )
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="print what would run where; start nothing"
@@ -34,9 +41,17 @@ def call(options: argparse.Namespace) -> int:
     from allranks.cli.live import run_command
 
     careful.set_for(options)
+    if options.resume is not None:
+        options.sets = [*options.sets, f"resume={resume_of(options.resume)}"]
     run = load_run(options)
     if run.sweep and run.launch.with_ == "slurm" and not options.dry_run:
         from allranks.cli.sweeping import sweep_command
 
         return sweep_command(run, options)
     return run_command(run, options)
+
+
+def resume_of(text: str) -> str:
+    """A path is the caller's and not the run file's, where it lies here; quoted as YAML takes it."""
+    path = Path(text)
+    return json.dumps(str(path.absolute()) if text != "auto" and path.exists() else text)

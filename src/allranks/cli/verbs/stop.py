@@ -16,6 +16,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="list what would be stopped; stop nothing"
     )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="let the ranks save at their next step first; resume: auto goes on from there",
+    )
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 
 
@@ -39,7 +44,7 @@ def call(options: argparse.Namespace) -> int:
         return CouldNotTell.exit_code if any("error" in node for node in found) else 0
     if not agreed(f"stop {run_id}?", options.yes or options.json or asyncio.run(is_quiet(run_id))):
         return 1
-    result = asyncio.run(stop(run_id))
+    result = asyncio.run(stop(run_id, options.save))
     if options.json:
         print_json(result)
     else:
