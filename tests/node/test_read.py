@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.node import paths, processes, read
+from allranks.node import paths, processes, read, stop
 from allranks.words import BadInput
 
 
@@ -58,6 +58,20 @@ def test_a_run_is_lost_only_where_its_keeper_can_be_seen_to_be_gone(run, written
     paths.write_json(run.keeper.state, {"state": written})
     keeper_is(run, **keeper)
     assert read.status("r1")["state"] == told
+
+
+def test_silence_of_a_keeper_that_cannot_be_seen_is_unknown_and_never_lost(run):
+    """A full disk silences the journal of a run that trains on, in a container or on another host."""
+    paths.write_json(run.keeper.state, {"state": "running"})
+    keeper_is(run, pid_namespace="pid:[1]")
+    paths.write_text(run.keeper.journal, "{}\n")
+    assert read.status("r1")["state"] == "running"
+    os.utime(run.keeper.journal, (time.time() - 1000, time.time() - 1000))
+    found = read.status("r1")
+    assert found["state"] is None and found["silent_seconds"] > 900
+    assert "has written nothing for" in found["why"] and found.get("diagnosis") is None
+    assert read.has_ended(run), "following it ends: nothing comes"
+    assert stop.ask("r1")["asked"], "whoever wants it stopped still reaches it"
 
 
 def test_a_lost_run_says_that_its_keeper_died_and_whether_the_machine_did(run):

@@ -127,6 +127,17 @@ def test_a_living_supervisor_is_asked_first_and_tells_the_end(field):
     assert field.journal()[-1].kind == "swept"
 
 
+def test_a_run_that_is_led_is_not_swept_unless_it_has_ended(field):
+    field.supervise(field.tree(name="torchrun"))
+    field.recorded("torchrun")
+    with pytest.raises(BadInput, match="is at work here"):
+        sweep.refuse_led(field.run_id, seconds=0.0)
+    assert len(field.alive()) == 1
+    field.directory.keeper.create()
+    paths.write_json(field.directory.keeper.state, {"state": "failed"})
+    sweep.refuse_led(field.run_id, seconds=0.0)
+
+
 def test_a_run_that_was_never_here_has_nothing_left(home):
     answer = sweep.sweep("never-here")
     assert (answer["processes"], answer["files"], answer["foreign"]) == ([], [], [])

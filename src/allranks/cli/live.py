@@ -139,6 +139,11 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
         except asyncio.CancelledError:
             raise Detached(run_id, await status_or_nothing(head, run_id)) from None
     state = await status(head, run_id)
+    if "silent_seconds" in state:
+        raise CouldNotTell(
+            f"{run_id}: {state.get('why')}: it may be at work, or gone.\n  do   look at its head, or stop it: "
+            f"allranks stop {run_id}"
+        )
     if state.get("state") not in FINAL:
         raise CouldNotTell(
             f"{run_id}: the connection to its head ended while it was {state.get('state')}; it goes on.\n"

@@ -32,8 +32,9 @@ TURN_SECONDS = 0.2
 def status(run_id: str) -> Dict[str, Any]:
     """The keeper's state of one run, with who lives: `keeper_alive`, and `supervisors` by node.
 
-    The state is `lost` where the keeper is gone and never wrote a last state. `alive` is None where it
-    cannot be told from here. Raises BadInput where there is no such run.
+    The state is `lost` where the keeper is seen to be gone and never wrote a last state, and None, with `why`
+    and `silent_seconds`, where it cannot be seen from here and has written nothing for long. `alive` is None
+    where it cannot be told from here. Raises BadInput where there is no such run.
     """
     return _status(_existing(run_id))
 
@@ -81,11 +82,12 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
     entry.update(
         id=directory.run_id, directory=directory.root, supervisors=supervisors, keeper_alive=keeper_alive
     )
-    if entry["state"] not in FINAL:
-        why = _lost(directory, keeper, keeper_alive)
-        if why:
-            gone = _keeper_gone(directory, keeper.get("process") or keeper, why)
-            entry.update(state="lost", why=why, diagnosis=entry.get("diagnosis") or gone)
+    if entry["state"] not in FINAL and keeper_alive is False:
+        why = "its keeper is gone and wrote no last state"
+        gone = _keeper_gone(directory, keeper.get("process") or keeper, why)
+        entry.update(state="lost", why=why, diagnosis=entry.get("diagnosis") or gone)
+    elif entry["state"] not in FINAL and keeper_alive is None:
+        entry.update(_silence(directory, keeper))
     if not isinstance(entry.get("started_at"), (int, float)):
         entry["started_at"] = modified_at(directory.root)
     return entry
@@ -116,16 +118,14 @@ SILENT_SECONDS = 180.0
 """A living keeper writes its journal at least every few seconds, since each supervisor sends samples."""
 
 
-def _lost(directory: RunDirectory, keeper: Dict[str, Any], alive: Optional[bool]) -> str:
-    """Why nobody leads this unended run any more; empty where somebody does, or none has begun to."""
-    if alive is False:
-        return "its keeper is gone and wrote no last state"
-    if alive is None and keeper.get("process", keeper).get("pid"):
-        written = modified_at(directory.keeper.journal)
-        silent = time.time() - written
-        if written and silent > SILENT_SECONDS:
-            return f"its keeper, which cannot be seen from here, has written nothing for {silent:.0f} s"
-    return ""
+def _silence(directory: RunDirectory, keeper: Dict[str, Any]) -> Dict[str, Any]:
+    """Of a keeper that cannot be seen: that it writes no more, which a full disk explains as well as its death."""
+    written = modified_at(directory.keeper.journal) if keeper.get("process", keeper).get("pid") else 0.0
+    silent = time.time() - written
+    if not written or silent <= SILENT_SECONDS:
+        return {}
+    why = f"its keeper, which cannot be seen from here, has written nothing for {silent:.0f} s"
+    return {"state": None, "why": why, "silent_seconds": round(silent, 1)}
 
 
 def modified_at(path: str) -> float:
@@ -252,14 +252,15 @@ def _files(root: str, below: str = "", depth: int = DEEPEST) -> Iterator[Tuple[s
 
 
 def has_ended(directory: RunDirectory) -> bool:
-    """Whether nothing will be written any more: no keeper and no supervisor of this machine is at work."""
+    """Whether nothing will be written any more, as far as can be told: no keeper and no supervisor of this
+    machine is at work, and one that cannot be seen has written nothing for long."""
     if not os.path.isdir(directory.root):
         return True  # removed while we looked
     state = _status(directory)
     alive = [entry["alive"] for entry in state["supervisors"].values()]
     if any(alive):
         return False
-    if state["state"] in FINAL:
+    if state["state"] in FINAL or "silent_seconds" in state:
         return True
     # No keeper here: another node's directory, which ends with its own supervisor.
     return state["state"] is None and bool(alive) and not any(value is None for value in alive)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence
 
 from allranks.node import processes, ray_holding
@@ -22,6 +23,8 @@ from allranks.node.vault import Vault
 from allranks.words import BadInput, Problem, Process
 
 GRACE_SECONDS = 10.0
+ENDING_SECONDS = 10.0
+"""A supervisor that was dismissed ends within its last words (3 s)."""
 
 
 class Sweep:
@@ -130,6 +133,22 @@ class Sweep:
                 self.unseen.append(name)
             lines += visible
         return read_records(lines, self.boot_id)
+
+
+def refuse_led(run_id: str, seconds: float = ENDING_SECONDS) -> None:
+    """Raises BadInput where a supervisor lives here, unless the keeper wrote here that the run has ended.
+
+    Waits up to `seconds` for a supervisor that is about to end: on nodes without the keeper nothing else tells
+    a run that works from one that says its last words.
+    """
+    found = Sweep(run_id)
+    deadline = time.monotonic() + seconds
+    while found.exists and status(run_id)["state"] not in FINAL and found.supervisor_lives():
+        if time.monotonic() > deadline:
+            saw = f"a supervisor of run {run_id} is at work here, and no keeper wrote here that the run has ended."
+            why = "what nobody leads any more is swept, what is at work is only stopped."
+            raise BadInput(Problem(saw=saw, why=why, do=f"allranks stop {run_id}"))
+        time.sleep(0.2)
 
 
 def sweep(run_id: str, dry_run: bool = False, gone: Sequence[str] = ()) -> Dict[str, Any]:
