@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from allranks import cli
+from allranks.cli import diagnosing
 
 CRASH = """[rank0]: step 1 loss 3.1
 [rank1]: Traceback (most recent call last):
@@ -26,9 +28,51 @@ def test_a_cause_is_named_with_its_rank(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_healthy_log_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "run.log").write_text(FINE)
+    (tmp_path / "run.log").write_text(FINE + "{'train_runtime': 12.5, 'train_loss': 2.1, 'epoch': 1.0}\n")
     assert cli.main(["diagnose", str(tmp_path / "run.log")]) == 0
     assert "nothing is wrong" in capsys.readouterr().out
+
+
+def test_a_log_that_is_only_cut_off_is_not_called_fine(tmp_path: Path, capsys) -> None:
+    (tmp_path / "run.log").write_text(FINE)
+    assert cli.main(["diagnose", str(tmp_path / "run.log")]) == 3
+    said = capsys.readouterr().out
+    assert "nothing is wrong" not in said and "may be cut off" in said
+
+
+def test_a_native_abort_is_not_called_fine(tmp_path: Path) -> None:
+    abort = "terminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)\n"
+    (tmp_path / "run.log").write_text(FINE + abort)
+    assert cli.main(["diagnose", str(tmp_path / "run.log")]) == 1
+
+
+def test_an_empty_name_is_bad_input_and_not_this_folder(home: Path, capsys) -> None:
+    assert cli.main(["diagnose", ""]) == 2
+    assert "an empty name" in capsys.readouterr().err
+
+
+def test_what_may_not_be_read_is_bad_input_with_all_its_places(tmp_path: Path, capsys, monkeypatch) -> None:
+    """Root may read everything: what another user meets is put in the place of `open` and `scandir`."""
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "run.log").write_text(FINE)
+    (tmp_path / "other.log").write_text(FINE)
+
+    def opened(name, *words, **more):
+        if str(name).endswith("other.log"):
+            raise PermissionError(13, "Permission denied", str(name))
+        return open(name, *words, **more)
+
+    def scanned(place):
+        if str(place).endswith("shut"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return scandir(place)
+
+    scandir = os.scandir
+    monkeypatch.setattr(diagnosing, "open", opened, raising=False)
+    monkeypatch.setattr(os, "scandir", scanned)
+    assert cli.main(["diagnose", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "other.log: Permission denied" in said and "shut: Permission denied" in said
 
 
 def test_what_is_no_path_and_no_run_is_bad_input(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

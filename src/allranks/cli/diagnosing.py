@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,20 +16,27 @@ from allranks.words import BadInput, Diagnosis, Problem, where_from_json
 
 LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 
+NOTHING = "nothing is wrong in these logs."
+CUT_OFF = (
+    "no line names an error, and none says that the training ended: these logs may be cut off.\n"
+    "  a run that hangs, was killed or lost its machine looks the same; give the logs of all ranks and nodes, "
+    "or the run's id."
+)
+
 
 def diagnose_command(options: argparse.Namespace) -> int:
-    """Exit code 1: a cause is named; 0: nothing is wrong; 3: nothing is proved."""
+    """Exit code 1: a cause is named; 0: the training came to its end and nothing is wrong; 3: nothing is proved."""
     from allranks import diagnose
 
     diagnosis = of_lost_run(options.paths) or diagnose.diagnose(lines(options.paths))
     if options.json:
         print_json(diagnosis.as_json())
     elif diagnosis.cause == "benign-noise":
-        print("nothing is wrong in these logs.")
+        print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
     else:
         print_diagnosis(diagnosis)
     if diagnosis.cause == "benign-noise":
-        return 0
+        return 0 if diagnosis.confidence == "certain" else 3
     return 3 if diagnosis.cause == "unproven" else 1
 
 
@@ -80,18 +88,44 @@ def resolve(paths: list[str]) -> list[str]:
     for path in paths:
         if path == "-" or Path(path).is_file():
             found.append(path)
+        elif not path:
+            problems.append(Problem("an empty name (an unset variable?)", do="a file, a folder or a run"))
         elif Path(path).is_dir():
-            logs = sorted(str(p) for p in Path(path).rglob("*") if p.suffix in LOG_SUFFIXES and p.is_file())
-            found += logs
-            if not logs:
-                problems.append(
-                    Problem(f"{path}: no log in this folder", do="files named *" + ", *".join(LOG_SUFFIXES))
-                )
+            found += logs_below(path, problems)
         else:
             found += logs_of_run(path, problems)
+    problems += [problem for name in found if name != "-" and (problem := unreadable(name)) is not None]
     if problems:
         raise BadInput(problems)
     return found
+
+
+def logs_below(folder: str, problems: list[Problem]) -> list[str]:
+    """The logs in a folder and below it; a folder that cannot be looked into is a problem, not an empty one."""
+    shut: list[OSError] = []
+    found = [
+        str(file)
+        for place, _, names in os.walk(folder, onerror=shut.append)
+        for file in map(Path(place).joinpath, names)
+        if file.suffix in LOG_SUFFIXES and file.is_file()
+    ]
+    problems += [Problem(f"{error.filename}: {error.strerror}", do=READABLE) for error in shut]
+    if not found and not shut:
+        problems.append(
+            Problem(f"{folder}: no log in this folder", do="files named *" + ", *".join(LOG_SUFFIXES))
+        )
+    return sorted(found)
+
+
+READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
+
+
+def unreadable(name: str) -> Problem | None:
+    try:
+        with open(name, "rb"):
+            return None
+    except OSError as error:
+        return Problem(f"{name}: {error.strerror}", do=READABLE)
 
 
 def logs_of_run(name: str, problems: list[Problem]) -> list[str]:

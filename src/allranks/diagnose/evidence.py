@@ -95,13 +95,19 @@ class Seen:
 
 
 class Source:
-    """One log file: its last time stamp and how many step lines it held so far."""
+    """One log file: its last time stamp, and how many step lines the rank that printed most of them did."""
 
-    __slots__ = ("steps", "time")
+    __slots__ = ("_of", "steps", "time")
 
     def __init__(self) -> None:
         self.time: Optional[str] = None
         self.steps = 0
+        self._of: Dict[int, int] = {}
+
+    def step(self, seen: Seen) -> None:
+        """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""
+        self._of[id(seen)] = self._of.get(id(seen), 0) + 1
+        self.steps = max(self.steps, self._of[id(seen)])
 
 
 class Shape(NamedTuple):
@@ -225,7 +231,7 @@ class Evidence:
         if "| 0/" in line.text:
             return  # a bar that has only been drawn
         self.steps += 1
-        self._source.steps += 1
+        self._source.step(seen)
         seen.steps += 1
         seen.last_plain = line
         seen.traceback = False
@@ -355,7 +361,7 @@ class Evidence:
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
 
     def later_steps(self, hit: "Hit | Raised") -> int:
-        """Step lines that the same log shows after it: a run that went on for long did not die of it."""
+        """Steps that the same log shows after it: a run that went on for long did not die of it."""
         return self.sources[hit.line.source].steps - hit.steps
 
     def raised(self) -> List[Tuple[Optional[int], Raised]]:

@@ -13,7 +13,8 @@ No line names an error that ended anything; the warnings among them are printed 
 Nothing.
 
 ## Confused with
-A run that stands still without a word: logs alone cannot tell it from a healthy one that is cut off.
+A run that stands still or lost its machine without a word: a log that does not show the training's end
+(`train_runtime`, `Training completed`) cannot be told from one that was cut off, so that this is only likely.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     if seen.last_step is not None:
         order, line = seen.last_step
         hits.insert(0, Hit("benign-noise", WEIGHT, line, order, seen.now(line), seen.steps))
-    return Case("benign-noise", WEIGHT, tuple(hits), "certain" if seen.steps or seen.finished else "likely")
+    return Case("benign-noise", WEIGHT, tuple(hits), "certain" if seen.finished else "likely")
 
 
 FIRES = (
