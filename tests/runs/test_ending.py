@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from allranks.reach import Nodes, Outcome, Unreachable
+from allranks.runs import ending
 from allranks.runs.ending import Leftovers, once_a_host, remaining
 from allranks.words import Node
 
@@ -59,3 +62,39 @@ def test_nodes_of_one_host_count_a_process_once() -> None:
 def test_clean_says_which_node_could_not_be_looked_at() -> None:
     gone = Outcome(Node("node-1", "10.0.0.1", 1), error=Unreachable("node-1", "timeout", "no route"))
     assert "no route" in Leftovers({"a-run": once_a_host([gone])}).lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("node", "is_removed"),
+    [
+        ({"processes": [], "unseen": [], "files": ["x"]}, True),
+        ({"processes": [PROCESS], "unseen": []}, False),
+        ({"processes": [], "unseen": ["node-0"]}, False),
+        ({"processes": [], "error": "no route"}, False),
+    ],
+    ids=["seen-to-be-over", "at-work", "unseen", "unreachable"],
+)
+def test_clean_takes_a_silent_run_for_ended_only_where_all_of_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, node: dict[str, Any], is_removed: bool
+) -> None:
+    silent = {
+        "id": "a-run",
+        "state": None,
+        "why": "nothing written",
+        "silent_seconds": 400.0,
+        "directory": "/x",
+    }
+
+    async def runs() -> list[dict[str, Any]]:
+        return [silent, {"id": "far", "state": None, "why": "no route"}, {"id": "on", "state": "running"}]
+
+    async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
+        assert (run_id, dry_run) == ("a-run", True)
+        return [{"node": "node-0", **node}]
+
+    monkeypatch.setattr(ending.index, "all_runs", runs)
+    monkeypatch.setattr(ending, "sweep", sweep)
+    found = asyncio.run(ending.leftovers(None, files=True))
+    assert ("a-run" in found.runs, "a-run" in found.directories) == (is_removed, is_removed)
+    assert found.running == ("on",) and set(found.unknown) == {"far"} | (set() if is_removed else {"a-run"})
+    assert any("far is left alone, its state is unknown: no route" in line for line in found.lines())

@@ -176,9 +176,14 @@ class Leftovers:
     runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     directories: dict[str, str] = field(default_factory=dict)
     running: tuple[str, ...] = ()
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Runs of which nobody can tell whether they have ended, each with why. Nothing of them is removed."""
 
     def lines(self) -> list[str]:
         lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
+        lines += [
+            f"{run_id} is left alone, its state is unknown: {why}" for run_id, why in self.unknown.items()
+        ]
         for run_id, nodes in self.runs.items():
             said = [(str(node["node"]), text) for node in nodes for text in describe(node)]
             lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
@@ -187,7 +192,8 @@ class Leftovers:
         return lines or ["nothing is left of any ended run"]
 
     def as_json(self) -> dict[str, Any]:
-        return {"runs": self.runs, "directories": self.directories, "running": list(self.running)}
+        told = {"running": list(self.running), "unknown": self.unknown}
+        return {"runs": self.runs, "directories": self.directories, **told}
 
 
 def describe(node: dict[str, Any]) -> list[str]:
@@ -207,15 +213,34 @@ async def leftovers(name: str | None, files: bool) -> Leftovers:
     if name is not None:
         wanted = await index.find(name)
         runs = [run for run in runs if run["id"] == wanted]
-    ended = [run for run in runs if run.get("state") in FINAL]
-    running = tuple(str(run["id"]) for run in runs if run.get("state") not in FINAL)
+    running = tuple(str(r["id"]) for r in runs if r.get("state") not in (*FINAL, None))
+    unknown = {
+        str(r["id"]): str(r.get("why") or "its head tells no state") for r in runs if not r.get("state")
+    }
     found: dict[str, list[dict[str, Any]]] = {}
-    for run in ended:
-        nodes = await sweep(str(run["id"]), dry_run=True)
+    directories: dict[str, str] = {}
+    for run in runs:
+        run_id = str(run["id"])
+        is_silent = run_id in unknown and "silent_seconds" in run
+        if run.get("state") not in FINAL and not is_silent:
+            continue
+        nodes = await sweep(run_id, dry_run=True)
+        if is_silent and not is_over(nodes):
+            continue
+        unknown.pop(run_id, None)
         if files or any(node.get(key) for node in nodes for key in LEFT):
-            found[str(run["id"])] = nodes
-    directories = {str(r["id"]): str(r.get("directory")) for r in ended} if files else {}
-    return Leftovers(found, directories, running)
+            found[run_id] = nodes
+        if files:
+            directories[run_id] = str(run.get("directory"))
+    return Leftovers(found, directories, running, unknown)
+
+
+def is_over(nodes: list[dict[str, Any]]) -> bool:
+    """Whether every node could be looked at, and no process of the run lives on any: it wrote no last state, and
+    nobody is left to write one."""
+    return bool(nodes) and not any(
+        node.get(key) for node in nodes for key in ("error", "processes", "unseen")
+    )
 
 
 async def tidy(found: Leftovers) -> dict[str, Any]:
