@@ -33,14 +33,11 @@ AIM = 1.15
 TINY = ROOT / ".cache" / "tiny-deepseek-v3"
 BY_HAND = ROOT / "benchmarks" / "by_hand.sh"
 EXAMPLE = ROOT / "examples" / "tiny-deepseek-v3.yaml"
-OPS = Path.home() / ".cache" / "torch_extensions"
 HOSTS = ("node1", "node2", "node3")
 NODES = 3
 PORT = "29555"
-VARIABLES = {
-    "OMP_NUM_THREADS": "1",
-    "TORCH_EXTENSIONS_DIR": str(OPS / f"py{sys.version_info[0]}{sys.version_info[1]}_cpu"),
-}
+VARIABLES = {"OMP_NUM_THREADS": "1", "TORCH_EXTENSIONS_DIR": f"{sys.prefix}/torch_extensions"}
+"""DeepSpeed's operators: a folder of this environment, which another one cannot make stale. The warm-up fills it."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +71,9 @@ def measure() -> str:
 
 
 def row_of(engine: str) -> str:
-    shared = [sys.prefix, str(OPS)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(only_one())
-        rig = stack.enter_context(Rig(NODES, shared=shared))
+        rig = stack.enter_context(Rig(NODES, shared=[sys.prefix]))
         stack.enter_context(engine_on(rig, engine))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="allranks-engines-"))
         site = Site(rig, engine, Path(folder))

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
 CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
 ENGINES = ("ssh", "pdsh", "mpi", "ray")
-ADDRESS = {"ray": {"address": "auto"}}
+LAUNCH = {"ray": {"with": "ray", "address": "auto"}, "own-ray": {"with": "ray"}}
 HOSTILE = {
     "CONTRACT_BLANKS": "two words, and a comma",
     "CONTRACT_SHELL": "$(touch /tmp/owned) `id` \"double\" 'single' ; # %n %h",
@@ -61,7 +61,7 @@ def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
         "nodes": "node[1-3]",
         "gpus": 1,
         "environment": {"python": sys.executable},
-        "launch": {"with": engine, **ADDRESS.get(engine, {})},
+        "launch": LAUNCH.get(engine, {"with": engine}),
         "train": {"command": [str(LOOP), *map(str, arguments)]},
     }
     return desk.file(**{**defaults, **keys})
@@ -158,13 +158,14 @@ REFUSED = ["-p", "tcp", "--dport", "22", "-s", "10.77.0.2", "-j", "REJECT", "--r
 def cut_off(rig: Rig, engine: str) -> Iterator[dict[str, Any]]:
     """node3 cannot be started by the engine: the head's SSH to it is refused (the controller's is not), or Ray's
     program fails there. Gives the keys of the run."""
-    if engine == "ray":
+    if engine == "own-ray":
+        have_ray(rig)
         broken = (
             "rm -f /usr/local/bin/ray; printf '#!/bin/sh\\necho no Ray today; exit 3\\n' >/usr/local/bin/ray"
         )
         rig.run(3, ["sh", "-c", broken + "; chmod +x /usr/local/bin/ray"])
         try:
-            yield {"launch": {"with": "ray"}}
+            yield {}
         finally:
             have_ray(rig)
         return
@@ -176,7 +177,7 @@ def cut_off(rig: Rig, engine: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("engine", "why"), [("pdsh", "refused"), ("mpi", "refused"), ("ray", "no Ray today")]
+    ("engine", "why"), [("pdsh", "refused"), ("mpi", "refused"), ("own-ray", "no Ray today")]
 )
 def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
     engine: str, why: str, desk: Desk, rig: Rig

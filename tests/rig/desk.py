@@ -28,7 +28,7 @@ class Desk:
         settings = [f"{name}={value}" for name, value in merged.items()]
         return self.rig.from_ctl(["env", *settings, sys.executable, "-m", "allranks.cli", *map(str, words)])
 
-    def __call__(self, *words: object, seconds: float = 200.0) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *words: object, seconds: float = 400.0) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=seconds)
 
     def json(self, *words: object) -> Any:

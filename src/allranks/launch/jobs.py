@@ -127,9 +127,9 @@ def node_job(
 
 
 def notice_command(run: Run, run_directory: str) -> list[str]:
-    """Where SLURM holds the nodes its own notice is looked for too, before the user's command."""
+    """Where SLURM or Ray holds the nodes its own notice is looked for too, before the user's command."""
     words = list(run.save.notice)
-    return slurm.notice(run_directory, words) if run.launch.with_ == "slurm" else words
+    return slurm.notice(run_directory, words) if run.launch.with_ in ("slurm", "ray") else words
 
 
 def environment(

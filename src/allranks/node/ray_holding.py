@@ -248,7 +248,7 @@ class Holder:
         """Until its supervisor has been and gone; without one until the run's folder goes, or nobody comes."""
         if self.told or self.child.poll() is not None:
             return False
-        if processes.lives(read_object(self.node.supervisor)):
+        if self._supervisor_stands():
             self.seen, self.gone_at = True, None
             return True
         now = time.monotonic()
@@ -256,6 +256,12 @@ class Holder:
             self.gone_at = self.gone_at or now
             return now < self.gone_at + SETTLE_SECONDS
         return self.directory.is_marked() and now < self.began + WAIT_SECONDS
+
+    def _supervisor_stands(self) -> bool:
+        """By the process that its actor started for it; in a container the supervisor's own pid says nothing here."""
+        record = read_object(os.path.join(self.node.root, "ray-guard.json"))
+        stat = processes.read_stat(int(record.get("pid") or 0))
+        return stat is not None and stat.is_alive and stat.start_time == record.get("start_time")
 
     def _end_supervisor(self) -> None:
         """Before Ray: it saves, stops its ranks and says why. Its own time for that is bounded."""

@@ -28,7 +28,12 @@ async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
     job = index.waiting(run_id)
     if job is not None:
         return await stop_waiting(run_id, job)
-    result = await stop_on_nodes(run_id, save)
+    try:
+        result = await stop_on_nodes(run_id, save)
+    except Unreachable as error:
+        result = {"id": run_id, "state": None, "left": 0, "unreadable": {error.node: error.text}}
+        if await ended_job(result) is None:
+            raise
     return await ended_job(result) or result
 
 
@@ -63,13 +68,13 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
 
 
 async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
-    """With a head that cannot be asked every node ends its own part; the head stands in `unreadable` then."""
     nodes = index.nodes_of(run_id)
     head = next(iter(nodes.programs.values()))
     try:
         boxes = await prepare.remains_of(nodes, run_id)
-        seconds, silent = await ask_head(head, run_id, save)
-        led = head.node not in boxes.gone and not silent  # a keeper whose container has ended will not answer
+        asked = await head.call("stop", run_id, *(["--save"] if save else []))
+        seconds = STOP_SECONDS + float(asked.get("save_seconds") or 0.0)
+        led = head.node not in boxes.gone  # a keeper whose container has ended will not answer
         state = await wait_for_end(head, run_id, seconds=seconds if led else 0.0)
         left, unreadable = await remaining(nodes, run_id, boxes)
         if state not in FINAL or left:
@@ -82,33 +87,21 @@ async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
         if boxes.known:
             findings = await prepare.stop_containers(nodes, boxes)
             left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
-            if not led and not silent and not left and state not in FINAL:
+            if not led and not left and state not in FINAL:
                 state = "lost"
         told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
-        return {"id": run_id, "state": state, "left": left, "unreadable": {**silent, **unreadable}, **told}
+        return {"id": run_id, "state": state, "left": left, "unreadable": unreadable, **told}
     finally:
         await nodes.close()
 
 
-async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:
-    """How long the keeper may take to end the run; why the head could not be asked, by its name."""
-    try:
-        asked = await head.call("stop", run_id, *(["--save"] if save else []))
-    except (Unreachable, ProgramFailed) as error:
-        return 0.0, {head.node: error.text}
-    return STOP_SECONDS + float(asked.get("save_seconds") or 0.0), {}
-
-
-async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str | None:
-    """The state when the run has ended, or at the latest after `seconds`; None where the head tells none."""
+async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str:
+    """The state when the run has ended, or at the latest after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
-        try:
-            state = (await head.call("read", "status", run_id)).get("state")
-        except (Unreachable, ProgramFailed):
-            return None
+        state = str((await head.call("read", "status", run_id)).get("state"))
         if state in FINAL or time.monotonic() > deadline:
-            return None if state is None else str(state)
+            return state
         await asyncio.sleep(0.3)
 
 

@@ -43,6 +43,15 @@ sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(s
 """
 
 
+def keep_record(pid, path):
+    """Which process stands for the supervisor here: in a container it would be another pid."""
+    with open("/proc/%d/stat" % pid) as file:
+        start_time = int(file.read().rpartition(")")[2].split()[19])
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump({"pid": pid, "start_time": start_time}, file)
+    os.replace(path + ".part", path)
+
+
 @ray.remote(max_restarts=0, max_task_retries=0)
 class Supervisor:
     def begin(self, script):
@@ -60,6 +69,7 @@ class Supervisor:
         self.process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True
         )
+        keep_record(self.process.pid, os.path.join(os.path.dirname(script), "ray-guard.json"))
         return ""
 
     def end(self):
@@ -74,10 +84,12 @@ def say(task, line):
 
 
 def lost(task, node, why):
-    """Into the run's folder, where its keeper reads it."""
+    """Into the run's folder, where its keeper reads it; the head's supervisor looks for `leaving`: the run saves."""
     event = {"at": time.time(), "node": node, "why": why}
     with open(task["events"], "a", encoding="utf-8") as file:
         file.write(json.dumps(event) + "\\n")
+    with open(task["leaving"], "w", encoding="utf-8") as file:
+        file.write("Ray lost the actor of " + node + "\\n")
 
 
 def resolved(address):

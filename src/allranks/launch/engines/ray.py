@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from allranks.launch.engines import Launch
+from allranks.launch.engines import Launch, slurm
 from allranks.launch.engines._ray_driver import DRIVER
 from allranks.reach import Nodes, Outcome
 from allranks.words import Node
@@ -130,6 +130,7 @@ def task(launch: Launch, run_id: str, folder: str) -> dict[str, Any]:
         ],
         "log": posixpath.join(folder, "engine", "engine.log"),
         "events": posixpath.join(folder, "engine", "lost.jsonl"),
+        "leaving": posixpath.join(folder, slurm.LEAVING),
         "join_seconds": JOIN_SECONDS,
         "room_seconds": ROOM_SECONDS,
     }
