@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from allranks.launch import render, trainer
+from allranks.launch import render, trackers, trainer
 from allranks.launch.engines import slurm
 from allranks.plan import Plan
 from allranks.spec import Run
@@ -137,6 +137,7 @@ def environment(
 ) -> dict[str, str]:
     """The ranks' environment on this node: what its modules set, the plan's for all, then the node's own."""
     merged = {
+        **trackers.environment(plan.run, output_dir),
         **(places.variables if places else {}),
         **plan.environment.get("all", {}),
         **plan.environment.get("nodes", {}).get(node.name, {}),

@@ -59,6 +59,7 @@ KNOWN: dict[str, str] = {
     "optim": "the optimizer",
     "flash_attn": "which attention kernel",
     "packing": "several samples in one",
+    "logging_dir": "where TensorBoard's files go; TENSORBOARD_LOGGING_DIR is set to it, which transformers 5 reads",
     "plot_loss": "a picture of the loss at the end",
     "trust_remote_code": "runs Python of the model's folder",
 }
@@ -73,7 +74,6 @@ OURS = {
 """Arguments that allranks sets itself, and the key that decides."""
 
 VOIDS = {
-    "logging_dir": "transformers 5.6 reads TENSORBOARD_LOGGING_DIR in its place; event files land in OUTPUT/runs",
     "local_rank": "torchrun sets LOCAL_RANK",
 }
 GONE = {
@@ -129,7 +129,7 @@ def line(
     release = ((*(transformers or NEWEST), 0))[:2]
     if accepted is None and name in GONE and release >= GONE[name][0]:
         return said(WRONG, GONE[name][1], GONE[name][2])
-    if name in VOIDS and (name != "logging_dir" or release >= (5, 0)):
+    if name in VOIDS:
         return said(VOID, VOIDS[name], "take it out")
     if name == "ddp_timeout" and isinstance(value, (int, float)) and value > ABSURD_SECONDS:
         return said(

@@ -4,14 +4,15 @@
 The keys of `train.llamafactory` that the installed versions accept and do not read.
 
 ## Why it matters
-What was meant does not happen: with `logging_dir`, TensorBoard is looked for where no file is.
+What was meant does not happen. (`logging_dir`, which transformers 5.6 no longer reads, does have an effect: the run
+sets TENSORBOARD_LOGGING_DIR to it.)
 
 ## What to do
 What the finding gives in its place.
 
 ## Source
-transformers 5.6 `training_args.py` (logging_dir is deprecated), `integrations/integration_utils.py`
-(TENSORBOARD_LOGGING_DIR).
+torchrun sets LOCAL_RANK, which transformers 5.6 `training_args.py` reads; `integrations/integration_utils.py` reads
+TENSORBOARD_LOGGING_DIR.
 """
 
 from __future__ import annotations
@@ -40,6 +41,6 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 CASES = (
-    fires("a100", {"run/train/arguments/logging_dir": "/home/ubuntu/logs"}, verdict="note"),
-    silent("a100", {"run/train/arguments/logging_dir": "/x", "*/software/versions/transformers": "4.52.4"}),
+    fires("a100", {"run/train/arguments/local_rank": 0}, verdict="note"),
+    silent("a100", {"run/train/arguments/logging_dir": "/home/ubuntu/logs"}),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from allranks.launch import jobs, render, trainer
+from allranks.launch import jobs, render, trackers, trainer
 from allranks.launch.jobs import Places
 from allranks.launch.scripts._words import HERE, TASK, at_home, matches, plain, refuse, variable
 from allranks.plan import Plan
@@ -137,11 +137,13 @@ def checked(job: ScriptJob) -> ScriptJob:
         raise refuse(
             f"{job.python} holds an equals sign.", "env would read it as a variable.", "a path without it"
         )
+    ours = trackers.environment(run, job.output_dir)
     for node in job.nodes:
         for name, value in job.environment(node).items():
             if not matches(validate.VARIABLE, name):
                 raise refuse(f"{name!r} is no name of a variable.", "", "letters, digits and `_`")
-            if name != "ALLRANKS_OUTPUT_DIR":
+            # A value of ours may hold the mark of the scripts' own folder.
+            if name != "ALLRANKS_OUTPUT_DIR" and ours.get(name) != value:
                 plain(value, f"the variable {name}")
     for word in walk([run.train.arguments, run.train.command, run.sweep, run.launch.extra]):
         plain(word, "an argument")
