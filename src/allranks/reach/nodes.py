@@ -14,7 +14,7 @@ from allranks.reach.program import NodeProgram, ProgramFailed
 from allranks.spec import Run
 from allranks.words import BadInput, Node, Problem
 
-REACHED = ("local", "ssh", "pdsh", "mpi", "ray")
+REACHED = ("local", "ssh", "pdsh", "mpi", "deepspeed", "ray")
 """The launchers whose nodes are this machine or are reached over SSH; pdsh and mpirun start from the head."""
 
 AT_ONCE = 64

@@ -1,7 +1,8 @@
 """The launcher's program is not on the head.
 
 ## What it looks at
-With `launch: {with: slurm | mpi | pdsh}`: whether srun, mpirun or pdsh is on the head's path. With
+With `launch: {with: slurm | mpi | pdsh | deepspeed}`: whether srun, mpirun or pdsh (which DeepSpeed's launcher
+uses) is on the head's path. With
 `launch: {with: ray}` and no address, where the run brings its own Ray cluster: whether ray is on every node's path.
 
 ## Why it matters
@@ -26,7 +27,7 @@ from allranks.words import Finding
 NEEDS = ("software.programs",)
 UNKNOWN_BLOCKS = False
 
-PROGRAMS = {"slurm": "srun", "mpi": "mpirun", "pdsh": "pdsh", "ray": "ray"}
+PROGRAMS = {"slurm": "srun", "mpi": "mpirun", "pdsh": "pdsh", "deepspeed": "pdsh", "ray": "ray"}
 
 
 def applies(context: Context) -> bool:

@@ -29,7 +29,7 @@ from allranks.plan import Plan
 from allranks.spec import Run
 from allranks.words import BLOCK, BadInput, Finding, Node, Problem, Where
 
-STARTED_FROM_HEAD = ("pdsh", "mpi")
+STARTED_FROM_HEAD = ("pdsh", "mpi", "deepspeed")
 """The engines whose command runs on the head, over nodes that the controller reaches over SSH."""
 
 LAST_LINES = 8

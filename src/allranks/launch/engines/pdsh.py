@@ -26,24 +26,31 @@ def path_of(node: Node) -> str:
     return f"engine/{node.rank}.sh"
 
 
-def command(launch: Launch) -> list[str]:
+def folder_of(launch: Launch) -> str:
+    """Where the start scripts lie on every node. Raises BadInput for what one command cannot name."""
     folders = {posixpath.dirname(path) for path in launch.scripts.values()}
+    program = launch.run.launch.with_
     if len(folders) > 1:
         raise launch.refuse(
             "launch.with",
             "the homes of allranks differ: " + ", ".join(sorted(folders)) + ".",
-            "pdsh runs one command on all nodes.",
+            f"{program} runs one command on all nodes.",
             "ALLRANKS_HOME with the same path on every node, or launch: {with: ssh}",
         )
-    user, port = launch.one_login()
     folder = folders.pop()
     if not folder.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise launch.refuse(
             "launch.with",
             f"the home of allranks is {folder}.",
-            "pdsh hands its command to a shell, and replaces % in it.",
+            f"{program} hands its command to a shell, and pdsh replaces % in it.",
             "ALLRANKS_HOME with letters, digits, dots and dashes alone",
         )
+    return folder
+
+
+def command(launch: Launch) -> list[str]:
+    folder = folder_of(launch)
+    user, port = launch.one_login()
     login = f"{user}@" if user else ""
     hosts = ",".join(login + address for address in launch.plain_addresses())
     options = [*_ssh.OPTIONS, *(["-p", str(port)] if port else [])]
