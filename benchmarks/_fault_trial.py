@@ -73,7 +73,7 @@ def ours(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
                 run = status(call)
                 suffer(outcome, rig, call, run, folder, controller)
             else:
-                outcome.trouble = f"did not come to the fault: {tail_of(controller)}"
+                refused(outcome, output_of(controller))
         finally:
             with contextlib.suppress(subprocess.SubprocessError):
                 words = call("stop", run["id"], "-y") if run else ["true"]
@@ -287,7 +287,23 @@ def left(rig: Rig, run_id: str, but: int) -> int:
         time.sleep(1.0)
 
 
-def tail_of(process: subprocess.Popen) -> str:
+def output_of(process: subprocess.Popen) -> str:
     process.kill()
-    said = (process.communicate()[0] or b"").decode("utf-8", "replace")
-    return " ".join(said.split())[-300:]
+    return (process.communicate()[0] or b"").decode("utf-8", "replace")
+
+
+def refused(outcome: Outcome, said: str) -> None:
+    """A run that the checks did not let begin: the fault was seen before it could do anything."""
+    try:
+        found = json.loads(said)
+        stopping = [f for f in found["findings"] if f["id"] in found["stopped_by"]]
+        first = stopping[0]
+    except (ValueError, KeyError, IndexError, TypeError):
+        outcome.trouble = f"did not come to the fault: {' '.join(said.split())[-300:]}"
+        return
+    node = (first.get("where") or {}).get("node")
+    outcome.noticed = outcome.named = 0.0
+    outcome.said = f"not started: {first['id']} {node or ''}".strip()
+    outcome.right_place = node == f"node{NODE}"
+    outcome.right_cause = outcome.right_place and first["id"] in FAULTS[outcome.fault].causes
+    outcome.left = 0

@@ -82,7 +82,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "one-way": Fault(LOST, 15.0, on_node("iptables", "-A", "OUTPUT", "-o", "eth0", "-j", "DROP"), rank=False),
     "ports-blocked": Fault(
-        ("data-ports-blocked", "gloo-connect-full-mesh", *STALL, *LOST),
+        ("data-ports-closed", "data-ports-blocked", "gloo-connect-full-mesh", *STALL, *LOST),
         60.0,
         rank=False,
         phases=("start",),

@@ -50,8 +50,12 @@ def ours(folder: Path) -> dict[str, float]:
         text=True,
         timeout=LIMIT_SECONDS,
         env={**os.environ, "ALLRANKS_HOME": str(folder / "home")},
-        check=True,
+        check=False,
     )
+    if done.returncode != 0:
+        raise RuntimeError(
+            f"allranks ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-700:]}"
+        )
     run = json.loads(done.stdout)["runs"][0]
     lines = Path(run["directory"], "keeper", "journal.jsonl").read_text().splitlines()
     return {**phases(folder), **keeper_phases(folder, [json.loads(line) for line in lines])}
