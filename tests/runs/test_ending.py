@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from allranks.reach import Nodes, Outcome, Unreachable
+from allranks.reach import Nodes, Outcome, ProgramFailed, Unreachable
 from allranks.runs import ending
 from allranks.runs.ending import Leftovers, once_a_host, remaining
+from allranks.runs.slurm_jobs import Job
 from allranks.words import Node
 
 
@@ -98,3 +100,79 @@ def test_clean_takes_a_silent_run_for_ended_only_where_all_of_it_is_seen(
     assert ("a-run" in found.runs, "a-run" in found.directories) == (is_removed, is_removed)
     assert found.running == ("on",) and set(found.unknown) == {"far"} | (set() if is_removed else {"a-run"})
     assert any("far is left alone, its state is unknown: no route" in line for line in found.lines())
+
+
+class Closing:
+    async def close(self) -> None:
+        pass
+
+
+class Node0Gone:
+    """The programs of a run whose head is dead or has lost the run's folder; `asked` is what the others heard."""
+
+    def __init__(self, error: Exception):
+        self.asked: list[tuple[str, ...]] = []
+        nodes = [Node(f"node-{i}", f"10.0.0.{i}", i) for i in range(3)]
+        programs: dict[str, Any] = {node.name: self.program(node.name, error) for node in nodes}
+        self.nodes = Nodes(programs, {node.name: node for node in nodes})
+
+    def program(self, name: str, error: Exception) -> Any:
+        asked = self.asked
+
+        class Program:
+            node, transport = name, Closing()
+
+            async def call(self, *words: str, **_options: Any) -> dict[str, Any]:
+                if name == "node-0":
+                    raise error
+                asked.append((name, *words))
+                if words[0] == "read":
+                    raise ProgramFailed(name, "read", "no such file")
+                return {"processes": [], "unseen": []}
+
+        return Program()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreachable("node-0", "timeout", "no route"),
+        ProgramFailed("node-0", "stop", "there is no run a-run here."),
+    ],
+)
+def test_a_dead_head_keeps_no_other_node_from_being_stopped(
+    home: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    run = Node0Gone(error)
+    monkeypatch.setattr(ending.index, "nodes_of", lambda _run_id: run.nodes)
+    result = asyncio.run(ending.stop("a-run"))
+    assert {words[0] for words in run.asked if words[1:] == ("stop", "a-run", "--direct")} == {
+        "node-1",
+        "node-2",
+    }
+    assert (result["state"], result["left"], list(result["unreadable"])) == (None, 0, ["node-0"])
+
+
+@pytest.mark.parametrize("state", ["COMPLETING", ""])
+def test_a_cancelled_job_that_still_ends_is_no_run_of_which_nothing_is_left(
+    home: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    async def look(number: str) -> Job:
+        return Job(number, state)
+
+    async def cancel(_number: str, _run_id: str) -> bool:
+        return True
+
+    monkeypatch.setattr(ending.slurm_jobs, "look", look)
+    monkeypatch.setattr(ending.slurm_jobs, "cancel", cancel)
+    monkeypatch.setattr(ending, "JOB_SECONDS", 0.0)
+    nodes = [{"name": "node-0"}, {"name": "node-1"}]
+    ending.index.write("a-run", {"id": "a-run", "launch": "slurm", "address": "77", "nodes": nodes})
+    result = {"id": "a-run", "state": None, "left": 0, "unreadable": {"node-0": "no route"}}
+    ended = asyncio.run(ending.ended_job(result))
+    assert ended is not None and ended["cancelled"] == "77"
+    if state:
+        assert ended["state"] is None and ended["unreadable"]["node-0"] == "no route"
+        assert "job 77 is still COMPLETING" in ended["unreadable"]["node-1"]
+    else:
+        assert (ended["state"], ended["unreadable"]) == ("lost", {})

@@ -17,6 +17,9 @@ FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
 """Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
 
+JOB_SECONDS = 60.0
+"""From scancel to the job's end: SLURM's KillWait, 30 s by default, and its epilog."""
+
 
 async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
     """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
@@ -28,12 +31,7 @@ async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
     job = index.waiting(run_id)
     if job is not None:
         return await stop_waiting(run_id, job)
-    try:
-        result = await stop_on_nodes(run_id, save)
-    except Unreachable as error:
-        result = {"id": run_id, "state": None, "left": 0, "unreadable": {error.node: error.text}}
-        if await ended_job(result) is None:
-            raise
+    result = await stop_on_nodes(run_id, save)
     return await ended_job(result) or result
 
 
@@ -59,22 +57,30 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if not await slurm_jobs.cancel(job, run_id):
         return None
-    deadline = time.monotonic() + STOP_SECONDS * 2
-    while (await slurm_jobs.look(job)).runs and time.monotonic() < deadline:
+    deadline = time.monotonic() + JOB_SECONDS
+    while (now := await slurm_jobs.look(job)).runs and time.monotonic() < deadline:
         await asyncio.sleep(0.5)
+    if now.runs:
+        why = f"SLURM's job {job} is still {now.state} {JOB_SECONDS:.0f} s after scancel: squeue -j {job}"
+        names = index.node_names(run_id) or ["its nodes"]
+        return {
+            **result,
+            "unreadable": {**dict.fromkeys(names, why), **result["unreadable"]},
+            "cancelled": job,
+        }
     state = result["state"] if result["state"] in FINAL else "lost"
     # With its job SLURM ends every process of it, on nodes too that did not answer.
     return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
 
 
 async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
+    """With a head that cannot be asked every node ends its own part; the head stands in `unreadable` then."""
     nodes = index.nodes_of(run_id)
     head = next(iter(nodes.programs.values()))
     try:
         boxes = await prepare.remains_of(nodes, run_id)
-        asked = await head.call("stop", run_id, *(["--save"] if save else []))
-        seconds = STOP_SECONDS + float(asked.get("save_seconds") or 0.0)
-        led = head.node not in boxes.gone  # a keeper whose container has ended will not answer
+        seconds, silent = await ask_head(head, run_id, save)
+        led = head.node not in boxes.gone and not silent  # a keeper whose container has ended will not answer
         state = await wait_for_end(head, run_id, seconds=seconds if led else 0.0)
         left, unreadable = await remaining(nodes, run_id, boxes)
         if state not in FINAL or left:
@@ -87,21 +93,33 @@ async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
         if boxes.known:
             findings = await prepare.stop_containers(nodes, boxes)
             left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
-            if not led and not left and state not in FINAL:
+            if not led and not silent and not left and state not in FINAL:
                 state = "lost"
         told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
-        return {"id": run_id, "state": state, "left": left, "unreadable": unreadable, **told}
+        return {"id": run_id, "state": state, "left": left, "unreadable": {**silent, **unreadable}, **told}
     finally:
         await nodes.close()
 
 
-async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str:
-    """The state when the run has ended, or at the latest after `seconds`."""
+async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:
+    """How long the keeper may take to end the run; why the head could not be asked, by its name."""
+    try:
+        asked = await head.call("stop", run_id, *(["--save"] if save else []))
+    except (Unreachable, ProgramFailed) as error:
+        return 0.0, {head.node: error.text}
+    return STOP_SECONDS + float(asked.get("save_seconds") or 0.0), {}
+
+
+async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str | None:
+    """The state when the run has ended, or at the latest after `seconds`; None where the head tells none."""
     deadline = time.monotonic() + seconds
     while True:
-        state = str((await head.call("read", "status", run_id)).get("state"))
+        try:
+            state = (await head.call("read", "status", run_id)).get("state")
+        except (Unreachable, ProgramFailed):
+            return None
         if state in FINAL or time.monotonic() > deadline:
-            return state
+            return None if state is None else str(state)
         await asyncio.sleep(0.3)
 
 

@@ -100,6 +100,12 @@ def own_job(run_id: str) -> str | None:
     return str(entry["address"]) if entry.get("launch") == "slurm" and entry.get("address") else None
 
 
+def node_names(run_id: str) -> list[str]:
+    """The nodes of a run that was started from here; none of another."""
+    entry = next((e for e in entries() if e.get("id") == run_id), {})
+    return [str(node["name"]) for node in entry.get("nodes") or ()]
+
+
 async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     """The state of a run that lies on other machines, as its head tells it; unknown where it cannot be asked."""
     run_id = str(entry["id"])
