@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -129,3 +130,80 @@ def test_a_real_torchrun_with_the_bundle_in_its_ranks(field, tmp_path, how):
     field.supervisor.kill()
     field.supervisor.wait()
     assert sweep.sweep(field.run_id, dry_run=True)["processes"] == []
+
+
+FAKE = """
+import json, os, sys
+def main():
+    told = {"argv": sys.argv[1:], "env": os.environ.get("WORD"), "attempt": os.environ.get("ALLRANKS_ATTEMPT")}
+    told.update(cwd=os.getcwd(), pid=os.getpid(), session=os.getsid(0))
+    open(os.environ["TOLD"], "w").write(json.dumps(told))
+"""
+
+
+@pytest.fixture
+def torchrun(home, tmp_path):
+    package = tmp_path / "packages" / "torch" / "distributed"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").touch()
+    (package / "run.py").write_text(FAKE)
+    directory = paths.RunDirectory("run-1121-abcd", str(home))
+    directory.create(node="a")
+    (tmp_path / "work").mkdir()
+    job = {
+        "run_id": "run-1121-abcd",
+        "argv": [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--node-rank=0",
+            "--nproc-per-node=1",
+            "t.py",
+        ],
+        "env": {"PYTHONPATH": str(package.parents[1]), "TOLD": str(tmp_path / "told"), "WORD": "x"},
+        "cwd": str(tmp_path / "work"),
+        "restarts": 1,
+    }
+    made = spawn.Torchrun(job, directory.node("a"), {})
+    yield made
+    made.close()
+    if made._child is not None:
+        made._child.kill()
+        made._child.wait()
+
+
+def test_a_torchrun_that_waits_becomes_the_next_attempt(torchrun, tmp_path):
+    torchrun.make_ready()
+    waiting = torchrun._ready
+    assert os.getsid(waiting.pid) == os.getsid(0)
+    torchrun.more = {"ALLRANKS_ATTEMPT": "1"}
+    torchrun.place = {"node_rank": 2, "ranks": [4, 5]}
+    torchrun.start()
+    assert torchrun.pid == waiting.pid
+    assert torchrun._child.wait(60) == 0
+    told = json.loads((tmp_path / "told").read_text())
+    assert told["argv"] == ["--node-rank=2", "--nproc-per-node=2", "t.py"]
+    assert (told["env"], told["attempt"], told["cwd"]) == ("x", "1", str(tmp_path / "work"))
+    assert told["session"] == told["pid"] == waiting.pid
+
+
+def test_one_that_has_died_is_done_without(torchrun, tmp_path):
+    torchrun.make_ready()
+    died = torchrun._ready
+    died.kill()
+    died.wait()
+    torchrun.start()
+    assert torchrun.pid != died.pid
+    assert torchrun._child.wait(60) == 0
+
+
+def test_without_restarts_none_waits_and_close_ends_it(torchrun):
+    torchrun.job = {**torchrun.job, "restarts": 0}
+    torchrun.make_ready()
+    assert torchrun._ready is None
+    torchrun.job = {**torchrun.job, "restarts": 1}
+    torchrun.make_ready()
+    child = torchrun._ready
+    torchrun.close()
+    assert child.returncode is not None and torchrun._ready is None

@@ -109,6 +109,62 @@ def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subpr
     return child
 
 
+RUN = ["-m", "torch.distributed.run"]
+
+_READY = """
+import ctypes, json, os, signal, sys
+with open(0, "rb", buffering=0, closefd=False) as words:
+    environment = json.loads(words.readline())
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+    signal.signal(number, signal.SIG_DFL)
+ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execvpe(sys.argv[2], sys.argv[2:], environment)
+"""
+_WAITING = """
+import json, os, sys
+from torch.distributed import run
+order = sys.stdin.buffer.readline()
+if not order:
+    sys.exit(0)
+order = json.loads(order)
+os.setsid()
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+os.chdir(order["cwd"])
+os.environ.clear()
+os.environ.update(order["env"])
+sys.argv = [run.__file__, *order["words"]]
+sys.exit(run.main())
+"""
+"""A torchrun that has imported torch and waits for its words: seconds of the next attempt's start, spent while this one
+still stops. Until then it is in the supervisor's own session and so none of the run's processes; it ends with the
+supervisor, or when its standard input does."""
+
+
+def ready(python: str, env: Mapping[str, str], log: str) -> "subprocess.Popen[bytes]":
+    """Starts it. Raises OSError."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
+    try:
+        child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=descriptor, stderr=descriptor)
+    finally:
+        os.close(descriptor)
+    order(child, dict(env))
+    return child
+
+
+def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
+    """Hands it one line; False where it has ended."""
+    assert child.stdin is not None
+    try:
+        child.stdin.write(json.dumps(said).encode() + b"\n")
+        child.stdin.flush()
+    except (BrokenPipeError, ValueError):
+        return False
+    return child.poll() is None
+
+
 _FAILURE = re.compile(
     r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)\s*\n"
     r"\s*exitcode\s*: (?P<code>-?\d+) \(pid: (?P<pid>\d+)\)",
@@ -163,6 +219,7 @@ class Torchrun:
         self.pid = 0
         self.handle: Optional[int] = None
         self._child: "Optional[subprocess.Popen[bytes]]" = None
+        self._ready: "Optional[subprocess.Popen[bytes]]" = None
         self._log_offset = 0
 
     def start(self) -> None:
@@ -173,9 +230,43 @@ class Torchrun:
         env = {**environment(self.job, self.directory, self.secrets, os.environ), **self.more}
         cwd = str(self.job.get("cwd") or self.directory.work)
         argv = at_place([str(word) for word in self.job["argv"]], self.place)
-        self._child = start(argv, env, cwd, self.directory.torchrun_log)
+        self._child = self._from_ready(argv, env, cwd) or start(argv, env, cwd, self.directory.torchrun_log)
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)
+
+    def make_ready(self) -> None:
+        """While an attempt ends that may be followed by another: begins the next one's Python. May fail in silence,
+        since `start` does without."""
+        argv = [str(word) for word in self.job["argv"]]
+        if self._ready is None and self.job.get("restarts") and argv[1:3] == RUN:
+            env = environment(self.job, self.directory, self.secrets, os.environ)
+            try:
+                self._ready = ready(argv[0], env, self.directory.torchrun_log)
+            except OSError:
+                pass
+
+    def _from_ready(
+        self, argv: List[str], env: Mapping[str, str], cwd: str
+    ) -> "Optional[subprocess.Popen[bytes]]":
+        child, self._ready = self._ready, None
+        if child is None:
+            return None
+        if order(child, {"words": argv[3:], "env": dict(env), "cwd": cwd}):
+            assert child.stdin is not None
+            child.stdin.close()
+            return child
+        child.kill()
+        child.wait()
+        return None
+
+    def close(self) -> None:
+        """Ends the one that waits for an attempt which does not come."""
+        child, self._ready = self._ready, None
+        if child is not None:
+            child.kill()
+            child.wait()
+            if child.stdin is not None:
+                child.stdin.close()
 
     def ended(self) -> Optional[int]:
         """Its code, told once, when it has ended since it was started."""
