@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.server
 import json
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,9 @@ from typing import Any, ClassVar
 import pytest
 
 from allranks import spec
-from allranks.launch import engines
+from allranks.launch import engines, jobs
 from allranks.launch.engines import Launch, _ray_driver, ray
-from allranks.node import ray_holding, ray_job, sweep
+from allranks.node import processes, ray_holding, ray_job, sweep
 from allranks.node.paths import NodeDirectory, RunDirectory
 from allranks.plan import make_plan
 from allranks.reach import Nodes
@@ -154,6 +155,29 @@ def test_what_a_killed_holder_left_is_found_and_removed(
         assert not folder.exists()
     finally:
         ray_holding.remove(str(folder))
+
+
+def test_the_supervisor_is_known_by_pid_and_start_time_of_what_its_actor_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path))
+    directory = RunDirectory("r")
+    directory.create(node="node-0")
+    node = directory.node("node-0")
+    holder = ray_holding.Holder(directory, node, ["ray"], {})
+    assert not holder._supervisor_stands()
+    record = {"pid": os.getpid(), "start_time": processes.start_time(os.getpid())}
+    (Path(node.root) / "ray-guard.json").write_text(json.dumps(record))
+    assert holder._supervisor_stands()
+    (Path(node.root) / "ray-guard.json").write_text(json.dumps({**record, "start_time": 1}))
+    assert not holder._supervisor_stands()
+
+
+def test_the_heads_supervisor_looks_for_what_the_driver_says() -> None:
+    run = spec.loads(NODES + TRAIN + SITE + "save: {notice: [asks, us]}\n")
+    words = jobs.notice_command(run, "/h/runs/r")
+    assert words[-3:] == ["/h/runs/r/leaving", "asks", "us"]
+    assert ray.task(launch(), "r", "/h/runs/r")["leaving"] == "/h/runs/r/leaving"
 
 
 # ---- the job API ----
