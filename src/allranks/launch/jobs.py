@@ -120,6 +120,7 @@ def node_job(
         "notice_command": notice_command(run, str(places.run_directory(run_id))),
         "lease_seconds": LEASE_SECONDS,
         "beat_seconds": 1.0,
+        "restarts": run.launch.restarts,
     }
     if node.rank == 0:
         job["keep"] = keeping(run, plan, output_dir, places.python)

@@ -133,6 +133,7 @@ class Supervisor:
     def _close(self) -> None:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
         self.sampler.stop()
+        self.torchrun.close()
         self.scrubber.turn()
         self.vault.destroy()
         self.dial.drain(LAST_WORDS_SECONDS)
@@ -170,6 +171,8 @@ class Supervisor:
             self.departure.can_save |= event.kind == "can-save"
             if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
                 self.evidence.ask_kernel()
+            if event.kind == "rank-gone" and event.data.get("code") and self.ending_at is None:
+                self.torchrun.make_ready()
             self._pass_on(event)
         for sample in self.sampler.take():
             self._tell("sample", **sample)
@@ -297,6 +300,8 @@ class Supervisor:
         for event in [*self.ranks.read(), *self.ranks.gone()]:
             self._pass_on(event)
         self._tell("torchrun-ended", code=code, failures=self.torchrun.failures(), attempt=self.attempt)
+        if code and self.ending_at is None:
+            self.torchrun.make_ready()
         if self.stopping is None:
             self.stop_why = "torchrun ended"
             self.stopping = self._stopping(self.grace_seconds, SETTLE_SECONDS)
@@ -310,7 +315,13 @@ class Supervisor:
             self.stopping = self._stopping(grace_seconds)
 
     def _stopping(self, grace_seconds: float, settle_seconds: float = 0.0) -> Stopping:
-        return Stopping(self.tree.members, self.tree.as_process, grace_seconds, settle_seconds)
+        return Stopping(self._members, self.tree.as_process, grace_seconds, settle_seconds)
+
+    def _members(self) -> List[processes.Stat]:
+        """Also a torchrun that has its words and has not yet left our session."""
+        found, own = self.tree.members(), self.torchrun.pid
+        stat = processes.read_stat(own) if own and all(one.pid != own for one in found) else None
+        return [*found, stat] if stat is not None and stat.is_alive else found
 
     def _swept(self, stopping: Stopping) -> None:
         self.tree.look(self.torchrun.pid)

@@ -48,7 +48,7 @@ def call(options: argparse.Namespace) -> int:
     if options.json:
         print_json(result)
     else:
-        print(f"{run_id} {result['state']}: {result['left']} of its processes are left")
+        print(f"{run_id} {result['state'] or 'unknown'}: {result['left']} of its processes are left")
         for names, why in folded(result["unreadable"].items()):
             print(clean(f"  {names} could not be looked at: {why}"))
         if result.get("findings"):
