@@ -112,7 +112,13 @@ def suffer(
     """The fault, what is said of it, and what is left of the checkpoints."""
     before = newest_verified(str(folder / "out" / run["id"]))
     outcome.busy = os.getloadavg()[0]
-    began = inject(FAULTS[outcome.fault], rig, {**run, "controller": controller}, folder)
+    try:
+        began = inject(FAULTS[outcome.fault], rig, {**run, "controller": controller}, folder)
+    except subprocess.CalledProcessError as error:
+        outcome.trouble = (
+            f"cannot be made here: {' '.join(error.stderr.decode('utf-8', 'replace').split())[-200:]}"
+        )
+        return
     follow(outcome, rig, run, began)
     with contextlib.suppress(subprocess.SubprocessError):
         subprocess.run(call("stop", run["id"], "-y"), capture_output=True, timeout=120, check=False)

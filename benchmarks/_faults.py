@@ -53,6 +53,7 @@ class Fault:
     plain: bool = True
 
 
+LOSE = ("iptables", "-A", "OUTPUT", "-o", "eth0")
 ALL = ("start", "first", "steady", "saving")
 STALL = ("rank-holds-up", "rank-silent", "collective-timeout-straggler", "no-progress")
 LOST = ("node-lost", "node-failure", "lease-lost", "peer-node-network-broken", "supervisor-lost")
@@ -89,10 +90,19 @@ FAULTS: dict[str, Fault] = {
         before=("iptables -A INPUT -p tcp --syn --dport 1024:65535 -j REJECT",),
     ),
     "slow-link": Fault(
-        (), 0.0, on_node("tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "50ms"), goes_on=True
+        (),
+        0.0,
+        # 200 packets a second: netem is not in every kernel, the match is.
+        on_node(
+            *LOSE, "-m", "hashlimit", "--hashlimit-above", "200/s", "--hashlimit-name", "slow", "-j", "DROP"
+        ),
+        goes_on=True,
     ),
     "packet-loss": Fault(
-        (), 0.0, on_node("tc", "qdisc", "add", "dev", "eth0", "root", "netem", "loss", "5%"), goes_on=True
+        (),
+        0.0,
+        on_node(*LOSE, "-m", "statistic", "--mode", "random", "--probability", "0.05", "-j", "DROP"),
+        goes_on=True,
     ),
     "supervisor": Fault(
         LOST,
