@@ -47,7 +47,7 @@ def wanted() -> Iterator[tuple[str, str, str, int, int]]:
                 if per_node == 1 or (fault.core and phase == "steady"):
                     for seed in seeds if per_node == 1 else (0,):
                         yield "ours", name, phase, seed, per_node
-            if fault.plain:
+            if fault.plain and not fault.goes_on:
                 yield "torchrun", name, phase, 0, 1
 
 
