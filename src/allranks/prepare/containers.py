@@ -6,6 +6,8 @@ has its name is reported and left.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,11 +18,14 @@ from allranks.prepare.description import LABEL, OURS, Description, Mount, contai
 from allranks.prepare.images import Image, Step, first_object, short, unsaid
 from allranks.prepare.inside import Contained
 from allranks.prepare.trouble import NotReady, blocked, last_words
-from allranks.reach import Completed, NodeProgram
+from allranks.reach import Completed, NodeProgram, Unreachable
 from allranks.spec import Run
 from allranks.words import BadInput, Facts, Node, Problem
 
 ASK_SECONDS = 60.0
+LATE_LOOKS, LATE_SECONDS = 5, 1.0
+"""How often a container is looked for whose making was cut. An idle one ends by itself in any case."""
+
 PIP_SECONDS = 1800.0
 """transformers and torch from an index over a slow line; offline wheels take seconds."""
 
@@ -153,10 +158,16 @@ async def make(
     program: NodeProgram, wanted: Description, contained: Contained, run_id: str, step: Step
 ) -> Contained:
     step(f"a {wanted.engine} container of {contained.image}")
-    done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=ASK_SECONDS)
+    try:
+        done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=ASK_SECONDS)
+    except BaseException:
+        # Ctrl-C, or no answer in time: the engine may make it all the same, and no record names it yet.
+        with contextlib.suppress(NotReady, Unreachable):
+            await remove_if_made(program, wanted, run_id, LATE_LOOKS)
+        raise
     if done.code != 0:
-        # docker leaves a container that could not start; it carries our labels, so it is ours to remove.
-        await remove_if_ours(program, wanted)
+        # docker leaves a container that could not start; it carries this run's label, so it is ours to remove.
+        await remove_if_made(program, wanted, run_id)
         raise not_made(wanted, done)
     made = replace(contained, container=done.out.decode().strip().splitlines()[-1], made=True)
     try:
@@ -303,10 +314,15 @@ async def is_whole(program: NodeProgram, contained: Contained) -> bool:
 # ---- ending ----
 
 
-async def remove_if_ours(program: NodeProgram, wanted: Description) -> None:
-    found = await look(program, wanted.engine, wanted.name)
-    if found is not None and is_ours(found, wanted.home, wanted.node):
-        await program.transport.run(engine.remove(wanted.engine, str(found["Id"])))
+async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str, looks: int = 1) -> None:
+    """Removes the container that this run has just made. Two starts of one run file want one name: the other's
+    container has the label of another run, and may be at work."""
+    for left in reversed(range(looks)):
+        found = await look(program, wanted.engine, wanted.name) or {}
+        if is_ours(found, wanted.home, wanted.node) and labels_of(found).get(f"{LABEL}.run") == run_id:
+            await program.transport.run(engine.remove(wanted.engine, str(found["Id"])))
+            return
+        await asyncio.sleep(LATE_SECONDS if left else 0)
 
 
 async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, Any] | None:
