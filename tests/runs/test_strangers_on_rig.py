@@ -52,6 +52,8 @@ def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp
     ours = [int(pid) for pid in wait_for(rig, "/tmp/helper.pid").split()]
     assert len(ours) == 1 and alive(rig, ours) == ours
 
+    assert "torch_of_ours_0" in rig.run(1, ["ls", "/dev/shm"]).stdout.decode().split()
+
     planted = plant(rig, run_id)
     for name in SHARED_MEMORY:
         rig.run(1, ["sh", "-c", f"echo x > /dev/shm/{name}"])
@@ -60,6 +62,8 @@ def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp
     stopped = desk.json("stop", run_id)
     assert (stopped["state"], stopped["left"]) == ("stopped", 0)
     assert alive(rig, ours) == [] and alive(rig, planted) == planted
+    left = set(rig.run(1, ["ls", "/dev/shm"]).stdout.decode().split())
+    assert "torch_of_ours_0" not in left and set(SHARED_MEMORY) <= left
     listed = desk("clean", run_id, "--files", "-n").stdout
     assert "left alone" in listed and str(planted[4]) in listed
 

@@ -14,7 +14,7 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
-from allranks.node import processes, spawn
+from allranks.node import processes, shared_memory, spawn
 from allranks.node.departure import WARNINGS, Departure
 from allranks.node.evidence import Evidence
 from allranks.node.link import Dial
@@ -79,7 +79,7 @@ class Supervisor:
         self.departure = Departure(job)
         self.ending_at: Optional[float] = None
         self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
-        self.next_second, self.next_alive = 0.0, 0.0
+        self.next_second, self.next_alive, self.next_memory = 0.0, 0.0, 0.0
 
     def run(self, ready: Callable[[], None] = lambda: None) -> int:
         """Works until the keeper says `bye`, the lease ends or a signal comes; leaves no process behind.
@@ -109,6 +109,8 @@ class Supervisor:
         processes.adopt_orphans()
         self._hear_signals()
         self.tree = Tree(self.node, self.run_id, self.directory.processes)
+        record = os.path.join(self.directory.root, shared_memory.NAME)
+        self.memory = shared_memory.Memory(record, processes.boot_id())
         me = processes.identify(self.node, self.run_id)
         self.vault.keep(self.secrets)
         self._tell("supervisor", process=me.as_json(), clock=time.time())
@@ -141,6 +143,7 @@ class Supervisor:
             self.keeper.join(LAST_WORDS_SECONDS)  # its last words to the other nodes are still on their way
         self.dial.close()
         self.ranks.close()
+        self.memory.close()
         self.tree.close()
         self.journal.close()
 
@@ -185,6 +188,9 @@ class Supervisor:
             self.tree.look(self.torchrun.pid)
             self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
             self.vault.keep(self.secrets)
+        if time.monotonic() >= self.next_memory:
+            self.next_memory = time.monotonic() + shared_memory.LOOK_SECONDS
+            self.memory.look(self.tree.living())
         if time.monotonic() >= self.next_alive and self.dial.tell({"alive": time.time()}):
             self.next_alive = time.monotonic() + SECOND
         self.scrubber.turn()
@@ -308,6 +314,7 @@ class Supervisor:
 
     def _begin_stop(self, why: str, grace_seconds: float) -> None:
         self._tell("stopping", why=why, grace_seconds=grace_seconds)
+        self.memory.look(self.tree.living())
         self.stop_why = why
         if self.stopping is not None:
             self.stopping.hurry(grace_seconds)
@@ -328,7 +335,7 @@ class Supervisor:
         self._look_at_torchrun()
         self.stopping = None
         self._name_files_with_secrets()
-        self._tell("swept", why=self.stop_why, **stopping.report())
+        self._tell("swept", why=self.stop_why, **stopping.report(), files=self.memory.free(os.getuid()))
 
     # ---- telling ----
 

@@ -11,7 +11,7 @@ import stat
 import time
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence
 
-from allranks.node import processes, ray_holding
+from allranks.node import processes, ray_holding, shared_memory
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
 from allranks.node.paths import RunDirectory, Tail, read_object
 from allranks.node.read import FINAL, status
@@ -97,7 +97,12 @@ class Sweep:
             except OSError:
                 continue
             drafts += [os.path.join(folder, n) for n in names if n.startswith(".") and n.endswith(".draft")]
-        return [path for path in vaults if path] + sorted(drafts) + self._folders_of_ray()
+        memory = shared_memory.left(self._memory_lines(), self.boot_id, self.uid)
+        return [path for path in vaults if path] + sorted(drafts) + memory + self._folders_of_ray()
+
+    def _memory_lines(self) -> List[Dict[str, Any]]:
+        paths = [os.path.join(folder, shared_memory.NAME) for folder in self._node_folders()]
+        return [line for path in paths for line in _whole(path)]
 
     def _folders_of_ray(self) -> List[str]:
         """What a cluster of the run's own left in /tmp when its holder was killed (`ray_holding.py`)."""

@@ -70,6 +70,13 @@ class Tree:
         self._foreign.discard(self._me)
         return table
 
+    def living(self) -> List[int]:
+        """Of those written down, the pids that still are those processes; cheaper than `members`."""
+        found = (
+            (pid, start, processes.read_stat(pid)) for pid, start, _ in self._recorded if pid != self._me
+        )
+        return [p for p, start, now in found if now is not None and now.is_alive and now.start_time == start]
+
     def as_process(self, stat: Stat) -> Process:
         return Process(self.node, stat.pid, stat.start_time, self.boot_id, self.run_id)
 

@@ -1,5 +1,7 @@
-"""A training script that leaves a helper behind: forked twice, in a session of its own, its environment erased."""
+"""A training script that leaves a helper behind, forked twice, in a session of its own, its environment erased; and
+a segment of shared memory that nobody unlinks."""
 
+import mmap
 import os
 import subprocess
 import sys
@@ -13,6 +15,10 @@ if os.fork() == 0:
     if os.fork() == 0:
         os.execve("/bin/sleep", ["helper-of-ours", "600"], {})
     os._exit(0)
+descriptor = os.open("/dev/shm/torch_of_ours_0", os.O_RDWR | os.O_CREAT, 0o600)
+os.ftruncate(descriptor, 4096)
+segment = mmap.mmap(descriptor, 4096)
+os.close(descriptor)
 pid_file = sys.argv[1]
 time.sleep(2)
 found = subprocess.run(["pgrep", "-f", "^helper-of-ours"], capture_output=True, text=True).stdout
