@@ -137,8 +137,17 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
         run_id = json.loads(done.stdout)["runs"][0]["id"]
         wait_for_step(desk, run_id)
         ours = docker(rig, 1, "ps", "--no-trunc", "--quiet", "--filter", f"label=org.allranks.run={run_id}")
+        # Somebody works in the container by hand: it goes on, and that is said.
+        docker(rig, 1, "exec", "--detach", ours, "sh", "-c", "echo $$ > /tmp/stranger; exec sleep 300")
+        kept = desk.json("stop", run_id)
+        assert (kept["state"], kept["left"]) == ("stopped", 0)
+        assert [(f["id"], f["where"]["node"]) for f in kept["findings"]] == [("container-goes-on", "node1")]
+        assert "a process lives (sleep)" in kept["findings"][0]["saw"]
+        assert docker(rig, 1, "inspect", "--format", "{{.State.Running}}", ours) == "true"
+        docker(rig, 1, "exec", ours, "sh", "-c", "kill $(cat /tmp/stranger)")
         stopped = desk.json("stop", run_id)
         assert (stopped["state"], stopped["left"], stopped["unreadable"]) == ("stopped", 0, {})
+        assert "findings" not in stopped
         assert docker(rig, 1, "inspect", "--format", "{{.State.Running}}", ours) == "false"
         assert loops(rig) == []
         assert desk("clean", run_id, "-y").returncode == 0
