@@ -68,7 +68,9 @@ def until(condition: Any, seconds: float = LIMIT_SECONDS) -> Any:
 
 def test_an_actors_death_is_named_from_elsewhere_and_only_what_is_ours_ends(rig: Rig, tmp_path: Path) -> None:
     here, elsewhere = Desk(rig, tmp_path / "here"), Desk(rig, tmp_path / "elsewhere")
-    run_id = here.json("run", run_file(here, "--steps", 40000), "--detach")["runs"][0]["id"]
+    begun = here.json("run", run_file(here, "--steps", 40000), "--detach")
+    assert begun["runs"], begun
+    run_id = begun["runs"][0]["id"]
     file = run_file(elsewhere, "--steps", 40000)
 
     # Another machine knows the run by its file alone, and sees it train.

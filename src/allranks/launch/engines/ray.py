@@ -26,7 +26,7 @@ PROGRAM = "ray"
 STAYS = True
 """The actor holds the node's GPUs for as long as the supervisor works."""
 
-UP_SECONDS = 150.0
+UP_SECONDS = 300.0
 ROOM_SECONDS = 30
 """How long Ray may take to place the actors; with its driver's start below what `order` waits (`node/orders.py`)."""
 
