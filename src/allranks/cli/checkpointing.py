@@ -13,17 +13,22 @@ from allranks.words import BadInput, Problem
 
 def folder_of(path: str) -> tuple[Path, dict[str, Any]]:
     """A folder as it is, with what its run promised where `path` is a run's id."""
-    if Path(path).exists():
+    if path and Path(path).is_dir():
         return Path(path), {}
-    from allranks.node.paths import RunDirectory, read_json
-    from allranks.runs.index import find
+    if path and Path(path).exists():
+        raise BadInput(Problem(f"{path} is a file", do="the folder of the checkpoint, or of all of a run"))
+    from allranks.node.paths import read_json
+    from allranks.runs.index import directory_here, find
 
     try:
-        directory = RunDirectory(asyncio.run(find(path)))
-    except BadInput:
+        run_id = asyncio.run(find(path))
+    except BadInput as error:
+        if not path:
+            raise
         raise BadInput(
             Problem(f"{path} is no folder and no run known here", do="allranks ps lists the runs")
-        ) from None
+        ) from error
+    directory = directory_here(run_id)
     state = read_json(directory.keeper.state) or {}
     job = next((read_json(str(p)) for p in Path(directory.root).glob("nodes/*/job.json")), None) or {}
     if not state.get("output_dir"):
@@ -64,11 +69,12 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def prune(options: argparse.Namespace) -> int:
-    """Shows what would go, asks, removes."""
+    """Shows what would go, asks, removes. Exit code 1 where something was refused, or nothing there is whole."""
     from allranks import checkpoints
+    from allranks.faces.terminal import print_findings
 
-    path, _ = folder_of(options.path)
-    first = checkpoints.prune(str(path), options.keep, dry_run=True, vouched=True)
+    path, expect = folder_of(options.path)
+    first = checkpoints.prune(str(path), options.keep, expect=expect, dry_run=True, vouched=True)
     if not options.json:
         for name in first.removed:
             print(f"{name}")
@@ -77,8 +83,10 @@ def prune(options: argparse.Namespace) -> int:
     if not options.dry_run and first.removed:
         if not agreed("remove them?", options.yes):
             return 1
-        done = checkpoints.prune(str(path), options.keep, vouched=True)
-    if options.json:
+        done = checkpoints.prune(str(path), options.keep, expect=expect, vouched=True)
+    if not options.json:
+        print_findings(list(done.findings))
+    else:
         print_json(
             {
                 "path": str(path),
@@ -86,7 +94,8 @@ def prune(options: argparse.Namespace) -> int:
                 "kept": list(done.kept),
                 "freed_bytes": done.freed_bytes,
                 "refused": list(done.refused),
+                "findings": [finding.as_json() for finding in done.findings],
                 "dry_run": options.dry_run,
             }
         )
-    return 0
+    return 1 if done.findings else 0

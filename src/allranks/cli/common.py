@@ -89,6 +89,26 @@ def positive(text: str) -> int:
     return number
 
 
+def at_least_zero(text: str) -> float:
+    """A finite number from 0, for argparse."""
+    return _finite(text, text_of="number from 0", fits=lambda value: value >= 0)
+
+
+def above_zero(text: str) -> float:
+    """A finite number above 0, for argparse."""
+    return _finite(text, text_of="number above 0", fits=lambda value: value > 0)
+
+
+def _finite(text: str, text_of: str, fits: Callable[[float], bool]) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and fits(value)):
+        raise argparse.ArgumentTypeError(f"{text} is no {text_of}")
+    return value
+
+
 def print_json(data: Any) -> None:
     """One document. What is no number in JSON (NaN, infinity) becomes null."""
     print(json.dumps(finite(data), indent=2, default=str, allow_nan=False))
@@ -111,4 +131,6 @@ def agreed(question: str, yes: bool) -> bool:
     if not sys.stdin.isatty():
         print(f"{question}: not done, since nobody can be asked here. -y says yes.", file=sys.stderr)
         return False
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    # On stderr: what is read by a program stands on stdout. The end of the input (Ctrl-D) is a no.
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -129,14 +129,18 @@ def unreadable(name: str) -> Problem | None:
 
 
 def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
-    from allranks.node.paths import RunDirectory
-    from allranks.runs.index import find
+    from allranks.runs.index import directory_here, find
 
     try:
-        directory = RunDirectory(asyncio.run(find(name)))
+        run_id = asyncio.run(find(name))
     except BadInput:
         problems.append(
             Problem(f"{name} is no file, no folder and no run known here", do="allranks ps lists the runs")
         )
+        return []
+    try:
+        directory = directory_here(run_id)
+    except BadInput as error:
+        problems += error.problems
         return []
     return sorted(str(p) for p in Path(directory.root).glob("nodes/*/logs/*.log"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.node import paths
+from allranks.node.paths import RunDirectory
 from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
 from allranks.runs import slurm_queue
 from allranks.spec import Run, load
@@ -136,8 +137,14 @@ async def find(name: str | None) -> str:
 
     The path of a run file means its newest run, also where another machine started it.
     """
+    if name == "":
+        raise BadInput(
+            Problem("an empty name of a run (an unset variable?)", do="allranks ps lists the runs")
+        )
     if name is not None and Path(name).is_file():
         return await adopt(name)
+    if name is not None and any(entry.get("id") == name for entry in entries()):
+        return name  # also one that is older than those whose heads are asked
     runs = await all_runs()
     ids = [str(run["id"]) for run in runs]
     if name in ids:
@@ -152,6 +159,21 @@ async def find(name: str | None) -> str:
             f"{name}: {len(fitting)} runs begin with it" if fitting else f"no run {name or ''} is known here",
             why=("they are " + ", ".join(fitting[:8])) if fitting else "",
             do="allranks ps lists the runs",
+        )
+    )
+
+
+def directory_here(run_id: str) -> RunDirectory:
+    """The run's directory where its head is this machine. Raises BadInput, with the head's name, where it is not."""
+    directory = RunDirectory(run_id)
+    if Path(directory.marker).is_file():
+        return directory
+    head = (node_names(run_id) or ["another machine"])[0]
+    raise BadInput(
+        Problem(
+            f"{run_id} lies on {head}, not on this machine",
+            why="its logs, checkpoints and report are read where they lie.",
+            do=f"the same command on {head}; allranks logs {run_id} and allranks report {run_id} work from here",
         )
     )
 

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(verify)
     prune = kinds.add_parser("prune", help="remove what neither resuming nor using needs")
     prune.add_argument("path", help="a run's output folder, or a run's id")
-    prune.add_argument("--keep", type=int, default=3, help="checkpoints to keep (default 3)")
+    prune.add_argument("--keep", type=positive, default=3, help="checkpoints to keep (default 3)")
     prune.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
     prune.add_argument("-y", "--yes", action="store_true", help="ask nothing")
     add_json(prune)

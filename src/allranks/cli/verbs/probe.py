@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_file, add_hosts, add_json, load_run, positive, print_json
+from allranks.cli.common import (
+    above_zero,
+    add_file,
+    add_hosts,
+    add_json,
+    at_least_zero,
+    load_run,
+    positive,
+    print_json,
+)
 
 
 def rounds(text: str) -> int | None:
@@ -29,11 +38,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--streams", type=positive, default=4, help="connections a measured pair (4)")
     parser.add_argument(
-        "--seconds", type=float, default=0.3, help="how long each direction is measured (0.3); 0: not at all"
+        "--seconds",
+        type=at_least_zero,
+        default=0.3,
+        help="how long each direction is measured (0.3); 0: not at all",
     )
     parser.add_argument(
         "--limit",
-        type=float,
+        type=above_zero,
         default=45.0,
         metavar="SECONDS",
         help="how long a collective may take once all ranks have imported torch (45)",

@@ -15,7 +15,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a run's id, the beginning of it, or its run file; the newest where it is left out",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write it; the run directory by default"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where to write it; by default the run directory, or RUN.html here where that lies on another machine",
     )
     add_json(parser)
 
@@ -28,12 +31,39 @@ def call(options: argparse.Namespace) -> int:
     from allranks.runs.index import find
 
     directory = RunDirectory(asyncio.run(find(options.run)))
-    data = report.collect(directory.root)
-    path = Path(options.output or directory.keeper.report)
-    page = report.render(data)
+    if Path(directory.marker).is_file():
+        page, place = report.render(report.collect(directory.root)), directory.keeper.report
+    else:
+        page, place = asyncio.run(of_head(directory.run_id)), f"{directory.run_id}.html"
+    path = Path(options.output or place)
     require_writable(path, lambda path: path.write_text(page, encoding="utf-8"))
     if options.json:
         print_json({"id": directory.run_id, "report": str(path)})
     else:
         print(path)
     return 0
+
+
+async def of_head(run_id: str) -> str:
+    """The page that the keeper wrote where the run lies. Raises BadInput where there is none."""
+    from allranks.reach import ProgramFailed, Unreachable
+    from allranks.runs.index import nodes_of
+    from allranks.words import BadInput, Problem
+
+    nodes = nodes_of(run_id)
+    head, program = next(iter(nodes.programs.items()))
+    pieces, offset = [], 0
+    try:
+        while True:
+            answer = await program.call("read", "chunk", run_id, "keeper/report.html", str(offset))
+            pieces.append(str(answer.get("text", "")))
+            if int(answer["next_offset"]) <= offset:
+                return "".join(pieces)
+            offset = int(answer["next_offset"])
+    except (ProgramFailed, Unreachable) as error:
+        problem = Problem(
+            f"{head} gave no report of {run_id}: {error}", do=f"allranks ps says whether {run_id} has ended"
+        )
+        raise BadInput(problem) from error
+    finally:
+        await nodes.close()
