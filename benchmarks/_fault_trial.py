@@ -17,7 +17,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "rig"))
 from allranks.checkpoints.find import newest_verified
-from allranks.checkpoints.verify import verify
 from benchmarks._fault_results import CUT_SECONDS, Outcome
 from benchmarks._faults import FAULTS, NODE, OOM_GROUP, SMALL_DISK, Fault
 from rig import STATE, Rig, address
@@ -122,8 +121,9 @@ def suffer(
     follow(outcome, rig, run, began)
     with contextlib.suppress(subprocess.SubprocessError):
         subprocess.run(call("stop", run["id"], "-y"), capture_output=True, timeout=120, check=False)
-    if before is not None:
-        outcome.kept = verify(before.path).whole
+    if before is not None:  # a run that goes on replaces it by newer ones
+        after = newest_verified(str(folder / "out" / run["id"]))
+        outcome.kept = after is not None and (after.step or 0) >= (before.step or 0)
 
 
 def follow(outcome: Outcome, rig: Rig, run: dict[str, Any], began: float) -> None:
