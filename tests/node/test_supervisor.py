@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -13,6 +14,7 @@ import time
 import pytest
 
 from allranks.node import paths, processes
+from allranks.node.supervisor import Supervisor
 
 
 def forest(**torchrun):
@@ -139,6 +141,29 @@ def test_the_end_of_the_lease_stops_the_ranks(field):
     assert field.alive() == []
     kinds = [event.kind for event in field.journal() if event.kind != "rank-gone"]
     assert kinds[-4:] == ["lease-lost", "stopping", "torchrun-ended", "swept"]
+
+
+def test_leases_that_came_while_the_supervisor_was_held_up_count(field):
+    field.lease = None
+    field.directory.create(node="node-0")
+    key = bytes.fromhex(field.order({})["key"])
+    one = Supervisor(field.directory, field.job(["true"]), key, {})
+    try:
+        assert one.dial.connect(30)
+        one.lease_until = time.monotonic() - 60
+        deadline = time.monotonic() + 60
+        while not field.listener.send("node-0", {"lease": 30}) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert select.select([one.dial.fileno()], [], [], 60)[0], "the lease is here"
+        one._look_at_orders()
+        assert one.ending_at is None and one.lease_until > time.monotonic()
+        one.lease_until = time.monotonic() - 60
+        one._begin_stop = lambda why, seconds: None
+        one._look_at_orders()
+        assert one.ending_at is not None, "without one it ends"
+    finally:
+        one.dial.close()
+        one.journal.close()
 
 
 def test_a_keeper_that_never_answers_is_waited_for_no_longer_than_the_lease(field):

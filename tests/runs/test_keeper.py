@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from allranks.node.link import Dial
 from allranks.node.paths import RunDirectory, write_json
+from allranks.runs import keeper_listener
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
 from allranks.words import Event
@@ -229,6 +231,47 @@ def test_another_end_than_an_abort_is_a_failure_though_python_said_0(stage, code
         one.hear("stop")
         one.say("swept")
     assert s.end()["state"] == "failed"
+
+
+def test_a_keeper_that_its_disk_holds_up_goes_on_with_the_leases(stage, monkeypatch) -> None:
+    one = stage()
+    supervisors = one.both()
+    for supervisor in supervisors:
+        supervisor.hear("start")
+    answers, held_up, flush = threading.Event(), threading.Event(), one.keeper.record.flush
+
+    def disk(now: bool = False) -> None:
+        held_up.set()
+        assert answers.wait(120)
+        flush(now)
+
+    monkeypatch.setattr(one.keeper.record, "flush", disk)
+    assert held_up.wait(60)
+    try:
+        for supervisor in supervisors:
+            supervisor.dial.poll(0.1)
+            for _ in range(2):  # the second one within the time of the first: 5 s
+                supervisor.told.clear()
+                supervisor.hear("lease")
+    finally:
+        answers.set()
+    healthy_end(supervisors)
+    assert one.end()["state"] == "succeeded"
+
+
+def test_leases_end_with_a_keeper_that_nothing_wakes(monkeypatch) -> None:
+    monkeypatch.setattr(keeper_listener, "HELD_UP_SECONDS", 0.0)
+    sent = []
+
+    class Heard:
+        def send(self, node: str, message: dict) -> None:
+            sent.append(node)
+
+    leases = keeper_listener.Leases(Heard(), {"a": True}, 0.01)  # type: ignore[arg-type]  # a stand-in
+    leases.start()
+    time.sleep(0.2)
+    leases.end()
+    assert sent == []
 
 
 def test_an_output_folder_that_cannot_be_made_is_said_before_any_rank_starts(stage) -> None:

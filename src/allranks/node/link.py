@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import selectors
 import socket
+import threading
 import time
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
@@ -43,7 +44,9 @@ class _Peer:
 
 
 class Listener:
-    """The keeper's side. For one thread. `nodes` are the names that may join; None lets any name in.
+    """The keeper's side. One thread polls; others may send meanwhile.
+
+    `nodes` are the names that may join; None lets any name in.
 
     `host` is an address of this machine; "" listens on all. Raises OSError where the port is taken.
     """
@@ -59,6 +62,8 @@ class Listener:
         self._unproved: List[_Peer] = []
         self._delivered: Dict[str, Tuple[str, int]] = {}
         self._messages: List[Message] = []
+        self._lock = threading.RLock()
+        """Held while peers are served, never while anything is waited for."""
 
     def poll(self, timeout_seconds: float) -> List[Message]:
         """What has come; waits for the first of it for at most `timeout_seconds`."""
@@ -66,7 +71,8 @@ class Listener:
         while True:
             self._turn(0.0 if self._messages else max(0.0, deadline - time.monotonic()))
             if self._messages or time.monotonic() >= deadline:
-                messages, self._messages = self._messages, []
+                with self._lock:
+                    messages, self._messages = self._messages, []
                 return messages
 
     def send(self, node: str, data: Dict[str, Any]) -> bool:
@@ -74,38 +80,43 @@ class Listener:
 
         A True is no receipt: after a `lost` and a new `joined`, say again what matters.
         """
-        peer = self._peers.get(node)
-        if peer is None:
-            return False
-        try:
-            peer.wire.queue(data)
-            self._flush(peer)
-        except LinkError as error:
-            self._drop(peer, str(error))
-            return False
-        return True
+        with self._lock:
+            peer = self._peers.get(node)
+            if peer is None:
+                return False
+            try:
+                peer.wire.queue(data)
+                self._flush(peer)
+            except LinkError as error:
+                self._drop(peer, str(error))
+                return False
+            return True
 
     def close(self) -> None:
         """Sends what is still waiting, for at most 2 s, and closes everything."""
         deadline = time.monotonic() + 2.0
         while time.monotonic() < deadline and any(peer.wire.waiting for peer in self._peers.values()):
             self._turn(0.05)
-        for peer in [*self._peers.values(), *self._unproved]:
-            peer.wire.sock.close()
-        self._socket.close()
-        self._selector.close()
+        with self._lock:
+            for peer in [*self._peers.values(), *self._unproved]:
+                peer.wire.sock.close()
+            self._peers.clear()
+            self._socket.close()
+            self._selector.close()
 
     def _turn(self, timeout_seconds: float) -> None:
         for peer in self._unproved:
             timeout_seconds = min(timeout_seconds, max(0.0, peer.deadline - time.monotonic()))
-        for key, mask in self._selector.select(timeout_seconds):
-            if key.data is None:
-                self._accept()
-            elif key.data.wire.sock.fileno() >= 0:
-                self._serve(key.data, mask)
-        now = time.monotonic()
-        for peer in [peer for peer in self._unproved if peer.deadline <= now]:
-            self._drop(peer, "no proof of the key in time")
+        found = self._selector.select(timeout_seconds)
+        with self._lock:
+            for key, mask in found:
+                if key.data is None:
+                    self._accept()
+                elif key.data.wire.sock.fileno() >= 0:
+                    self._serve(key.data, mask)
+            now = time.monotonic()
+            for peer in [peer for peer in self._unproved if peer.deadline <= now]:
+                self._drop(peer, "no proof of the key in time")
 
     def _accept(self) -> None:
         try:

@@ -213,6 +213,10 @@ class Supervisor:
             self._begin_stop("lease-lost", self.grace_seconds)
             self.ending_at = now
         ready = not self.torchrun.pid and self.stopping is None and self.ending_at is None
+        if now > self.lease_until and self.ending_at is None:
+            # The disk, or a machine that was paused, may have held us up: its leases have come meanwhile.
+            for message in self.dial.poll(0):
+                self._hear(message)
         if self.wanted_attempt is not None and ready:
             attempt, self.wanted_attempt = self.wanted_attempt, None
             self._start(attempt)

@@ -23,7 +23,6 @@ from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
 
-POLL_SECONDS = 0.2
 SETTLE_SECONDS = 3.0
 """After the first sign of a failure, how long the keeper listens for the others before it stops the run.
 Every torchrun ends within 3 s of a killed rank (measured on gloo), and their tables name the exit code."""
@@ -65,7 +64,7 @@ class Keeper(threading.Thread):
         self.trouble_at: Optional[float] = None
         self.stop_why: Optional[str] = None
         self.blocking: List[Finding] = []
-        self.next_lease = 0.0
+        self.leases = keeper_listener.Leases(self.listener, self.joined, float(job["lease_seconds"]))
         self.started = False
         self.lost: Set[str] = set()
         self.restarts = keeper_restart.Restarts(int(self.task.get("restarts") or 0))
@@ -77,6 +76,7 @@ class Keeper(threading.Thread):
 
     def run(self) -> None:
         """Never raises: a fault of ours is a finding and ends the run, it does not leave it unwatched."""
+        self.leases.start()
         try:
             self.record.begin(identify(self.job["node"], self.job["run_id"]), self.port)
             self._life()
@@ -217,11 +217,7 @@ class Keeper(threading.Thread):
         return self.stop_why is None
 
     def _turn(self) -> None:
-        now = time.monotonic()
-        if now >= self.next_lease:
-            self._tell_all({"lease": self.job["lease_seconds"]})
-            self.next_lease = now + float(self.job["lease_seconds"]) / 3.0
-        for message in self.listener.poll(POLL_SECONDS):
+        for message in self.leases.heard():
             if message.kind == "joined":
                 self._on_joined(message.node)
             elif message.kind == "lost":
@@ -373,9 +369,10 @@ class Keeper(threading.Thread):
 
     def _dismiss(self) -> None:
         """The last word to every supervisor, so that none waits for its lease to end."""
+        self.leases.end()
         try:
             self._tell_all({"bye": True})
-            self.listener.poll(POLL_SECONDS)
+            self.listener.poll(keeper_listener.POLL_SECONDS)
             self.listener.close()
         except OSError:
             pass

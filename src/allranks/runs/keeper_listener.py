@@ -5,11 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import threading
+import time
 from typing import Any, Dict, List, Mapping
 
-from allranks.node.link import Listener
+from allranks.node.link import Listener, Message
 from allranks.node.paths import read_json
 from allranks.words import BLOCK, WARN, Finding, Where
+
+POLL_SECONDS = 0.2
+HELD_UP_FROM_SECONDS = 3.0
+HELD_UP_SECONDS = 600.0
+"""A file server that fails over or reboots answers again within minutes; a keeper that nothing wakes is gone."""
 
 
 def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
@@ -21,6 +28,42 @@ def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener
         if error.errno not in (errno.EADDRNOTAVAIL, None) and not isinstance(error, socket.gaierror):
             raise
         return Listener(key, "", port, nodes)
+
+
+class Leases(threading.Thread):
+    """Renews the leases of the nodes in `joined`, and hears them.
+
+    A thread of its own: the keeper's may wait for a file system that does not answer, and healthy ranks must not
+    end for that. One that is held up for `HELD_UP_SECONDS` is taken for dead: then the leases end.
+    """
+
+    def __init__(self, listener: Listener, joined: Mapping[str, Any], seconds: float):
+        super().__init__(name="leases", daemon=True)
+        self._listener, self._joined, self._seconds = listener, joined, seconds
+        self._turned_at = time.monotonic()
+        self._over = threading.Event()
+
+    def heard(self) -> List[Message]:
+        """One turn of the keeper: what has come within `POLL_SECONDS`. After it was held up all that waits, so
+        that nobody is judged by a silence that was its own."""
+        now = time.monotonic()
+        held_up, self._turned_at = now - self._turned_at > HELD_UP_FROM_SECONDS, now
+        messages = more = self._listener.poll(POLL_SECONDS)
+        while held_up and more:
+            more = self._listener.poll(POLL_SECONDS)
+            messages += more
+            self._turned_at = time.monotonic()
+        return messages
+
+    def run(self) -> None:
+        while not self._over.wait(self._seconds / 3.0):
+            if time.monotonic() - self._turned_at < HELD_UP_SECONDS:
+                for node in list(self._joined):
+                    self._listener.send(node, {"lease": self._seconds})
+
+    def end(self) -> None:
+        self._over.set()
+        self.join()
 
 
 def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Finding:
