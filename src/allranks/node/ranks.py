@@ -32,6 +32,7 @@ class Ranks:
         self.node, self.folder = node, folder
         self._tails: Dict[int, Tail] = {}
         self._watched: Dict[int, _Watched] = {}
+        self._seen = False
 
     @property
     def handles(self) -> List[int]:
@@ -59,6 +60,11 @@ class Ranks:
                 if event.kind == "start":
                     self._watch(rank, event.data)
         return events
+
+    @property
+    def all_gone(self) -> bool:
+        """Whether ranks were seen, and none of them lives."""
+        return self._seen and not self._watched
 
     def gone(self) -> List[Event]:
         """A `rank-gone` for each rank whose process has ended since the last call."""
@@ -96,6 +102,7 @@ class Ranks:
         except (ProcessLookupError, OSError):
             handle = None  # gone already: the next `gone` says so
         self._watched[rank] = _Watched(rank, pid, began, handle)
+        self._seen = True
 
     def _forget(self, rank: int) -> None:
         entry = self._watched.pop(rank, None)

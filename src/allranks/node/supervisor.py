@@ -36,6 +36,9 @@ SECOND = 1.0
 SETTLE_SECONDS = 1.0
 """After torchrun's own end its helpers (resource trackers, loaders whose pipe closed) end by themselves."""
 
+ALONE_SECONDS = 2.0
+"""A torchrun whose ranks are all gone saves nothing, and may wait long for the other nodes' (its exit barrier)."""
+
 KEEPER_SECONDS = 15.0
 """How long the keeper may take to end the run after a signal to its supervisor: verify, prune, report."""
 
@@ -174,12 +177,15 @@ class Supervisor:
             self.departure.can_save |= event.kind == "can-save"
             if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
                 self.evidence.ask_kernel()
-            if event.kind == "rank-gone" and event.data.get("code") and self.ending_at is None:
+            failed = event.kind == "exception" or event.data.get("code")
+            if event.kind in ("exception", "end", "rank-gone") and failed and self.ending_at is None:
                 self.torchrun.make_ready()
             self._pass_on(event)
         for sample in self.sampler.take():
             self._tell("sample", **sample)
         self._look_at_torchrun()
+        if self.stopping is not None and self._only_torchrun_is_left(self.stopping):
+            self.stopping.hurry(ALONE_SECONDS)
         if self.stopping is not None and self.stopping.step():
             self._swept(self.stopping)
         self._look_at_orders()
@@ -327,6 +333,10 @@ class Supervisor:
 
     def _stopping(self, grace_seconds: float, settle_seconds: float = 0.0) -> Stopping:
         return Stopping(self._members, self.tree.as_process, grace_seconds, settle_seconds)
+
+    def _only_torchrun_is_left(self, stopping: Stopping) -> bool:
+        own = {self.torchrun.pid} - {0}
+        return self.ranks.all_gone and bool(own) and {one.pid for one in stopping.left} == own
 
     def _members(self) -> List[processes.Stat]:
         """Also a torchrun that has its words and has not yet left our session."""
