@@ -22,6 +22,7 @@ from allranks.reach.local import LocalTransport
 from allranks.spec import Environment, loads
 
 RUN = loads("nodes: localhost\ntrain: {command: [train.py]}\n")
+SECRET = "a-key-that-is-nowhere"
 LOOP = Path(__file__).resolve().parents[1] / "runs" / "scripts" / "loop.py"
 
 MODULES = """
@@ -59,6 +60,15 @@ def test_modules_and_script_are_told_as_variables(login: Path) -> None:
     assert Path(found.python).name == "python3"
 
 
+def test_what_looks_like_a_secret_is_kept_apart() -> None:
+    there = {"MY_API_KEY": SECRET, "USE_KEY": "1", "CUDA_HOME": "/opt/cuda", "HF_TOKEN": "of-the-cluster"}
+    by_form = {"CREDENTIAL": "hf_" + "a" * 30}
+    found = environment.Activated("python3", {**there, **by_form})
+    assert found.plain(["HF_TOKEN"]) == {"USE_KEY": "1", "CUDA_HOME": "/opt/cuda"}
+    assert found.hidden(["HF_TOKEN"]) == {"MY_API_KEY": SECRET, **by_form}
+    assert found.hidden([])["HF_TOKEN"] == "of-the-cluster"
+
+
 def test_a_hostile_name_is_a_word_and_no_command(login: Path) -> None:
     with pytest.raises(NotReady):
         activate(script=f"/x; touch {login}/harm")
@@ -77,7 +87,7 @@ def test_a_module_that_is_not_there_is_named(login: Path, module: str, says: str
 
 def run_allranks(*words: object) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "allranks.cli", *map(str, words)]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=170)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=500)
 
 
 @pytest.mark.training
@@ -89,9 +99,9 @@ def test_a_run_in_an_environment_built_offline_with_shipped_code(tmp_path: Path,
     (mine / "src").mkdir(parents=True)
     (mine / "train.py").write_text("import of_mine\n" + LOOP.read_text())
     (mine / "src" / "of_mine.py").write_text(
-        "import os, sys\nprint('MINE', sys.prefix, os.environ['ACTIVATED'])\n"
+        "import os, sys\nprint('MINE', sys.prefix, os.environ['ACTIVATED'])\nprint(len(os.environ['MY_API_KEY']))\n"
     )
-    (tmp_path / "activate.sh").write_text("export ACTIVATED=by-script\n")
+    (tmp_path / "activate.sh").write_text(f"export ACTIVATED=by-script MY_API_KEY={SECRET}\n")
     made = {
         "lock": "requirements.lock",
         "wheels": str(tmp_path / "wheels"),
@@ -116,6 +126,11 @@ def test_a_run_in_an_environment_built_offline_with_shipped_code(tmp_path: Path,
     assert len(environments) == 1
     for where in ("(node1, 0)", "(node2, 1)"):
         assert f"{where} MINE {environments[0].parent} by-script" in logs
+
+    assert f", 0) {len(SECRET)}\n" in logs
+    written = [path for path in (home / "runs" / run["id"]).rglob("*") if path.is_file()]
+    assert any(path.name == "job.json" for path in written)
+    assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
 
     (tmp_path / "requirements.lock").write_text("behind==2.0\n")
     done = run_allranks("run", tmp_path / "run.yaml", "--json")

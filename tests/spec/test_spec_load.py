@@ -30,11 +30,11 @@ def test_the_smallest_run_file_has_every_default():
     assert run.name == "my-run"
     assert run.cluster.world_size == 16
     assert run.train == spec.Train("llamafactory", {"stage": "sft", "max_steps": 100})
-    rest = {
-        k: v for k, v in vars(run).items() if k not in ("name", "cluster", "train", "file", "gpus", "lines")
-    }
+    own = ("name", "cluster", "train", "file", "gpus", "lines", "text")
+    rest = {k: v for k, v in vars(run).items() if k not in own}
     plain = spec.Run("x", run.cluster, run.train)
     assert rest == {key: getattr(plain, key) for key in rest}
+    assert run.text == SMALLEST
 
 
 def test_the_seeds_run():

@@ -31,7 +31,7 @@ class Places:
     """Where things lie on one node: its allranks home, the bundle there, the training environment's Python.
 
     `code` is the folder of the shipped code, where there is one; `variables` are those that the environment's
-    modules and script set.
+    modules and script set, `secrets` those of them that no file may hold.
     """
 
     home: str
@@ -39,6 +39,7 @@ class Places:
     python: str
     code: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     def run_directory(self, run_id: str) -> PurePosixPath:
         return PurePosixPath(self.home) / "runs" / run_id
@@ -99,6 +100,7 @@ def node_job(
         deepspeed_path = str(folder / "deepspeed.json")
         files["deepspeed.json"] = json.dumps(plan.deepspeed, indent=2) + "\n"
     cluster = run.cluster
+    env = environment(plan, node, output_dir, places, run_id)
     job: dict[str, Any] = {
         "run_id": run_id,
         "name": run.name,
@@ -110,8 +112,8 @@ def node_job(
         "argv": render.torchrun(
             places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path, places.code)
         ),
-        "env": environment(plan, node, output_dir, places, run_id),
-        "secrets": list(run.secrets),
+        "env": env,
+        "secrets": secret_names(run, places, env),
         "cwd": str(folder / "work"),
         "files": files,
         "inside": places.bundle,
@@ -131,6 +133,11 @@ def notice_command(run: Run, run_directory: str) -> list[str]:
     """Where SLURM or Ray holds the nodes its own notice is looked for too, before the user's command."""
     words = list(run.save.notice)
     return slurm.notice(run_directory, words) if run.launch.with_ in ("slurm", "ray") else words
+
+
+def secret_names(run: Run, places: Places, env: Mapping[str, str]) -> list[str]:
+    """The run's secrets, and those of this node's modules and script that the run file does not set itself."""
+    return [*run.secrets, *(name for name in places.secrets if name not in env)]
 
 
 def environment(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from allranks.node.redact import SHORTEST
 from allranks.prepare.trouble import NotReady, blocked, last_words
 from allranks.reach import NodeProgram, Nodes, ProgramFailed
 from allranks.spec import Run
+from allranks.spec.trouble import SECRET_NAME, looks_like_token
 from allranks.words import BadInput, Finding, Node, Problem
 
 BUILD_SECONDS = 3700.0
@@ -38,6 +40,24 @@ class Activated:
 
     python: str
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    def plain(self, secrets: Collection[str]) -> dict[str, str]:
+        """What may be stored and shown. `secrets` are the run's: their values come from where allranks runs."""
+        return {name: value for name, value in self.variables.items() if not self._is_hidden(name, secrets)}
+
+    def hidden(self, secrets: Collection[str]) -> dict[str, str]:
+        """What holds a secret by its name or its form. The ranks get it the way that the run's secrets go."""
+        return {
+            name: value
+            for name, value in self.variables.items()
+            if name not in secrets and self._is_hidden(name, secrets)
+        }
+
+    def _is_hidden(self, name: str, secrets: Collection[str]) -> bool:
+        """A value too short to be kept out of logs is no secret by its name alone (`USE_KEY=1`)."""
+        value = self.variables[name]
+        by_name = bool(SECRET_NAME.search(name)) and len(value) >= SHORTEST
+        return name in secrets or by_name or looks_like_token(value, name)
 
 
 def is_activated(run: Run) -> bool:

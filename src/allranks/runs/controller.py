@@ -19,6 +19,7 @@ from typing import Any
 from allranks import launch, prepare
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
+from allranks.node.redact import Redactor
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 from allranks.runs import engine_start, probing
 from allranks.runs.ending import clean_each, has_run
@@ -146,6 +147,7 @@ class Starting:
         self.run, self.plan = inspection.run, inspection.plan
         self.key = random_source.token_hex(32)
         self.touched = False
+        self.secrets: Mapping[str, str] = {}
         self.prepared = prepare.Prepared(nodes)
         self.engine: engine_start.EngineStart | None = None
 
@@ -164,8 +166,9 @@ class Starting:
     async def _compile(self) -> None:
         """DeepSpeed's operators and the tokenized dataset, with the ranks' own Python and environment."""
         jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
+        places = self._places()
         python = {name: str(job["argv"][0]) for name, job in jobs.items()}
-        env = {name: dict(job["env"]) for name, job in jobs.items()}
+        env = {name: {**places[name].secrets, **job["env"]} for name, job in jobs.items()}
         step = self.before.step
         try:
             await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env, step)
@@ -209,27 +212,28 @@ class Starting:
     async def start(self, secrets: Mapping[str, str]) -> None:
         jobs = self._jobs(keeper_port=self.run.network.keeper_port)
         self.engine = engine_start.made(self.run, self.plan, self.run_id, self.nodes, self.prepared.inside)
-        self.touched = True
+        self.touched, self.secrets = True, secrets
         self.before.phase("launch")
-        raise_first(await self.nodes.each(lambda node, program: self._put(node, program)))
+        places = self._places()
+        raise_first(await self.nodes.each(lambda node, program: self._put(node, program, places[node.name])))
         try:
-            await self._start_all(jobs, secrets)
+            await self._start_all(jobs)
         except engine_start.EngineFailed as error:
             raise self._stopped([error.finding]) from None
 
-    async def _start_all(self, jobs: list[Job], secrets: Mapping[str, str]) -> None:
+    async def _start_all(self, jobs: list[Job]) -> None:
         """The head first: its keeper's port is what the others need. With an engine the same by orders."""
         if self.engine is not None:
             await self.engine.begin(self._places())
         jobs[0] = self._with_before(jobs[0])
         head = self.run.cluster.head
         inside = self.prepared.inside
-        answer = await self._start(inside[head.name], jobs[0], secrets)
+        answer = await self._start(inside[head.name], jobs[0])
         port = int((answer.get("keeper") or {}).get("port") or 0)
         others = {job.node.name: job for job in self._jobs(keeper_port=port)[1:]}
 
         async def start_other(node: Node, program: NodeProgram) -> Any:
-            return await self._start(program, others[node.name], secrets) if node.name in others else None
+            return await self._start(program, others[node.name]) if node.name in others else None
 
         raise_first(await inside.each(start_other))
         if self.engine is not None:
@@ -253,25 +257,31 @@ class Starting:
             activated = self.inspection.activated.get(facts.node, prepare.Activated(python_of(self.run)))
             python = self.prepared.python.get(facts.node) or activated.python
             code = self.prepared.code.get(facts.node)
-            places[facts.node] = Places(home, bundle.path_in(home), python, code, activated.variables)
+            plain, hidden = activated.plain(self.run.secrets), activated.hidden(self.run.secrets)
+            places[facts.node] = Places(home, bundle.path_in(home), python, code, plain, hidden)
         return places
 
     def _with_before(self, job: Job) -> Job:
         keep = {**job.job["keep"], "before": self.before.as_json(), "submitted": SUBMITTED}
         return replace(job, job={**job.job, "keep": keep})
 
-    async def _put(self, node: Node, program: NodeProgram) -> Any:
-        described = {"file": self.run.file, "text": run_text(self.run), "from": socket.gethostname()}
-        files: dict[str, Any] = {"run.json": described, "plan.json": self.plan.as_json()}
+    async def _put(self, node: Node, program: NodeProgram, places: Places) -> Any:
+        described = {"file": self.run.file, "text": self.run.text, "from": socket.gethostname()}
+        redactor = Redactor(self._secrets_of(node).values())
+        files: dict[str, Any] = redactor.json({"run.json": described, "plan.json": self.plan.as_json()})
         if node.name in self.prepared.containers:
             files[f"nodes/{node.name}/container.json"] = self.prepared.containers[node.name].as_json()
         if self.engine is not None:
-            files.update(self.engine.files(node, self._places()[node.name]))
+            files.update(self.engine.files(node, places))
         return await program.call("put", self.run_id, stdin={"files": files}, timeout_seconds=START_SECONDS)
 
-    async def _start(self, program: NodeProgram, job: Job, secrets: Mapping[str, str]) -> dict[str, Any]:
+    def _secrets_of(self, node: Node) -> dict[str, str]:
+        activated = self.inspection.activated.get(node.name)
+        return {**(activated.hidden(self.run.secrets) if activated else {}), **self.secrets}
+
+    async def _start(self, program: NodeProgram, job: Job) -> dict[str, Any]:
         """The job goes along with the key by standard input; the node writes job.json itself."""
-        wanted = {"job": dict(job.job), "key": self.key, "secrets": dict(secrets)}
+        wanted = {"job": dict(job.job), "key": self.key, "secrets": self._secrets_of(job.node)}
         if self.engine is not None:
             words, seconds = ("order", self.run_id, job.node.name), ORDER_SECONDS
             ordering = program.call(*words, stdin=wanted, timeout_seconds=seconds)
@@ -313,15 +323,6 @@ class Starting:
             fix=f"allranks clean {self.run_id}",
         )
         self.before.say("finding", finding.as_json())
-
-
-def run_text(run: Run) -> str:
-    """The run file as it stands, for the record."""
-    if run.file is None:
-        return ""
-    with contextlib.suppress(OSError), open(run.file, encoding="utf-8") as file:
-        return file.read()
-    return ""
 
 
 def raise_first(outcomes: list[Outcome]) -> None:

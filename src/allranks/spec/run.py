@@ -106,7 +106,7 @@ class Run:
     the run file's folder. `model_config` is the path of a `config.json` that lies beside the run file, or None.
 
     `lines` maps each dotted key to its line, `lines_in` those of another file to that file; `notes` says
-    what was left out or overruled while reading."""
+    what was left out or overruled while reading. `text` is the run file as it was read, for the record."""
 
     name: str
     cluster: Cluster
@@ -133,6 +133,7 @@ class Run:
     lines: Mapping[str, int] = field(default_factory=dict)
     lines_in: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Finding, ...] = ()
+    text: str = field(default="", repr=False, compare=False)
     nodes_known: bool = True
     """False where the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
     `cluster` then only stand for the node ranks."""

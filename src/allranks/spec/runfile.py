@@ -56,7 +56,7 @@ def loads(text: str, file: str | None = None, sets: Iterable[str] = (), accept: 
     run = build(tree, reading, list(accept))
     if run is None or reading.problems.found:
         raise BadInput(reading.problems.all())
-    return run
+    return replace(run, text=text)
 
 
 def refuse_trainers_file(tree: Table, reading: Reading) -> None:

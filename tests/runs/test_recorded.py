@@ -1,0 +1,78 @@
+"""What a start writes into the run directory for the record: no secret, and the run file as it was read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from allranks.prepare.environment import Activated
+from allranks.reach import NodeProgram, Nodes
+from allranks.runs.controller import Before, Starting
+from allranks.runs.inspect import Inspection
+from allranks.spec import load
+from allranks.words import Facts
+
+FILE = """
+nodes: localhost
+secrets: [HF_TOKEN]
+train: {command: [train.py, --note, value-of-the-token]}
+"""
+
+
+class Putting:
+    """A node that takes files."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Any] = {}
+
+    async def call(self, verb: str, *words: str, stdin: dict[str, Any], timeout_seconds: float) -> None:
+        self.files.update(stdin["files"])
+
+
+def test_run_json_and_plan_json_hold_no_secret_and_the_file_that_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(FILE)
+    run = load(str(path))
+    path.write_text("edited: while it waited in the queue")
+    node = run.cluster.head
+    plan = SimpleNamespace(as_json=lambda: {"says": ["value-of-the-token", "key-of-the-script"]}, run=run)
+    inspection = SimpleNamespace(
+        run=run,
+        plan=plan,
+        facts=[Facts(node.name, 0.0, {"system": {"allranks_home": "/home/u/.allranks"}})],
+        activated={
+            node.name: Activated("python3", {"MY_API_KEY": "key-of-the-script", "HF_TOKEN": "another"})
+        },
+    )
+    starting = Starting(Nodes({}, {}), cast(Inspection, inspection), "run-1", Before(lambda event: None))
+    starting.secrets = {"HF_TOKEN": "value-of-the-token"}
+    there = Putting()
+    asyncio.run(starting._put(node, cast(NodeProgram, there), starting._places()[node.name]))
+    written = json.dumps(there.files)
+    assert "value-of-the-token" not in written and "key-of-the-script" not in written
+    assert there.files["plan.json"] == {"says": ["[redacted]", "[redacted]"]}
+    assert there.files["run.json"]["text"] == FILE.replace("value-of-the-token", "[redacted]")
+
+
+@pytest.mark.parametrize("named", [(), ("HF_TOKEN",)], ids=["not named", "named in secrets"])
+def test_a_nodes_job_names_what_its_script_exports_and_holds_no_value(named: tuple[str, ...]) -> None:
+    from allranks.launch import jobs
+    from allranks.spec import loads
+
+    secrets = f"secrets: [{', '.join(named)}]\n" if named else ""
+    run = loads(f"nodes: localhost\n{secrets}train: {{command: [train.py]}}\n")
+    plan = SimpleNamespace(
+        deepspeed=None, ranks=[], environment={"all": {"SET_KEY": "by the run file"}}, trainer={}, run=run
+    )
+    activated = Activated("python3", {"HF_TOKEN": "of-the-script", "SET_KEY": "of-the-script", "A": "b"})
+    plain, hidden = activated.plain(run.secrets), activated.hidden(run.secrets)
+    places = jobs.Places("/home/u/.allranks", "", "python3", None, plain, hidden)
+    node = run.cluster.head
+    env = jobs.environment(cast(Any, plan), node, "/out", places, "run-1")
+    assert env["A"] == "b" and env["SET_KEY"] == "by the run file" and "HF_TOKEN" not in env
+    assert jobs.secret_names(run, places, env) == ["HF_TOKEN"]
