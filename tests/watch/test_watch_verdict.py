@@ -84,6 +84,19 @@ def test_exception_beats_earlier_communication_errors():
     assert verdict.confidence == "certain"
 
 
+def test_two_exceptions_on_two_nodes_within_the_clocks_error_are_doubted():
+    events = [
+        *started(),
+        raised(20.0, 1, "ValueError", "a", False),
+        raised(20.05, 3, "KeyError", "'labels'", False, line=9),
+    ]
+    verdict = follow(events).verdict(25.0)
+    assert (verdict.where.rank, verdict.confidence) == (1, "likely")
+    assert any("rank 3 on b raised another within 0.5 s" in line for line in verdict.evidence)
+    alone = follow([*started(), raised(20.0, 1, "ValueError", "a", False)]).verdict(25.0)
+    assert alone.confidence == "certain"
+
+
 def test_same_exception_everywhere_is_the_configuration():
     events = [*started(), *(raised(20.0 + r / 10, r, "ValueError", f"no {r}", False) for r in range(4))]
     verdict = follow(events).verdict(25.0)

@@ -183,7 +183,9 @@ def _by_stack(run: RunState, living: Mapping[int, RankState]) -> Optional[Odd]:
     unheard = [n for n in living if n not in stacks]
     if len(outside) == 1 and not unheard:
         reason = f"{doing(stacks[outside[0]])}; the others wait in a collective"
-        return _of_stack(run, living, outside[0], "collective-timeout-straggler", reason, True)
+        # On a GPU a rank that reads a result of a queued collective waits outside of torch.distributed, too.
+        proven = not (living[outside[0]].uuid or living[outside[0]].bus_id)
+        return _of_stack(run, living, outside[0], "collective-timeout-straggler", reason, proven)
     if len(unheard) == 1 and not outside:
         reason = "nothing could read its stack; the others wait in a collective"
         return _of_stack(run, living, unheard[0], "rank-silent", reason, False)

@@ -55,15 +55,24 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         if everywhere
         else ""
     )
+    doubted = [
+        r
+        for at, r, e in raised
+        if r.node != rank.node and at - event.at < LATE_SECONDS and place(e) != place(event)
+    ]
     return Diagnosis(
         cause="rank-crashed-first",
-        confidence="certain",
+        confidence="likely" if doubted else "certain",
         where=_where(rank, event),
         first_seen=event.at,
         evidence=(
             f"rank {rank.rank} on {rank.node}: {one_line(text)}",
             *_frames(event),
             *([who] if who else []),
+            *(
+                f"rank {r.rank} on {r.node} raised another within {LATE_SECONDS:g} s, which clocks may turn round"
+                for r in doubted[:3]
+            ),
         ),
         collateral=_collateral(run, same),
         why=who or f"rank {rank.rank} raised it first; {_others(run, same)} only lost their peer.",
