@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from runner import Runner, free_port
 
+from allranks.node import processes
 from allranks.runs import keeper_apart
 from allranks.runs.keeper_restart import Restarts
 from allranks.words import Diagnosis, Where
@@ -155,3 +156,39 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Runner, r
     beats = [e for e in events if e["kind"] == "beat" and e["at"] > restart_at + 1 and e["data"].get("steps")]
     assert min(step[0] for beat in beats for step in beat["data"]["steps"]) == 11
     assert runner.left() == []
+
+
+WORKS_ON = """
+import sys, time
+open(sys.argv[2] + "/pid", "w").write(str(__import__("os").getpid()))
+time.sleep(300)
+"""
+
+
+def test_what_the_keeper_started_ends_with_a_killed_supervisor(tmp_path: Path) -> None:
+    """It is in the supervisor's session, where no sweep looks: a copy would go on, a prune go on deleting."""
+    life = (
+        "import sys; from allranks.runs import keeper_apart\n"
+        "keeper_apart.BOOT, folder = sys.argv[1], sys.argv[2]\n"
+        "keeper_apart.SECONDS[folder] = 300.0\n"
+        "keeper_apart.call(folder, {}, lambda: True)\n"
+    )
+    supervisor = subprocess.Popen([sys.executable, "-c", life, WORKS_ON, str(tmp_path)])
+    deadline = time.monotonic() + 60
+    try:
+        while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+    child = int((tmp_path / "pid").read_text())
+    while (found := processes.read_stat(child)) is not None and found.is_alive:
+        assert time.monotonic() < deadline, "it works on"
+        time.sleep(0.05)
+
+
+def test_a_child_whose_supervisor_has_gone_already_does_nothing() -> None:
+    words = [sys.executable, "-I", "-S", "-c", keeper_apart.LEASH + "print('at work')", "1", "60"]
+    done = subprocess.run(words, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, b"")

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import allranks
 
@@ -28,6 +28,23 @@ SECONDS = {
 CHOICE = "allranks-resume-from.json"
 """In the output folder: `{"from": path}`, the checkpoint that the next attempt goes on from."""
 
+LEASH = """
+import os, signal, sys
+leash = [int(sys.argv.pop(1)), int(sys.argv.pop(1))]
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+except (ImportError, OSError, AttributeError):
+    pass
+if leash[0] and os.getppid() != leash[0]:
+    sys.exit(1)
+signal.alarm(leash[1])
+"""
+"""A child's first lines. PR_SET_PDEATHSIG (1): one whose supervisor was killed must not go on to copy and to delete,
+since it is in the supervisor's session and no sweep looks for it. The alarm is for a Python without ctypes."""
+
+ALARM_MARGIN_SECONDS = 10
+
 BOOT = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
@@ -43,7 +60,7 @@ def call(
 ) -> Tuple[Optional[Dict[str, Any]], str]:
     """(the answer, the trouble). `pulse` keeps the leases; with `stoppable`, a False of it ends the child."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
-    argv = [sys.executable, "-I", "-S", "-c", BOOT, root, what]
+    argv = [sys.executable, "-I", "-S", "-c", LEASH + BOOT, *leash(SECONDS[what]), root, what]
     try:
         child = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True
@@ -61,6 +78,11 @@ def call(
         said = err.decode("utf-8", "replace").strip().splitlines()
         return None, said[-1] if said else f"exit code {child.returncode}"
     return (None, str(answer["error"])) if answer.get("error") else (dict(answer), "")
+
+
+def leash(seconds: float, parent: Optional[int] = None) -> List[str]:
+    """The words for `LEASH`: whose child it is (0 where a script may stand between), and when it ends at the latest."""
+    return [str(os.getpid() if parent is None else parent), str(int(seconds) + ALARM_MARGIN_SECONDS)]
 
 
 def wait_for(

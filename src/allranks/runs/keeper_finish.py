@@ -128,7 +128,8 @@ class Finish:
             self.record.finding(too_big)
             return {"changed": None}
         self.record.phase("prove")
-        argv = [self.task["python"], "-c", PROOF, self.job["inside"], "--base", base]
+        held = [keeper_apart.LEASH + PROOF, *keeper_apart.leash(PROOF_SECONDS, parent=0)]
+        argv = [self.task["python"], "-c", *held, self.job["inside"], "--base", base]
         argv += ["--adapter", self.output_dir, "--json"]
         answer, trouble = self._run(argv)
         if answer is None or "changed" not in answer:
