@@ -2,6 +2,7 @@
 
     HOURS=2 python -m benchmarks healthy            or RUNS=200; it stops at whichever comes first
     STREAMS=2 …                                     so many runs side by side (2 by default)
+    HOURS=0 NOTE="…" …                              only writes the section from what was reached; NOTE stands in it
 
 Each run is three ranks of `_healthy_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
 storage, evaluations, loader workers, all drawn from the run's number; one in eight trains for minutes. Beside them
@@ -161,6 +162,7 @@ def told(found: list[dict[str, Any]]) -> str:
         f" to end): **{len(alarms)} alarms**, {len(bad)} runs that did not succeed (aim: 0 in 200 runs or 2"
         f" hours). {len(found) - len(ran)} could not be started."
     ]
+    lines += [os.environ["NOTE"]] if os.environ.get("NOTE") else []
     lines += [f"- run {number}: {alarm['id']}: {alarm['saw']}" for number, alarm in alarms]
     lines += [f"- run {r['run']} ended {r['state']}" for r in bad]
     return "\n".join(lines)
