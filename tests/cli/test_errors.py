@@ -103,3 +103,19 @@ def test_a_home_that_cannot_be_written_is_named(
     assert run("ps") == 3
     said = capsys.readouterr().err
     assert "/dev/null/home" in said and "ALLRANKS_HOME" in said and "{" not in said
+
+
+def test_a_fault_of_ours_is_told_without_escape_codes_of_a_node(monkeypatch, capsys) -> None:
+    def broken(_options: object) -> int:
+        raise RuntimeError("a node said \x1b[2J\x1b]0;owned\x07")
+
+    monkeypatch.setattr(ps, "call", broken)
+    assert run("ps") == 4
+    said = capsys.readouterr().err
+    assert "RuntimeError" in said and "\x1b" not in said and "\x07" not in said
+
+
+def test_the_comment_of_a_new_run_file_names_that_file(tmp_path: Path) -> None:
+    assert run("init", "-o", "job.yaml", "a,b") == 0
+    text = (tmp_path / "job.yaml").read_text()
+    assert "allranks check job.yaml" in text and "run.yaml" not in text

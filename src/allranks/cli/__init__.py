@@ -118,7 +118,11 @@ def say_fault(error: Exception, as_json: bool) -> int:
     """What nobody foresaw is a fault of ours: where it happened, for the one who mends it."""
     import traceback
 
-    traceback.print_exception(error)
+    from allranks.faces.clean import clean
+
+    # A message may hold what a node said: it is data here too, line by line.
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        print(clean(line), file=sys.stderr)
     return say_error(AllranksError(f"a fault of allranks: {type(error).__name__}: {error}"), as_json)
 
 

@@ -38,6 +38,7 @@ def call(options: argparse.Namespace) -> int:
         gpus=options.gpus,
         train=options.train,
         slurm_nodelist=os.environ.get("SLURM_JOB_NODELIST"),
+        file="run.yaml" if options.output == "-" else options.output,
     )
     if options.output == "-":
         if options.json:
