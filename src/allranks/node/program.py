@@ -191,14 +191,18 @@ def _clean(words: List[str]) -> Dict[str, Any]:
 
 
 def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
-    """`probe listen|dial|measure|ranks|end`, the request on standard input; `listen` and `ranks` print lines."""
-    (what,) = _words(words, "listen, dial, measure, ranks or end")
+    """`probe listen|dial|measure|rdma|ranks|end`, the request on standard input; `listen` and `ranks` print lines."""
+    (what,) = _words(words, "listen, dial, measure, rdma, ranks or end")
     wanted = _input()
     try:
         if what in ("dial", "measure"):
             from allranks.node.probing import dial
 
             return dial.dial(wanted) if what == "dial" else dial.measure(wanted)
+        if what == "rdma":
+            from allranks.node.probing import rdma
+
+            return rdma.run(wanted)
         from allranks.node.probing import ending, listen, ranks
 
         if what == "end":
@@ -211,7 +215,7 @@ def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
             return None
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(Problem(saw=f"the request of probe {what} is not whole: {error!r}")) from None
-    raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, ranks or end"))
+    raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, rdma, ranks or end"))
 
 
 def _ray(words: List[str]) -> Optional[Dict[str, Any]]:

@@ -131,6 +131,7 @@ class Results:
     ears: Mapping[str, Ear] = field(default_factory=dict)
     dials: tuple[Dial, ...] = ()
     links: tuple[Link, ...] = ()
+    rdma: tuple[Link, ...] = ()
     collectives: tuple[Collective, ...] = ()
     unreached: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -172,22 +173,24 @@ class Results:
                 }
                 for d in self.dials
             ],
-            "links": [
-                {
-                    "from": k.source,
-                    "to": k.target,
-                    "bytes_per_second": k.bytes_per_second,
-                    "latency_seconds": k.latency,
-                    "reason": k.reason or None,
-                }
-                for k in self.links
-            ],
+            "links": [link_json(link) for link in self.links],
+            "rdma": [link_json(link) for link in self.rdma],
             "all_pairs_measured": self.all_pairs_measured,
             "collectives": [collective_json(c) for c in self.collectives],
             "unreached": dict(self.unreached),
             "skipped": dict(self.skipped),
             "seconds": self.seconds,
         }
+
+
+def link_json(link: Link) -> dict[str, Any]:
+    return {
+        "from": link.source,
+        "to": link.target,
+        "bytes_per_second": link.bytes_per_second,
+        "latency_seconds": link.latency,
+        "reason": link.reason or None,
+    }
 
 
 def collective_json(collective: Collective) -> dict[str, Any]:

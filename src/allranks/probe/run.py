@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.checks.words import listed
 from allranks.plan import Plan
 from allranks.plan.environment import environment
-from allranks.probe import collective, tcp
+from allranks.probe import collective, rdma, tcp
 from allranks.probe.judge import judge
-from allranks.probe.results import OK, Collective, Ear, Results
+from allranks.probe.results import OK, Collective, Ear, Pair, Results
 from allranks.probe.rounds import MOST_ROUNDS, chosen, tournament
 from allranks.probe.steps import Step, proposed, steps
 from allranks.reach import Nodes
@@ -107,7 +107,22 @@ async def over_tcp(nodes: Nodes, run: Run, asked: tcp.Asked, options: Options, s
             say(f"{len(links)} directions measured in {len(rounds)} rounds")
             results = results.with_links(links)
             results = results.with_links(await tcp.measure_again(nodes, ears, asked, results.links))
+            results = await over_rdma(nodes, results, rounds, say)
     return results
+
+
+async def over_rdma(nodes: Nodes, results: Results, rounds: Sequence[Sequence[Pair]], say: Say) -> Results:
+    """`ib_write_bw` between the same pairs, where every node has a device."""
+    if not results.ears or not all(ear.rdma > 0 for ear in results.ears.values()):
+        return results
+    links, reason = await rdma.measure_rounds(nodes, results.ears, rounds)
+    if reason:
+        return replace(results, skipped={**results.skipped, "ib_write_bw": reason})
+    rates = [link.bytes_per_second for link in links if link.bytes_per_second]
+    say(
+        f"{len(rates)} of {len(links)} pairs over RDMA, {min(rates) / 1e9:.1f} to {max(rates) / 1e9:.1f} GB/s"
+    )
+    return replace(results, rdma=tuple(links))
 
 
 async def over_torch(
@@ -128,8 +143,8 @@ async def over_torch(
     if 0 < len(without) < len(results.ears):
         reason = f"the driver of {listed(without)} lists no GPU: the collectives went over gloo"
         results = replace(results, skipped={**results.skipped, "nccl": reason})
-    rdma = all(ear.rdma > 0 for ear in results.ears.values())
-    for step in steps(run, on_gpus(plan, results.ears), rdma):
+    has_rdma = all(ear.rdma > 0 for ear in results.ears.values())
+    for step in steps(run, on_gpus(plan, results.ears), has_rdma):
         ranks = collective.Ranks(
             key=secrets.token_hex(32),
             python={name: options.pythons.get(name, options.python) for name in results.nodes},

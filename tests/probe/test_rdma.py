@@ -1,0 +1,113 @@
+"""`ib_write_bw`: its words, its table, and its end in any case. No machine here has a device: the program is a fake."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from allranks.node.probing import rdma
+from allranks.probe import rdma as between
+from allranks.probe.results import Ear
+from allranks.reach import NodeProgram, Nodes
+from allranks.reach.local import LocalTransport
+from allranks.words import Node
+
+LINE = "-" * 87
+TABLE = f"""{LINE}
+                    RDMA_Write BW Test
+ Dual-port       : OFF		Device         : mlx5_0
+ Number of qps   : 1		Transport type : IB
+ Mtu             : 4096[B]
+ Link type       : IB
+{LINE}
+ local address: LID 0x0d QPN 0x0097 PSN 0x1d9d4a RKey 0x1fff00 VAddr 0x007f4a1c0f0000
+ remote address: LID 0x0e QPN 0x0098 PSN 0xa4b6c3 RKey 0x1fff00 VAddr 0x007f0c4a7e0000
+{LINE}
+ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+ 65536      1128100          0.00               197.14             0.376017
+{LINE}
+"""
+"""The form that perftest 4.5 prints (perftest's README and its source, `perftest_parameters.c`); addresses made up."""
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        (TABLE, 197.14e9 / 8),
+        (TABLE.replace("Gb/sec", "MB/sec"), 197.14 * (1 << 20)),
+        (TABLE.replace("Gb/sec", "MiB/sec"), 197.14 * (1 << 20)),
+        (TABLE.replace("197.14", "0.00"), None),
+        (TABLE.replace("197.14", "-nan-"), None),
+        (TABLE.split(" #bytes")[0], None),
+        (" 65536 1 2 3 4\n", None),
+        ("", None),
+    ],
+)
+def test_the_table_is_read_and_nothing_else(text: str, rate: float | None) -> None:
+    assert rdma.parse(text) == (None if rate is None else pytest.approx(rate))
+
+
+def test_each_value_is_one_word() -> None:
+    waits = ["ib_write_bw", "-d", "mlx5_0", "-p", "18515", "-D", "1", "-F", "--report_gbits"]
+    assert rdma.argv("mlx5_0", 18515, 1, None) == waits
+    assert rdma.argv("mlx5_0", 18515, 1, "$(id)") == [*waits, "$(id)"]
+
+
+def test_the_first_active_device_is_taken(tmp_path: Path) -> None:
+    for name, state in (("mlx5_0", "1: DOWN"), ("mlx5_1", "4: ACTIVE"), ("mlx5_2", "4: ACTIVE")):
+        (tmp_path / name / "ports" / "1").mkdir(parents=True)
+        (tmp_path / name / "ports" / "1" / "state").write_text(state + "\n")
+    assert rdma.active_device(str(tmp_path)) == "mlx5_1"
+    assert rdma.active_device(str(tmp_path / "none")) is None
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A program of that name that runs these lines of shell, on a machine with a device."""
+
+    def make(script: str) -> None:
+        program = tmp_path / "ib_write_bw"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(rdma, "active_device", lambda root: "mlx5_0")
+    (tmp_path / "table").write_text(TABLE)
+    return make
+
+
+def test_the_side_that_dials_waits_for_the_other(fake, tmp_path: Path) -> None:
+    fake(
+        f'cd {tmp_path}; if [ -e up ]; then cat table; else touch up; echo "Couldn\'t connect to h:18515"; exit 1; fi'
+    )
+    answer = rdma.run({"seconds": 1, "host": "h"})
+    assert answer == {"device": "mlx5_0", "bytes_per_second": pytest.approx(197.14e9 / 8), "reason": ""}
+
+
+def test_a_program_that_hangs_is_ended(fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdma, "MORE_SECONDS", 0.2)
+    fake("exec sleep 600")
+    assert "did not end within" in rdma.run({"seconds": 1})["reason"]
+
+
+def test_what_it_says_is_the_reason(fake) -> None:
+    fake("echo ' Unable to open device'; exit 1")
+    assert rdma.run({"seconds": 1})["reason"] == "Unable to open device"
+
+
+def test_nodes_without_it_are_said_and_nothing_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path))
+    names = ("a", "b")
+    nodes = Nodes(
+        {name: NodeProgram(LocalTransport(name), sys.executable) for name in names},
+        {name: Node(name, "127.0.0.1", rank) for rank, name in enumerate(names)},
+    )
+    ears = {name: Ear(name, address="127.0.0.1", rdma=1) for name in names}
+    links, reason = asyncio.run(between.measure_rounds(nodes, ears, [[("a", "b")]]))
+    assert links == [] and ("not installed" in reason or "no InfiniBand" in reason)
