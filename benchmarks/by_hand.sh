@@ -91,7 +91,8 @@ launch() { # RANK: the torchrun of one node, here or on its host
     if [ ${#hosts[@]} -eq 0 ]; then exec "${words[@]}"; fi
     # With a terminal of its own the remote torchrun ends with the connection.
     exec ssh -tt ${SSH_CONFIG:+-F "$SSH_CONFIG"} "${hosts[$1]}" \
-        "cd $(printf %q "$PWD") && exec env $(printf '%q ' "PATH=$PATH" OMP_NUM_THREADS=1 "${words[@]}")" < /dev/null
+        "cd $(printf %q "$PWD") && exec env $(printf '%q ' "PATH=$PATH" OMP_NUM_THREADS=1 \
+        ${TORCH_EXTENSIONS_DIR:+"TORCH_EXTENSIONS_DIR=$TORCH_EXTENSIONS_DIR"} "${words[@]}")" < /dev/null
 }
 
 date +%s.%N > "$out/started"

@@ -22,7 +22,9 @@ ROUNDS = int(os.environ.get("RIG_ROUNDS", "5"))
 SIZE = 3
 END_SECONDS = 60.0
 FIRST_SECONDS = 900.0
-"""In the first round every node compiles DeepSpeed's operator for itself, three compilers on the same cores."""
+"""In the first round DeepSpeed's operator is compiled, once for all nodes: OPERATORS is the same folder on each."""
+
+OPERATORS = STATE / "nfs" / "operators"
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -52,6 +54,7 @@ def measure() -> str:
 
 def at_home() -> Path:
     """A controller's home with the way to the nodes, and the demo's run file on three machines instead of one."""
+    OPERATORS.mkdir()
     home = STATE / "home"
     (home / ".ssh").mkdir(mode=0o700, parents=True)
     for name in ("ssh_config", "known_hosts"):
@@ -62,6 +65,7 @@ def at_home() -> Path:
         arguments[key] = str((RUN_FILE.parent / arguments[key]).resolve())
     del run["same_host"]
     run.update(nodes=f"node[1-{SIZE}]", environment={"python": sys.executable})
+    run["env"]["TORCH_EXTENSIONS_DIR"] = str(OPERATORS)
     (home / "run.yaml").write_text(yaml.safe_dump(run))
     return home
 
@@ -71,7 +75,12 @@ def by_hand(rig: Rig) -> float:
     folder = STATE / "nfs" / "by-hand"  # this path is the same folder on every node
     folder.mkdir()
     hosts = " ".join(f"node{n}" for n in range(1, SIZE + 1))
-    settings = [f"HOSTS={hosts}", f"SSH_CONFIG={STATE}/ssh_config", "PORT=29511"]
+    settings = [
+        f"HOSTS={hosts}",
+        f"SSH_CONFIG={STATE}/ssh_config",
+        "PORT=29511",
+        f"TORCH_EXTENSIONS_DIR={OPERATORS}",
+    ]
     begin = time.time()
     script = ["env", *settings, "bash", str(ROOT / "benchmarks" / "by_hand.sh"), str(folder)]
     process = subprocess.Popen(rig.from_ctl(script), **QUIET)
