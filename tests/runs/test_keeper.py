@@ -12,7 +12,7 @@ import pytest
 
 from allranks.node.link import Dial
 from allranks.node.paths import RunDirectory, write_json
-from allranks.runs import keeper_listener
+from allranks.runs import keeper_listener, keeper_saves
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
 from allranks.words import Event
@@ -272,6 +272,34 @@ def test_leases_end_with_a_keeper_that_nothing_wakes(monkeypatch) -> None:
     time.sleep(0.2)
     leases.end()
     assert sent == []
+
+
+def test_a_stopped_run_is_over_while_its_last_copy_is_still_made(stage, monkeypatch) -> None:
+    """`allranks stop` waits for seconds, a copy takes minutes: whoever ends the supervisor loses no state."""
+    copied, waits = threading.Event(), threading.Event()
+
+    def end(_saves, pulse, final=None) -> None:
+        waits.set()
+        while not copied.is_set():
+            pulse()
+
+    monkeypatch.setattr(keeper_saves.Saves, "end", end)
+    one = stage()
+    supervisors = one.both()
+    for supervisor in supervisors:
+        supervisor.hear("start")
+    write_json(one.directory.keeper.stop, {"at": 0})
+    for supervisor in supervisors:
+        supervisor.hear("stop")
+        supervisor.say("swept", why="asked", left=[])
+    try:
+        assert waits.wait(60)
+        state = json.loads(Path(one.directory.keeper.state).read_text())
+        assert state["state"] == "stopped" and state["ended_at"]
+        assert one.keeper.is_alive()
+    finally:
+        copied.set()
+    assert one.end()["state"] == "stopped"
 
 
 def test_an_output_folder_that_cannot_be_made_is_said_before_any_rank_starts(stage) -> None:

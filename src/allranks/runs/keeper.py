@@ -96,9 +96,7 @@ class Keeper(threading.Thread):
         while True:
             self._tell_to_start()
             self._watch()
-            if not self._has_failed():
-                return self._finish(finish, "succeeded")
-            if self._aborted_after_the_end():
+            if not self._has_failed() or self._aborted_after_the_end():
                 return self._finish(finish, "succeeded")
             self._hear_evidence()
             self._stop_all(self.stop_why or self.notice or "the run failed")
@@ -337,15 +335,19 @@ class Keeper(threading.Thread):
     def _finish(self, finish: keeper_finish.Finish, state: str) -> None:
         if state == "failed":
             self._name_the_cause()
-        if state == "succeeded":
+        over = state != "succeeded"
+        why = {"failed": "the run failed", "stopped": self.notice or "asked to stop"}
+        if over:
+            # Before all that storage may hold up: whoever stops a run or its supervisor waits for seconds only.
+            self.record.end(state, why[state])
+            finish.look_for_adapter()
+        else:
             self.record.state_now["diagnosis"] = None  # an earlier attempt's; the journal keeps it
             state = finish.verify()
-        else:
-            finish.look_for_adapter()
         self.saves.end(self._turn, finish.output_dir if state == "succeeded" else None)
         finish.prune()
-        why = {"failed": "the run failed", "stopped": self.notice or "asked to stop"}.get(state, "")
-        self.record.end(state, why)
+        if not over:
+            self.record.end(state, why.get(state, ""))
         finish.report(self.report)
 
     def _name_the_cause(self) -> None:
@@ -370,6 +372,7 @@ class Keeper(threading.Thread):
     def _dismiss(self) -> None:
         """The last word to every supervisor, so that none waits for its lease to end."""
         self.leases.end()
+        self.record.close()
         try:
             self._tell_all({"bye": True})
             self.listener.poll(keeper_listener.POLL_SECONDS)

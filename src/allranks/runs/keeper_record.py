@@ -99,10 +99,15 @@ class Record:
         self.note("adapter", data or {})
 
     def end(self, state: str, why: str = "") -> None:
+        """The run's last state. What is found after it (no room for a copy) is still written and told."""
         self.state_now["ended_at"] = time.time()
         self.state(state, why)
         if self.alerts is not None:
             self.alerts.end(state, self.state_now["diagnosis"], why)
+
+    def close(self) -> None:
+        """Waits, for some seconds, until the last alerts are out."""
+        if self.alerts is not None:
             self.alerts.close()
             self.sent()
 
