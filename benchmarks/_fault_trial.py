@@ -40,10 +40,16 @@ def rig_with(fault: Fault) -> Iterator[Rig]:
         try:
             yield rig
         finally:
-            if "SAVE_TO" in fault.env:  # a frozen file system would keep the namespace's end waiting
-                rig.run(1, ["fsfreeze", "-u", SMALL_DISK], check=False)
+            thaw(fault, rig)
     with contextlib.suppress(OSError):
         Path(OOM_GROUP).rmdir()
+
+
+def thaw(fault: Fault, rig: Rig) -> None:
+    """A frozen file system would keep the end of its namespace waiting. Nothing where the rig has gone."""
+    if "SAVE_TO" in fault.env:
+        with contextlib.suppress(KeyError, IndexError, OSError):
+            rig.run(1, ["fsfreeze", "-u", SMALL_DISK], check=False)
 
 
 def arguments(outcome: Outcome, rank: int) -> list[str]:
@@ -203,6 +209,7 @@ def plain(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
             outcome.said = ", ".join(f"node{n}: rank {r}" for n, r in sorted(blamed.items())) or "nobody"
             outcome.right_place = bool(blamed) and set(blamed.values()) == {rank}
         finally:
+            thaw(fault, rig)
             rig.down()
             for process in started:
                 process.wait(30)
