@@ -12,6 +12,7 @@ from allranks.launch.scripts._job import File, ScriptJob
 from allranks.launch.scripts._playbook import PLAYBOOK
 from allranks.launch.scripts._readme import readme
 from allranks.launch.scripts._words import matches, plain
+from allranks.words import Node
 
 VENV = "/opt/training"
 """Where the environment goes when the run file names no Python of one."""
@@ -29,6 +30,9 @@ PINS = {
 }
 """Versions that ran together in this project's own tests (`requirements/`; a test compares the two)."""
 
+FROM_HEAD = ("pdsh", "mpi", "deepspeed")
+"""The launchers that log in from the head; they get a key and the nodes' host keys there."""
+
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
@@ -39,7 +43,9 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         "ansible-playbook -i inventory.yml playbook.yml -K                # -K asks for the sudo password\n```\n\n"
         "Host keys are checked as ssh checks them: log in once on each node first. Firewalls are left as they are.\n\n"
         "Before the first run, look at vars.yml: the versions in requirements.txt, `wheels` (a folder of wheels here,"
-        " for nodes that reach no index) and `shared_mounts` (file systems to mount; none are guessed).\n"
+        " for nodes that reach no index), `shared_mounts` (file systems to mount; none are guessed), `nfs_server` and"
+        " `nfs_exports` (a node that serves folders to the others, and to nobody else), `ssh_from_head` (a key and the"
+        " host keys for a launcher that logs in from the head: pdsh, mpi, deepspeed).\n"
     )
     files = {
         "inventory.yml": File(inventory(job)),
@@ -93,14 +99,28 @@ def marked(value: Any) -> Any:
     return value
 
 
-def inventory(job: ScriptJob) -> str:
-    """Each machine once, also where several nodes are one."""
-    hosts: dict[str, Any] = {}
-    seen = set()
+def machines(job: ScriptJob) -> list[Node]:
+    """Each machine once, also where several nodes are one; the head first."""
+    first: dict[tuple[str, int | None], Node] = {}
     for node in job.nodes:
-        if (node.address, node.port) in seen:
-            continue
-        seen.add((node.address, node.port))
+        first.setdefault((node.address, node.port), node)
+    return list(first.values())
+
+
+def ssh_names(job: ScriptJob) -> dict[str, list[str]]:
+    """What each machine is called in known_hosts: its address and its name, with a port that is not 22."""
+    return {
+        node.name: [
+            name if node.port in (None, 22) else f"[{name}]:{node.port}"
+            for name in dict.fromkeys([node.address, node.name])
+        ]
+        for node in machines(job)
+    }
+
+
+def inventory(job: ScriptJob) -> str:
+    hosts: dict[str, Any] = {}
+    for node in machines(job):
         user = node.user or job.run.user
         entry: dict[str, Any] = {"ansible_host": node.address}
         entry |= {"ansible_user": user} if user is not None else {}
@@ -112,12 +132,19 @@ def inventory(job: ScriptJob) -> str:
 def variables(job: ScriptJob) -> str:
     container = job.container
     sources = [mount.split(":")[0] for mount in container.mounts] if container else []
+    names = ssh_names(job)
     return dumped(
         {
             "venv": venv(job),
             "environment_wanted": container is None,
             "environment_python": "python3",
             "wheels": "",
+            "head": next(iter(names)),
+            "ssh_from_head": job.run.launch.with_ in FROM_HEAD and len(names) > 1,
+            "ssh_names": names,
+            "nfs_server": "",
+            "nfs_exports": [],
+            "nfs_clients": sorted({node.address for node in job.nodes}),
             "shared_mounts": [],
             "folders_expected": [s for s in sources if s.startswith("/")],
             "deepspeed_ops": ops(job) if container is None else [],
