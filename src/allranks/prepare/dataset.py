@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.prepare.trouble import blocked, last_words
+from allranks.prepare.watched import WATCH
 from allranks.reach import NodeProgram
 from allranks.spec import Run
 
@@ -26,9 +27,12 @@ path = sys.argv[1]
 sys.exit(0 if os.path.isdir(path) and os.listdir(path) else 3)
 """
 
-TOKENIZE = """
-import contextlib, json, os, sys, tempfile
+TOKENIZE = (
+    "import contextlib, json, os, sys, tempfile\n"
+    + WATCH
+    + """
 wanted = json.load(sys.stdin)
+watch(wanted["seconds"])
 os.environ.update(wanted["env"])
 with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder:
     from llamafactory.data import get_dataset, get_template_and_fix_tokenizer
@@ -41,6 +45,7 @@ with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as fo
     get_dataset(template, model, data, training, stage=finetuning.stage, **loaded)
 print(json.dumps(sorted(os.listdir(data.tokenized_path))))
 """
+)
 """LLaMA-Factory's own steps up to the trainer (0.9.3 to 0.9.5, train/sft/workflow.py), which save what they made."""
 
 
@@ -67,7 +72,7 @@ async def tokenize(
         if isinstance(arguments.get(key), str):
             arguments[key] = run.here(arguments[key])
     arguments = {key: value for key, value in arguments.items() if key not in ELSEWHERE and value is not None}
-    asked = {"arguments": arguments, "env": dict(env)}
+    asked = {"arguments": arguments, "env": dict(env), "seconds": TOKENIZE_SECONDS}
     done = await program.transport.run(
         [python, "-c", TOKENIZE], stdin=json.dumps(asked).encode(), timeout_seconds=TOKENIZE_SECONDS
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from allranks.checks.asking import uses_deepspeed, wants_gpu
 from allranks.prepare.trouble import blocked, last_words
+from allranks.prepare.watched import WATCH
 from allranks.reach import NodeProgram
 from allranks.spec import Run
 
@@ -17,9 +18,12 @@ BUILD_SECONDS = 1800.0
 ON_PROCESSOR = ("cpu", "nvme")
 TORCH_LOCK_SECONDS = 600
 
-BUILD = """
-import contextlib, glob, importlib, json, os, sys, time
+BUILD = (
+    "import contextlib, fcntl, glob, importlib, json, os, sys, time\n"
+    + WATCH
+    + """
 wanted = json.load(sys.stdin)
+watch(wanted["seconds"])
 os.environ.update(wanted["env"])
 root = os.environ.get("TORCH_EXTENSIONS_DIR")
 if root is None:
@@ -31,19 +35,35 @@ if all(glob.glob(os.path.join(root, name, name + ".so")) for name in wanted["ope
 folder = os.path.dirname(sys.executable)
 os.environ["PATH"] = folder + os.pathsep + os.environ.get("PATH", os.defpath)
 built = []
+def load(builder, lock):
+    with open(lock + ".allranks", "a") as mark:
+        with contextlib.suppress(OSError):
+            fcntl.flock(mark, fcntl.LOCK_EX)
+            if os.path.getsize(mark.name) and os.path.exists(lock):
+                os.remove(lock)
+            if not os.path.exists(lock):
+                mark.write("building")
+                mark.flush()
+        if os.path.exists(lock) and time.time() - os.stat(lock).st_mtime > wanted["lock_seconds"]:
+            sys.exit("%s is older than a build takes: one that was killed left it, and torch would wait for it "
+                     "without end; remove it" % lock)
+        try:
+            return builder.load(verbose=False)
+        finally:
+            mark.truncate(0)
 with contextlib.redirect_stdout(sys.stderr):
     from torch.utils.cpp_extension import _get_build_directory
     for module, name in wanted["builders"]:
         builder = getattr(importlib.import_module(module), name)()
         lock = os.path.join(_get_build_directory(builder.name, False), "lock")
-        if os.path.exists(lock) and time.time() - os.stat(lock).st_mtime > wanted["lock_seconds"]:
-            sys.exit("%s is older than a build takes: one that was killed left it, and torch would wait for it "
-                     "without end; remove it" % lock)
-        built.append([name, os.path.abspath(builder.load(verbose=False).__file__)])
+        built.append([name, os.path.abspath(load(builder, lock).__file__)])
 print(json.dumps(built))
 """
+)
 """Run by the training environment's Python. Where the operators lie in torch's cache (`TORCH_EXTENSIONS_DIR`)
-nothing is imported; else `builder.load` compiles them, as DeepSpeed itself does at the first use."""
+nothing is imported; else `builder.load` compiles them, as DeepSpeed itself does at the first use.
+A build of ours that was killed has left torch's `lock`, for which torch waits without end. It has left its mark, too,
+and nobody holds that: the kernel gives up a dead holder's."""
 
 OPERATORS = {
     "CPUAdamBuilder": "cpu_adam",
@@ -90,6 +110,7 @@ async def compile_ahead(
         "operators": operators,
         "env": dict(env),
         "lock_seconds": TORCH_LOCK_SECONDS,
+        "seconds": BUILD_SECONDS,
     }
     done = await program.transport.run(
         [python, "-c", BUILD], stdin=json.dumps(asked).encode(), timeout_seconds=BUILD_SECONDS

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from collections.abc import AsyncIterator, Sequence
 
 from allranks.reach.base import Completed, Unreachable
@@ -70,8 +72,9 @@ class LocalTransport:
             raise Unreachable(self.node, "no-program", f"cannot start {argv[0]}: {error.strerror}") from None
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
-        """Our own direct child, not yet reaped: its pid cannot have been given to another."""
+        """Our own direct child, not yet reaped: its pid cannot have been given to another. It leads a group of its
+        own, and with it goes what it has started: compilers, the workers that tokenize."""
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
