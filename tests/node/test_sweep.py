@@ -133,6 +133,8 @@ def test_a_run_that_is_led_is_not_swept_unless_it_has_ended(field):
     with pytest.raises(BadInput, match="is at work here"):
         sweep.refuse_led(field.run_id, seconds=0.0)
     assert len(field.alive()) == 1
+    seen = {entry["pid"]: entry["own"] for entry in sweep.sweep(field.run_id, dry_run=True)["processes"]}
+    assert seen[field.supervisor.pid] is True and seen[field.process("torchrun").pid] is False
     field.directory.keeper.create()
     paths.write_json(field.directory.keeper.state, {"state": "failed"})
     sweep.refuse_led(field.run_id, seconds=0.0)

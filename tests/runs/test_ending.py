@@ -176,3 +176,34 @@ def test_a_cancelled_job_that_still_ends_is_no_run_of_which_nothing_is_left(
         assert "job 77 is still COMPLETING" in ended["unreadable"]["node-1"]
     else:
         assert (ended["state"], ended["unreadable"]) == ("lost", {})
+
+
+@pytest.mark.parametrize(
+    ("own", "keeper_alive", "is_left_alone"), [(True, True, True), (False, True, False), (True, None, False)]
+)
+def test_a_keeper_that_finishes_is_not_ended_by_stop(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    own: bool,
+    keeper_alive: bool | None,
+    is_left_alone: bool,
+) -> None:
+    said: list[tuple[str, ...]] = []
+
+    class Program:
+        node, transport = "node-0", Closing()
+
+        async def call(self, *words: str, **_options: Any) -> dict[str, Any]:
+            said.append(words)
+            if words[:2] == ("read", "status"):
+                return {"state": "stopped", "keeper_alive": keeper_alive}
+            if words[0] == "read":
+                raise ProgramFailed("node-0", "read", "no such file")
+            return {"processes": [{**PROCESS, "own": own}], "unseen": []}
+
+    programs: dict[str, Any] = {"node-0": Program()}
+    nodes = Nodes(programs, {"node-0": Node("node-0", "10.0.0.1", 0)})
+    monkeypatch.setattr(ending.index, "nodes_of", lambda _run_id: nodes)
+    result = asyncio.run(ending.stop("a-run"))
+    assert (("stop", "a-run", "--direct") not in said) == is_left_alone
+    assert (result["left"], bool(result.get("finishes"))) == ((0, True) if is_left_alone else (1, False))

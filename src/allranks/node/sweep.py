@@ -76,6 +76,12 @@ class Sweep:
         nodes = [self.directory.node(name) for name in self.directory.nodes()]
         return any(processes.lives(read_object(node.supervisor)) for node in nodes)
 
+    def sessions(self) -> FrozenSet[int]:
+        """Those of the living supervisors: in them are they and what the keeper started, and no rank (`tree`)."""
+        records = [read_object(self.directory.node(name).supervisor) for name in self.directory.nodes()]
+        stats = [processes.read_stat(int(one["pid"])) for one in records if processes.lives(one)]
+        return frozenset(stat.session for stat in stats if stat is not None)
+
     def grace_seconds(self) -> float:
         jobs = [read_object(self.directory.node(name).job) for name in self.directory.nodes()]
         return max([float(job.get("grace_seconds") or 0.0) for job in jobs], default=GRACE_SECONDS)
@@ -161,7 +167,8 @@ def sweep(run_id: str, dry_run: bool = False, gone: Sequence[str] = ()) -> Dict[
 
     `processes` are ours (when done: those that would not end), `stopped` what was signalled, `files` what
     was removed, `foreign` what carries the run id and is left alone, `unseen` the nodes whose processes
-    cannot be seen from here (another host, a container).
+    cannot be seen from here (another host, a container). In a dry run `own` says of a process that it is
+    allranks' own: a supervisor, or what the keeper started.
     """
     found = Sweep(run_id, gone)
     claims = found.ours()
@@ -169,7 +176,9 @@ def sweep(run_id: str, dry_run: bool = False, gone: Sequence[str] = ()) -> Dict[
     answer["foreign"] = [_named(claim) for claim in found.foreign()]
     answer["unseen"] = found.unseen
     if dry_run:
-        ours, files = [_named(claim) for claim in claims], found.remains()
+        sessions = found.sessions()
+        ours = [{**_named(claim), "own": claim.stat.session in sessions} for claim in claims]
+        files = found.remains()
     else:
         why = {claim.stat.pid: claim.why for claim in claims}
         report = found.stop()

@@ -83,6 +83,8 @@ async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
         led = head.node not in boxes.gone and not silent  # a keeper whose container has ended will not answer
         state = await wait_for_end(head, run_id, seconds=seconds if led else 0.0)
         left, unreadable = await remaining(nodes, run_id, boxes)
+        if left and await finishes(boxes.inside(nodes), run_id):
+            return {"id": run_id, "state": state, "left": 0, "unreadable": unreadable, "finishes": True}
         if state not in FINAL or left:
             await boxes.inside(nodes).each(
                 lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60)
@@ -99,6 +101,20 @@ async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
         return {"id": run_id, "state": state, "left": left, "unreadable": {**silent, **unreadable}, **told}
     finally:
         await nodes.close()
+
+
+async def finishes(nodes: Nodes, run_id: str) -> bool:
+    """Whether no rank lives any more and the keeper does: it copies, prunes and reports, and then ends by itself."""
+    outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
+    living = [one for outcome in outcomes for one in answer_of(outcome).get("processes", ())]
+    if any(outcome.error is not None for outcome in outcomes) or not all(one.get("own") for one in living):
+        return False
+    try:
+        return bool(
+            (await next(iter(nodes.programs.values())).call("read", "status", run_id)).get("keeper_alive")
+        )
+    except (Unreachable, ProgramFailed):
+        return False
 
 
 async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:

@@ -49,6 +49,10 @@ def call(options: argparse.Namespace) -> int:
         print_json(result)
     else:
         print(f"{run_id} {result['state'] or 'unknown'}: {result['left']} of its processes are left")
+        if result.get("finishes"):
+            print(
+                "  its keeper lives on: it makes the last copies, prunes and reports, and then ends by itself"
+            )
         for names, why in folded(result["unreadable"].items()):
             print(clean(f"  {names} could not be looked at: {why}"))
         if result.get("findings"):
