@@ -179,13 +179,21 @@ def test_a_cancelled_job_that_still_ends_is_no_run_of_which_nothing_is_left(
 
 
 @pytest.mark.parametrize(
-    ("own", "keeper_alive", "is_left_alone"), [(True, True, True), (False, True, False), (True, None, False)]
+    ("own", "keeper_alive", "told", "is_left_alone"),
+    [
+        (True, True, {"state": "stopped"}, True),
+        (True, True, {"state": "running", "phase": "prune"}, True),
+        (True, True, {"state": "running", "phase": "watch"}, False),
+        (False, True, {"state": "stopped"}, False),
+        (True, None, {"state": "stopped"}, False),
+    ],
 )
 def test_a_keeper_that_finishes_is_not_ended_by_stop(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     own: bool,
     keeper_alive: bool | None,
+    told: dict[str, Any],
     is_left_alone: bool,
 ) -> None:
     said: list[tuple[str, ...]] = []
@@ -196,7 +204,7 @@ def test_a_keeper_that_finishes_is_not_ended_by_stop(
         async def call(self, *words: str, **_options: Any) -> dict[str, Any]:
             said.append(words)
             if words[:2] == ("read", "status"):
-                return {"state": "stopped", "keeper_alive": keeper_alive}
+                return {**told, "keeper_alive": keeper_alive}
             if words[0] == "read":
                 raise ProgramFailed("node-0", "read", "no such file")
             return {"processes": [{**PROCESS, "own": own}], "unseen": []}
@@ -204,6 +212,8 @@ def test_a_keeper_that_finishes_is_not_ended_by_stop(
     programs: dict[str, Any] = {"node-0": Program()}
     nodes = Nodes(programs, {"node-0": Node("node-0", "10.0.0.1", 0)})
     monkeypatch.setattr(ending.index, "nodes_of", lambda _run_id: nodes)
+    waits = ending.wait_for_end
+    monkeypatch.setattr(ending, "wait_for_end", lambda head, run_id, seconds: waits(head, run_id, 0.0))
     result = asyncio.run(ending.stop("a-run"))
     assert (("stop", "a-run", "--direct") not in said) == is_left_alone
     assert (result["left"], bool(result.get("finishes"))) == ((0, True) if is_left_alone else (1, False))

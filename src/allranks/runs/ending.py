@@ -17,6 +17,9 @@ FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
 """Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
 
+FINISHING = ("verify", "prove", "prune")
+"""The keeper's phases after the last rank; each has its own time limit."""
+
 JOB_SECONDS = 60.0
 """From scancel to the job's end: SLURM's KillWait, 30 s by default, and its epilog."""
 
@@ -110,11 +113,11 @@ async def finishes(nodes: Nodes, run_id: str) -> bool:
     if any(outcome.error is not None for outcome in outcomes) or not all(one.get("own") for one in living):
         return False
     try:
-        return bool(
-            (await next(iter(nodes.programs.values())).call("read", "status", run_id)).get("keeper_alive")
-        )
+        status = await next(iter(nodes.programs.values())).call("read", "status", run_id)
     except (Unreachable, ProgramFailed):
         return False
+    ends = status.get("state") in FINAL or status.get("phase") in FINISHING
+    return ends and bool(status.get("keeper_alive"))
 
 
 async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:
