@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from allranks import spec
 from allranks.launch import engines, pages
-from allranks.launch.engines import Launch, mpi, pdsh, slurm
+from allranks.launch.engines import Launch, deepspeed, mpi, pdsh, slurm
 from allranks.node import orders
 from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
@@ -45,7 +45,17 @@ def test_mpirun_gets_one_context_a_node_in_the_run_files_order() -> None:
     assert second == "-np 1 --host 10.0.0.2 sh /root/.allranks/runs/r/engine/1.sh"
 
 
-@pytest.mark.parametrize("engine", [pdsh, mpi])
+def test_deepspeeds_launcher_starts_one_process_a_node_in_a_session_of_its_own() -> None:
+    """Its SIGTERM handler runs `pkill -f` on every node: nothing that ends us may reach it."""
+    words = deepspeed.command(launch(more="user: me\n"))
+    assert words[:2] == ["sh", "-c"] and "exec setsid --wait" in words[2]
+    assert words[5] == "me@10.0.0.1 slots=1\nme@10.0.0.2 slots=1\n"
+    assert words[-2:] == ["sh", "/root/.allranks/runs/r/engine/%n.sh"]
+    # It sets the GPUs by its slots; the ranks must see all of them.
+    assert words[words.index("--no_local_rank") :][1:4] == ["env", "-u", "CUDA_VISIBLE_DEVICES"]
+
+
+@pytest.mark.parametrize("engine", [pdsh, mpi, deepspeed])
 def test_what_an_engine_cannot_be_told_is_refused(engine: ModuleType) -> None:
     with pytest.raises(BadInput, match="several users"):
         engine.command(launch(FILE.replace("10.0.0.2", "10.0.0.2, user: other")))
@@ -183,6 +193,8 @@ REFUSED = "ssh: connect to host 10.0.0.2 port 22: Connection refused"
             "orted",
         ),
         (pdsh, ['10.0.0.2: {"error":"no space"}'], "host-b", "did not begin"),
+        (deepspeed, ["10.0.0.2: /x/python: No module named deepspeed"], "host-b", "DeepSpeed is not in"),
+        (deepspeed, ["10.0.0.2: " + REFUSED], "host-b", "SSH port"),
         (mpi, ["something new"], None, "something new"),
         (mpi, [], None, "printed nothing"),
     ],
