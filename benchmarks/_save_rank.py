@@ -18,9 +18,10 @@ import torch
 import transformers
 import transformers.trainer
 from peft import LoraConfig, get_peft_model
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainingArguments
 
-from allranks.inside import flats, trainer_saves
+from allranks.inside import trainer_saves
 
 warnings.filterwarnings("ignore")
 TARGETS = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
@@ -84,27 +85,50 @@ class Still:
         return {}
 
 
-class Moved:
-    """Bytes that a save puts together from the ranks' parts."""
+class Moved(TorchDispatchMode):
+    """Bytes that this rank receives from others, whoever asks for them: every collective of torch passes here."""
 
-    def __enter__(self):
-        self.bytes, self.gather, self.take = 0, deepspeed.zero.GatheredParameters, flats._take_cut
+    bytes = 0
 
-        def gathered(parameters, *args, **keys):
-            several = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
-            absent = [p for p in several if hasattr(p, "ds_id") and p.ds_status.name != "AVAILABLE"]
-            self.bytes += sum(p.ds_numel * p.element_size() for p in absent)
-            return self.gather(several, *args, **keys)
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.namespace == "c10d":
+            self.bytes += received(func.__name__.partition(".")[0], args)
+        return func(*args, **(kwargs or {}))
 
-        def taken(tensor, piece):
-            self.bytes += sum(part.numel for part in piece) * tensor.element_size()
-            return self.take(tensor, piece)
 
-        deepspeed.zero.GatheredParameters, flats._take_cut = gathered, taken
-        return self
+def received(name: str, args: tuple) -> int:
+    """Raises RuntimeError for a collective that is not known here: it would be counted as nothing."""
+    me, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    if name in ("_allgather_base_", "allgather_", "allgather_into_tensor_coalesced_"):
+        return size_in(args[0]) - size_in(args[1])
+    if name == "gather_":
+        return size_in(args[0]) - size_in(args[1]) if size_in(args[0]) else 0
+    if name == "broadcast_":
+        return 0 if args[2] == me else size_in(args[0])
+    if name == "recv_":
+        return size_in(args[0])
+    if name == "allreduce_":
+        return 2 * size_in(args[0]) * (world - 1) // world  # a ring's
+    if name in ("_reduce_scatter_base_", "reduce_scatter_"):
+        return size_in(args[0]) * (world - 1)
+    if name in ("send", "barrier"):
+        return 0
+    raise RuntimeError(f"c10d.{name} is not counted here")
 
-    def __exit__(self, *_):
-        deepspeed.zero.GatheredParameters, flats._take_cut = self.gather, self.take
+
+def size_in(value) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel() * value.element_size()
+    return sum(map(size_in, value)) if isinstance(value, list | tuple) else 0
+
+
+def moved_by(act) -> int:
+    """All ranks' together. Apart from the timing: the counting itself takes time."""
+    with Moved() as moved:
+        act()
+    total = torch.tensor([moved.bytes])
+    torch.distributed.all_reduce(total)
+    return int(total.item())
 
 
 def memory(name: str) -> int:
@@ -113,14 +137,13 @@ def memory(name: str) -> int:
 
 
 def measured(act) -> dict:
-    """Seconds, bytes moved, and how far the resident memory rose above where it stood."""
+    """Seconds, and how far the resident memory rose above where it stood."""
     torch.distributed.barrier()
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
     before, began = memory("VmRSS"), time.monotonic()
-    with Moved() as moved:
-        act()
+    act()
     torch.distributed.barrier()
-    return {"seconds": time.monotonic() - began, "moved": moved.bytes, "rise": memory("VmHWM") - before}
+    return {"seconds": time.monotonic() - began, "rise": memory("VmHWM") - before}
 
 
 def size_of(folder: Path) -> int:
@@ -135,16 +158,21 @@ def main() -> None:
     ours, checkpoint = Trainer.save_model, Trainer._save_checkpoint
     ways = {"stock": (ours.allranks_stock, checkpoint.allranks_stock), "ours": (ours, checkpoint)}
     found: dict = {name: {"adapter": [], "checkpoint": []} for name in ways}
+    moved: dict = {}
     for turn in range(saves + 1):
         for name, (save, save_all) in ways.items():
             Trainer.save_model = save
             folder = out / name
             trainer.args.output_dir = str(folder)
-            one = measured(lambda save=save, folder=folder: save(trainer, str(folder / "adapter")))
-            both = measured(lambda save_all=save_all: save_all(trainer, trainer.model_wrapped, None))
-            if turn:  # the first of each also loads code
-                found[name]["adapter"].append(one)
-                found[name]["checkpoint"].append(both)
+            acts = {
+                "adapter": lambda save=save, folder=folder: save(trainer, str(folder / "adapter")),
+                "checkpoint": lambda save_all=save_all: save_all(trainer, trainer.model_wrapped, None),
+            }
+            for kind, act in acts.items():
+                if turn == 0:  # the first of each also loads code: its bytes are counted, its time is not
+                    moved[name, kind] = moved_by(act)
+                else:
+                    found[name][kind].append(measured(act))
     total = sum(getattr(p, "ds_numel", p.numel()) for p in trainer.model.parameters())
     result = {
         "parameters": total,
@@ -156,6 +184,8 @@ def main() -> None:
             kind: {key: statistics.median(one[key] for one in every) for key in every[0]}
             for kind, every in kinds.items()
         }
+        for kind in kinds:
+            result[name][kind]["moved"] = moved[name, kind]
         result[name]["adapter_bytes"] = (out / name / "adapter" / "adapter_model.safetensors").stat().st_size
         result[name]["checkpoint_bytes"] = size_of(out / name / "checkpoint-1")
     one, other = (out / name / "adapter" / "adapter_model.safetensors" for name in found)

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Tuple
-
-PIECE_BYTES = 32 << 20
-"""Gathered at once; rank 0 holds it twice. One larger parameter is a piece of its own."""
+from typing import Any, Dict, List, Optional, Tuple
 
 
 class NotHeld(Exception):
@@ -122,73 +119,7 @@ def _of_stage_1_2(zero: Any, names: Dict[int, str]) -> List[Flat]:
     return flats
 
 
-# ---- from the ranks to rank 0 ----
-
-
-def gathered(flat: Flat, kind: str, piece_bytes: int = PIECE_BYTES) -> Iterator[Tuple[Part, Optional[Any]]]:
-    """Each part with its whole tensor on the CPU on rank 0, with None elsewhere. Collective: every rank takes
-    them to the end, in this order."""
-    tensor = flat.tensor(kind).view(-1)
-    take = _take_cut if flat.cut else _take_stretch
-    for piece in _pieces(flat.parts, piece_bytes // tensor.element_size()):
-        yield from take(tensor, piece)
-
-
-def _pieces(parts: Tuple[Part, ...], most: int) -> List[List[Part]]:
-    cut: List[List[Part]] = []
-    size = 0
-    for part in parts:
-        if not cut or size + part.numel > most:
-            cut.append([])
-            size = 0
-        cut[-1].append(part)
-        size += part.numel
-    return cut
-
-
-def _take_cut(tensor: Any, piece: List[Part]) -> Iterator[Tuple[Part, Optional[Any]]]:
-    import torch
-
-    first, end = piece[0].offset, piece[-1].offset + piece[-1].length
-    mine = tensor[first:end].detach().to(device()).contiguous()
-    parts = None
-    if rank() == 0:
-        parts = [torch.empty_like(mine) for _ in range(world_size())]
-    torch.distributed.gather(mine, parts, dst=0)
-    for part in piece:
-        if parts is None:
-            yield part, None
-            continue
-        here = slice(part.offset - first, part.offset - first + part.length)
-        whole = torch.cat([one[here].cpu() for one in parts])[: part.numel]
-        yield part, whole.reshape(part.shape)
-
-
-def _take_stretch(tensor: Any, piece: List[Part]) -> Iterator[Tuple[Part, Optional[Any]]]:
-    """The piece is a stretch of all parts end to end; a few ranks in a row hold it."""
-    import torch
-
-    first, end, each = piece[0].offset, piece[-1].offset + piece[-1].numel, tensor.numel()
-    mine = overlap(first, end, rank() * each, each)
-    if rank() != 0:
-        if mine is not None:
-            torch.distributed.send(tensor[mine[1]].detach().to(device()).contiguous(), dst=0)
-        yield from ((part, None) for part in piece)
-        return
-    whole = torch.empty(end - first, dtype=tensor.dtype)
-    for other in range(world_size()):
-        held = overlap(first, end, other * each, each)
-        if held is None:
-            continue
-        there, here = held
-        if other == 0:
-            whole[there] = tensor[here].detach().cpu()
-        else:
-            part_of = torch.empty(here.stop - here.start, dtype=tensor.dtype, device=device())
-            torch.distributed.recv(part_of, src=other)
-            whole[there] = part_of.cpu()
-    for part in piece:
-        yield part, whole[part.offset - first : part.offset - first + part.numel].reshape(part.shape)
+# ---- whose is what ----
 
 
 def overlap(first: int, end: int, start: int, each: int) -> Optional[Tuple[slice, slice]]:

@@ -105,13 +105,9 @@ def saving_model(stock: Any) -> Any:
 
 
 def put(snapshot: Optional[trainer_state.Snapshot], folder: Optional[str]) -> None:
-    """Every rank's part in writing the state; only rank 0 writes it."""
-    if snapshot is None:
-        return
-    if folder is not None and flats.rank() == 0:
+    """Every rank's part in writing the state; rank 0 has the folder."""
+    if snapshot is not None:
         trainer_state.write(snapshot, folder)
-    else:
-        trainer_state.send(snapshot)
 
 
 def push(trainer: Any, internal: bool) -> None:

@@ -1,8 +1,8 @@
 """What a run needs to go on, beside its adapter: saved and loaded without a frozen value, without a pickle.
 
 Two files: `allranks-resume.safetensors` holds master weights and optimizer states by parameter name, whole;
-`allranks-resume.json` all that is no tensor. Rank 0 alone writes and reads them, so that a folder on the head
-node's own disk is enough, and any number of ranks can go on from them.
+`allranks-resume.json` all that is no tensor. A folder on the head node's own disk is enough (see `state_file`), rank 0
+alone reads them, and any number of ranks can go on from them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
-from allranks.inside import flats, random_state
+from allranks.inside import flats, random_state, state_file
 from allranks.inside.adapter_files import COVERED, MANIFEST, RESUME_JSON, RESUME_TENSORS, digest
 from allranks.inside.flats import Flat
-from allranks.inside.tensor_file import Entry, TensorFile
 
 FORMAT = 1
 COUNTERS = ("global_steps", "global_samples", "skipped_steps", "micro_steps")
@@ -85,32 +84,12 @@ def scheduler_state(scheduler: Any) -> Optional[Dict[str, Any]]:
 # ---- write ----
 
 
-def entries(held: Tuple[Flat, ...]) -> List[Entry]:
-    return [
-        ("%s/%s" % (kind, part.name), flat.tensor(kind).dtype, part.shape)
-        for flat in held
-        for kind in flat.kinds()
-        for part in flat.parts
-    ]
-
-
-def write(snapshot: Snapshot, folder: str) -> None:
-    """Rank 0's side: writes both files into `folder` while the others `send`."""
-    with TensorFile(os.path.join(folder, RESUME_TENSORS), entries(snapshot.flats)) as file:
-        for flat in snapshot.flats:
-            for kind in flat.kinds():
-                for part, tensor in flats.gathered(flat, kind):
-                    file.add("%s/%s" % (kind, part.name), tensor)
-    with open(os.path.join(folder, RESUME_JSON), "w", encoding="utf-8") as text:
-        json.dump(snapshot.data, text)
-
-
-def send(snapshot: Snapshot) -> None:
-    """The other ranks' side."""
-    for flat in snapshot.flats:
-        for kind in flat.kinds():
-            for _ in flats.gathered(flat, kind):
-                pass
+def write(snapshot: Snapshot, folder: Optional[str]) -> None:
+    """Collective: every rank's part in writing both files into `folder`, which rank 0 names. Raises OSError there."""
+    state_file.write(snapshot.flats, None if folder is None else os.path.join(folder, RESUME_TENSORS))
+    if folder is not None:
+        with open(os.path.join(folder, RESUME_JSON), "w", encoding="utf-8") as text:
+            json.dump(snapshot.data, text)
 
 
 def planned_bytes(held: Tuple[Flat, ...]) -> int:
