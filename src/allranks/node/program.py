@@ -215,7 +215,9 @@ def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
             return None
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(Problem(saw=f"the request of probe {what} is not whole: {error!r}")) from None
-    raise BadInput(Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, rdma, ranks or end"))
+    raise BadInput(
+        Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, rdma, ranks or end")
+    )
 
 
 def _ray(words: List[str]) -> Optional[Dict[str, Any]]:
