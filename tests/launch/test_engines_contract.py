@@ -25,7 +25,7 @@ from rig import Rig, only_one
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
 CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
-ENGINES = ("ssh", "pdsh", "mpi", "ray")
+ENGINES = ("ssh", "pdsh", "mpi", "deepspeed", "ray")
 LAUNCH = {"ray": {"with": "ray", "address": "auto"}, "own-ray": {"with": "ray"}}
 HOSTILE = {
     "CONTRACT_BLANKS": "two words, and a comma",
