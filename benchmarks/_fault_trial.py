@@ -35,7 +35,7 @@ def rig_with(fault: Fault) -> Iterator[Rig]:
         for command in fault.before:
             rig.run(NODE, ["sh", "-c", command])
         if "SAVE_TO" in fault.env:
-            make = f"truncate -s 64M /run/d && mkfs.ext4 -q /run/d && mkdir -p {SMALL_DISK}"
+            make = f"truncate -s 8G /run/d && mkfs.ext4 -q /run/d && mkdir -p {SMALL_DISK}"
             rig.run(1, ["sh", "-c", f"{make} && mount /run/d {SMALL_DISK}"])
         try:
             yield rig
@@ -320,3 +320,5 @@ def refused(outcome: Outcome, said: str) -> None:
     outcome.right_place = node == f"node{NODE}"
     outcome.right_cause = outcome.right_place and first["id"] in FAULTS[outcome.fault].causes
     outcome.left = 0
+    if not outcome.right_cause:  # something else stood in the way, not this fault
+        outcome.trouble = outcome.said
