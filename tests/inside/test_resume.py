@@ -28,7 +28,9 @@ def torchrun(root: Path, out: Path, ranks: int, *modes: str, python: str = sys.e
         HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", ALLRANKS_HOME=str(out / "home"),
     )  # fmt: skip
     extensions = str(Path(binaries).parent / "torch_extensions")
-    kept = env.get("TORCH_EXTENSIONS_DIR") if python == sys.executable else None  # each environment has its own
+    kept = (
+        env.get("TORCH_EXTENSIONS_DIR") if python == sys.executable else None
+    )  # each environment has its own
     env["TORCH_EXTENSIONS_DIR"] = kept or extensions
     command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
     command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out), *modes]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Sequence
 
 from allranks.node.paths import RunDirectory, read_json
+from allranks.node.stopping import FORCE_SECONDS
 from allranks.words import BLOCK, WARN, Finding, Where
+
+STOP_MARGIN_SECONDS = FORCE_SECONDS + 5.0
+"""Beyond the grace time: what the slowest supervisor may take to force and to report."""
 
 SAVE_SECONDS = 60.0
 """For the ranks to save and end where the job names no time (`save.grace_seconds`)."""
@@ -60,6 +64,24 @@ def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
         "a fault of a library's threads at the interpreter's end; torch.distributed.destroy_process_group() at the "
         "end of the script often avoids it.",
     )  # fmt: skip
+
+
+def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
+    """What lives on after `FORCE_SECONDS` of SIGKILL, as a supervisor's `swept` tells it."""
+    names = ", ".join(
+        f"pid {one.get('pid')} {one.get('name')} (state {one.get('state')})" for one in left[:8]
+    )
+    return Finding(
+        id="processes-left",
+        verdict=WARN,
+        where=Where(node=node),
+        saw=f"{len(left)} processes of the run would not end: {names}",
+        expected=f"none, {FORCE_SECONDS:.0f} s after the first SIGKILL",
+        why="they hang in the kernel, hold their GPU memory and ports, and go on writing when their storage answers; "
+        "nothing takes their place until they are gone.",
+        fix=f"on {node}: cat /proc/{left[0].get('pid')}/stack says where; mend the file server or the driver, or "
+        "restart the node; then allranks clean",
+    )
 
 
 def fault(node: str, error: BaseException, trace: str) -> Finding:
