@@ -17,7 +17,7 @@ from allranks.faces.clean import clean
 from allranks.faces.terminal import LiveView, print_findings, print_summary
 from allranks.reach import NodeProgram
 from allranks.runs import index
-from allranks.runs.acquire import Acquired, acquire
+from allranks.runs.acquire import Acquired, acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspect import Inspection, inspect, verdict_code
 from allranks.spec import Run
@@ -53,13 +53,11 @@ def run_command(run: Run, options: argparse.Namespace) -> int:
 
 
 async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
+    if options.dry_run:
+        return {"dry_run": await looked_at(run, options.accept_new_hosts)}
     acquired = await acquire(run, view.add, options.accept_new_hosts, again(options))
     run, nodes = acquired.run, acquired.nodes
     try:
-        if options.dry_run:
-            described = describe(await inspect(nodes, run))
-            await acquired.release()
-            return {"dry_run": described}
         submitted = await submit_or_release(acquired, view, options.probe)
         head = nodes[run.cluster.head.name]
         if options.detach:
@@ -67,6 +65,15 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
         return await until_end(head, submitted.run_id, view)
     finally:
         await nodes.close()
+
+
+async def looked_at(run: Run, accept_new_hosts: bool) -> dict[str, Any]:
+    """What a run would be; it holds nothing, no job of SLURM either."""
+    found = await looking(run, accept_new_hosts)
+    try:
+        return describe(await inspect(found.nodes, found.run))
+    finally:
+        await found.nodes.close()
 
 
 def again(options: argparse.Namespace, *sets: str) -> list[str]:

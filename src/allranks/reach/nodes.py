@@ -66,7 +66,7 @@ def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
                 if slurm
                 else f"launch.with: {run.launch.with_} is not built into this version",
                 why="this verb looks at nodes, and starts no job." if slurm else "allranks cannot start it.",
-                do="allranks run FILE checks in the job, before training; --dry-run only checks"
+                do="allranks run FILE checks in the job, before training; within salloc, check and --dry-run look too"
                 if slurm
                 else "launch: {with: ssh}",
                 file=run.file,

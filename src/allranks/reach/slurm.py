@@ -9,10 +9,17 @@ from allranks.reach.base import Completed, Unreachable
 from allranks.reach.local import LocalTransport
 
 READING = {"version", "read", "follow", "stop", "sweep", "clean"}
-ENDED = re.compile(
-    rb"(?i)Invalid job id|already completing|already completed|revoked|Job .*expired|Unable to confirm allocation"
-    rb"|Requested nodes are busy|Job/step.*(complet|cancel)"
+REFUSED = re.compile(
+    rb"(?im)^srun: (?:error|Job)\b.*(?:Invalid job id|already completing|already completed|revoked|expired"
+    rb"|Unable to confirm allocation|Requested nodes are busy|complet|cancel)"
 )
+"""What srun itself says where it gets no step in a job. The program's own words are in the same stream."""
+
+ENDED = frozenset(
+    {"BOOT_FAIL", "CANCELLED", "COMPLETED", "COMPLETING", "DEADLINE", "FAILED"}
+    | {"NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT"}
+)
+"""squeue's states of a job that holds its nodes no more (squeue(1), JOB STATE CODES)."""
 
 
 class SlurmTransport:
@@ -36,10 +43,21 @@ class SlurmTransport:
     ) -> Completed:
         if not self.gone:
             done = await self.here.run(self.words(argv), stdin=stdin, timeout_seconds=timeout_seconds)
-            if done.code == 0 or not ENDED.search(done.err):
+            if done.code == 0 or not REFUSED.search(done.err) or not await self.has_ended():
                 return done
             self.gone = True
         return await self.here.run(self._here(argv), stdin=stdin, timeout_seconds=timeout_seconds)
+
+    async def has_ended(self) -> bool:
+        """Whether SLURM says that the job holds no node any more; not where it says nothing."""
+        try:
+            done = await self.here.run(["squeue", "-h", "-j", self.job, "-o", "%T"])
+        except Unreachable:
+            return False
+        states = done.out.decode("utf-8", "replace").split()
+        if done.code != 0:
+            return b"Invalid job id" in done.err
+        return all(state in ENDED for state in states)
 
     async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
         words = self._here(argv) if self.gone else self.words(argv)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from allranks.launch.engines import slurm
-from allranks.reach import Nodes, open_nodes, reached
+from allranks.reach import Completed, Nodes, open_nodes, reached
 from allranks.runs import index, ray_nodes, slurm_jobs
 from allranks.runs.identity import new_run_id
 from allranks.runs.slurm_jobs import HERE, Job
@@ -79,7 +79,7 @@ async def submitted(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks
     requeue = requeues(run)
     words = slurm.sbatch(run, run_id, await counts_gpus(run), requeue, tasks)
     text = slurm.script(again if requeue else ())
-    done = await HERE.run(["env", *without, *words], stdin=text.encode())
+    done = await asked_of_slurm(["env", *without, *words], text, run_id)
     if done.code != 0:
         why = done.err.decode("utf-8", "replace").strip().splitlines()
         raise refused(
@@ -88,6 +88,23 @@ async def submitted(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks
             "SLURM gives no nodes.",
             "partition, account, time and extra below launch; sinfo shows what there is",
         )
+    return number_in(done)
+
+
+async def asked_of_slurm(words: Sequence[str], text: str, run_id: str) -> Completed:
+    """sbatch, to its end: SLURM may have the job already when Ctrl-C comes, and only sbatch tells its number."""
+    submitting = asyncio.ensure_future(HERE.run(words, stdin=text.encode()))
+    try:
+        return await asyncio.shield(submitting)
+    except asyncio.CancelledError:
+        done = await submitting
+        if done.code == 0:
+            await give_back(number_in(done), run_id)
+        raise
+
+
+def number_in(done: Completed) -> str:
+    """The job's number in what `sbatch --parsable` printed: `NUMBER`, or `NUMBER;CLUSTER`."""
     return done.out.decode().strip().split(";")[0]
 
 

@@ -1,0 +1,66 @@
+"""Ctrl-C while sbatch submits: the job that SLURM may have by then is given back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from allranks.cli import main
+from allranks.runs import acquire
+from allranks.spec import loads
+
+SBATCH = """#!/bin/sh
+touch {folder}/asked
+until [ -e {folder}/answer ]; do sleep 0.05; done
+echo 77
+"""
+SQUEUE = """#!/bin/sh
+echo "77|77|PENDING|root|(Priority)|Priority||allranks:lora-1"
+"""
+
+
+def test_ctrl_c_while_the_job_is_submitted_gives_it_back(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in {
+        "sbatch": SBATCH,
+        "squeue": SQUEUE,
+        "sinfo": "#!/bin/sh\n",
+        "scancel": '#!/bin/sh\necho "$@" > {folder}/cancelled\n',
+    }.items():
+        (tmp_path / name).write_text(text.replace("{folder}", str(tmp_path)))
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    run = loads("nodes: 2\nlaunch: {with: slurm}\ntrain: {command: [train.py]}\n")
+
+    async def interrupted() -> None:
+        task = asyncio.ensure_future(acquire.submitted(run, "lora-1", [[]]))
+        end = time.monotonic() + 60
+        while not (tmp_path / "asked").exists() and not task.done() and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+        assert not task.done(), task.exception()
+        task.cancel()
+        await asyncio.sleep(0)
+        (tmp_path / "answer").touch()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(interrupted())
+    assert (tmp_path / "cancelled").read_text() == "77\n"
+
+
+def test_a_dry_run_submits_no_job(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sbatch").write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexit 1\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    (tmp_path / "run.yaml").write_text("nodes: 2\nlaunch: {with: slurm}\ntrain: {command: [train.py]}\n")
+    assert main(["run", "-n", str(tmp_path / "run.yaml")]) == 2
+    assert "within salloc" in capsys.readouterr().err
+    assert not (tmp_path / "asked").exists()
