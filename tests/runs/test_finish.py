@@ -11,6 +11,7 @@ import pytest
 from allranks.node.paths import RunDirectory
 from allranks.runs.keeper_finish import Finish
 from allranks.runs.keeper_record import Record
+from allranks.words import Event
 
 RUN = "proved-1121-abcd"
 
@@ -108,3 +109,15 @@ def test_a_broken_adapter_fails_the_run_and_is_not_loaded(finish) -> None:
     weights.write_bytes(weights.read_bytes()[:-8])
     assert done.verify() == "failed"
     assert record.state_now["adapter"]["whole"] is False
+
+
+def test_a_node_with_processes_left_is_not_swept_and_that_is_said(home: Path) -> None:
+    directory = RunDirectory(RUN, str(home))
+    directory.create(node="a", keeper=True)
+    record = Record(directory, {"run_id": RUN, "node": "a", "keep": {}}, ["a", "b"])
+    hung = [{"pid": 7, "start_time": 70, "name": "python3", "state": "D"}]
+    record.event(Event(1.0, "swept", "b", None, {"left": hung}))
+    assert record.swept == set() and set(record.left) == {"b"} and ids(record) == {"processes-left"}
+    assert "pid 7 python3 (state D)" in record.state_now["findings"][0]["saw"]
+    record.event(Event(2.0, "swept", "b", None, {"left": []}))
+    assert record.swept == {"b"} and not record.left

@@ -32,9 +32,9 @@ def test_a_node_is_left_out_after_its_second_failure() -> None:
     places = Places(TASK)
     assert (places.at, places.spares) == (["a", "b"], ["c", "d"])
     places.failed(blamed("b"))
-    assert places.swaps([], {"a", "b", "c", "d"}) == []
+    assert places.swaps([], {"a", "b", "c", "d"}, set()) == []
     places.failed(blamed("b"))
-    (swap,) = places.swaps([], {"a", "b", "c", "d"})
+    (swap,) = places.swaps([], {"a", "b", "c", "d"}, set())
     assert swap == Swap("b", "c", "it failed 2 times")
     (note,) = places.apply([swap])
     assert (note["by"], note["ranks"]) == ("c", [2, 3])
@@ -45,15 +45,23 @@ def test_a_node_is_left_out_after_its_second_failure() -> None:
 
 def test_a_gone_node_is_replaced_at_once_by_a_spare_that_is_there() -> None:
     places = Places(TASK)
-    assert places.swaps(["b"], {"a", "d"}) == [Swap("b", "d", "it does not answer")]
-    assert places.swaps(["b"], {"a"}) == []
+    assert places.swaps(["b"], {"a", "d"}, {"b"}) == [Swap("b", "d", "it does not answer")]
+    assert places.swaps(["b"], {"a"}, {"b"}) == []
+
+
+def test_a_node_that_is_heard_but_not_swept_keeps_its_place() -> None:
+    places = Places(TASK)
+    assert places.swaps(["b"], {"a", "b", "d"}, set()) == []
+    for _ in range(2):
+        places.failed(blamed("b"))
+    assert places.swaps(["b"], {"a", "b", "d"}, set()) == [], "also one that failed twice"
 
 
 def test_the_head_stays() -> None:
     places = Places(TASK)
     for _ in range(3):
         places.failed(blamed("a"))
-    assert places.swaps(["a"], {"b", "c", "d"}) == []
+    assert places.swaps(["a"], {"b", "c", "d"}, {"a"}) == []
 
 
 def test_a_silent_node_has_its_lease_and_grace_time_to_stop_its_ranks() -> None:

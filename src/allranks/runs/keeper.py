@@ -18,7 +18,7 @@ from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
 from allranks.runs.keeper_alerts import Alerts
-from allranks.runs.keeper_endings import StopRequest, after_the_end, fault
+from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
@@ -31,8 +31,6 @@ STALLS = ("no-progress", "rank-silent")
 """The findings after which all ranks are asked for what they do, before anything is killed."""
 
 ASK_AGAIN_SECONDS = 60.0
-STOP_MARGIN_SECONDS = 5.0
-"""Beyond the grace time: what the slowest supervisor may take to force and to report."""
 
 
 class Keeper(threading.Thread):
@@ -132,7 +130,7 @@ class Keeper(threading.Thread):
         steps = [r.step for r in self.watch.run.ranks.values() if r.step is not None]
         self.places.failed(cause)
         missing = [n for n in self.places.at if n in self.lost or n not in self.record.swept]
-        swaps = self.places.swaps(missing, set(self.joined) - self.lost)
+        swaps = self.places.swaps(missing, set(self.joined) - self.lost, self.lost)
         alone = [node for node in missing if node not in {swap.node for swap in swaps}]
         decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps))
         if decision.again or self.restarts.budget:
@@ -321,7 +319,7 @@ class Keeper(threading.Thread):
     def _stop_all(self, why: str) -> None:
         """Asks every supervisor for its logs' ends and to stop; waits until those that are heard have."""
         self.record.phase("stop", why)
-        self.record.swept.clear()  # what was swept at a torchrun's own end does not answer this stop
+        self.record.forget_swept()  # what was swept at a torchrun's own end does not answer this stop
         self._tell_all({"logs": 65536})
         self.stopping = {"stop": self.job["grace_seconds"], "why": why}
         self._tell_all(self.stopping)
@@ -330,7 +328,8 @@ class Keeper(threading.Thread):
             self._turn()
 
     def _all_swept(self) -> bool:
-        return all(node in self.record.swept for node in self.joined if node not in self.lost)
+        heard = [node for node in self.joined if node not in self.lost]
+        return all(node in self.record.swept or node in self.record.left for node in heard)
 
     def _finish(self, finish: keeper_finish.Finish, state: str) -> None:
         if state == "failed":

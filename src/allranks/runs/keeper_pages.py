@@ -18,6 +18,20 @@ What to do
   allranks logs RUN --node NODE shows the supervisor's own log. A firewall between the node and the head
   is the usual cause: network.keeper_port fixes the port so that it can be opened.
 """,
+    "processes-left": """Processes of the run would not end.
+
+What it looks at
+  What each supervisor tells of its sweep: the processes that live 10 s after the first SIGKILL.
+
+Why it matters
+  No signal ends a process in state D: it waits in the kernel for a file server or a driver. It holds its GPU memory
+  and its ports, and goes on when the server answers. So the node keeps its place: a spare that took it would
+  write the same checkpoint.
+
+What to do
+  /proc/PID/stack on that node says what it waits for. Mend the file server or the driver, or restart the node; then
+  allranks clean RUN shows whether anything is left.
+""",
     "spare-lost": """A spare node is no longer heard.
 
 What it looks at

@@ -43,10 +43,14 @@ class Places:
         if cause is not None and cause.where.node in self.at:
             self.failures[str(cause.where.node)] += 1
 
-    def swaps(self, missing: Iterable[str], there: Container[str]) -> List[Swap]:
-        """Who would take whose place: of the nodes that are not there, then of those that failed twice."""
+    def swaps(self, missing: Iterable[str], there: Container[str], lost: Iterable[str]) -> List[Swap]:
+        """Who would take whose place: of the nodes that are lost, then of those that failed twice.
+
+        A node that is heard and is `missing`, since it has not said that its ranks are gone, keeps its place: a rank
+        that hangs in the kernel goes on when its storage answers, and two at one place write one checkpoint.
+        """
         spares = [node for node in self.spares if node in there]
-        gone = [(node, "it does not answer") for node in self.at if node in set(missing)]
+        gone = [(node, "it does not answer") for node in self.at if node in set(missing) & set(lost)]
         gone += [
             (node, f"it failed {self.failures[node]} times")
             for node in self.at

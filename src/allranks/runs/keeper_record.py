@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.runs.keeper_alerts import Alerts
+from allranks.runs.keeper_endings import processes_left
 from allranks.runs.keeper_engine import Lost
 from allranks.words import Diagnosis, Event, Finding, Process
 
@@ -30,6 +31,8 @@ class Record:
         self.journal = Journal(directory.keeper.journal)
         self.before = list(job["keep"].get("before") or ())
         self.swept: Set[str] = set()
+        self.left: Dict[str, Sequence[Mapping[str, Any]]] = {}
+        """Of the nodes that could not be swept: the processes that no signal ends."""
         self.said: Set[tuple] = set()
         self.state_now: Dict[str, Any] = {
             "id": job["run_id"],
@@ -62,13 +65,26 @@ class Record:
         """Any event of a node: into the journal, and what a glance needs into the state."""
         self._append(event)
         if event.kind == "swept" and event.node and event.rank is None:
-            self.swept.add(event.node)
+            self._swept(event.node, event.data.get("left") or ())
         if event.kind == "beat":
             step, total = event.data.get("step"), event.data.get("total_steps")
             if isinstance(step, int) and (self.state_now["step"] is None or step > self.state_now["step"]):
                 self.state_now["step"], self.dirty = step, True
             if isinstance(total, int):
                 self.state_now["total_steps"] = total
+
+    def _swept(self, node: str, left: Sequence[Mapping[str, Any]]) -> None:
+        """A node is swept when nothing is left there; what no signal ends is a finding."""
+        self.left.pop(node, None)
+        if not left:
+            self.swept.add(node)
+            return
+        self.left[node] = left
+        self.finding(processes_left(node, left))
+
+    def forget_swept(self) -> None:
+        self.swept.clear()
+        self.left.clear()
 
     def phase(self, phase: str, why: str = "") -> None:
         self.state_now["phase"] = phase

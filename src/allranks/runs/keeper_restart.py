@@ -52,7 +52,8 @@ class Restarts:
         if cause.cause not in CAN_PASS and not (cause.cause in AFTER_A_STEP and step is not None):
             return Decision(False, f"{cause.cause} would come again: it is not a fault that passes")
         if missing:
-            return Decision(False, f"{', '.join(missing)} does not answer, and no spare takes its place")
+            gone = ", ".join(missing)
+            return Decision(False, f"{gone} does not answer or cannot be swept, and no spare takes its place")
         place = (cause.cause, cause.where.rank, cause.where.file, cause.where.line, step)
         if place == self._last and step is not None and not moved:
             return Decision(False, f"the same fault at the same step {step} for the second time")
