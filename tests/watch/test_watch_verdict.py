@@ -119,6 +119,13 @@ def test_a_rank_whose_code_nobody_saw_left_early_where_torchrun_has_no_failure()
     assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
 
 
+def test_so_does_one_whose_torchrun_waited_for_the_others_until_we_stopped_it():
+    ended = Event(27.0, "torchrun-ended", "b", None, {"code": 1, "failures": []})
+    events = [*started(), gone(20.0, 2), *(raised(20.5 + r / 10, r) for r in (0, 1, 3))]
+    events += [Event(23.5, "stopping", "b", None, {"why": "the run failed"}), ended]
+    assert follow(events).verdict(30.0).cause == "rank-exited-early"
+
+
 def test_a_rank_that_torchrun_ended_after_another_failed_has_no_code():
     events = [*started(), gone(20.0, 3), gone(20.4, 2), table(21.0, "b", (3, 1))]
     watch = follow(events)

@@ -248,14 +248,15 @@ def _on_torchrun_ended(run: "RunState", event: Event) -> None:
 
 def _ended_well(run: "RunState", node: NodeState) -> None:
     """torchrun takes a dead rank's code within 0.1 s, often before anybody else sees it, and tells only of failures:
-    a rank of which it tells none, and that was gone before any that failed, has ended with 0."""
+    a rank of which it tells none, gone before any that failed and before our stop, has ended with 0."""
     failed = [_integer(f.get("rank")) for f in node.failures]
     times = [run.ranks[n].gone_at or 0.0 for n in failed if n is not None and n in run.ranks]
-    if node.ended_code != 0 and not times:
+    ends = times or ([node.stopping_at] if node.stopping_at is not None else [])
+    if node.ended_code != 0 and not ends:
         return
     for rank in run.ranks.values():
         unknown = rank.node == node.name and rank.gone_at is not None and rank.code is None
-        if unknown and (node.ended_code == 0 or (rank.gone_at or 0.0) < min(times) - EARLIER_SECONDS):
+        if unknown and (node.ended_code == 0 or (rank.gone_at or 0.0) < min(ends) - EARLIER_SECONDS):
             rank.gone_code = 0
 
 
