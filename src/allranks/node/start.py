@@ -96,7 +96,8 @@ def _secret_problems(job: Mapping[str, Any], secrets: Mapping[str, str]) -> "lis
 def start(order: Order, keep: Optional[Keep]) -> Dict[str, Any]:
     """Starts the supervisor, detached; returns `{"supervisor": Process, "keeper": {"port": N} | None}`.
 
-    On failure `{"error": text}`, and nothing runs.
+    On failure `{"error": text}`. Nothing runs then, except where it stands only after `START_SECONDS`: whoever
+    undoes the start calls `stop --direct`.
     """
     problem = _prepare(order)
     if problem:

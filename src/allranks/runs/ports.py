@@ -56,7 +56,11 @@ async def freed(
             answer = await nodes[head].call("sweep", run_id, timeout_seconds=60.0)
         except (ProgramFailed, Unreachable):
             continue  # the port stays held, and the finding that says so stands
-        pids = ", ".join(str(one["pid"]) for one in answer.get("stopped", ()))
+        left = {one.get("pid") for one in answer.get("processes") or ()}
+        ended = [one["pid"] for one in answer.get("stopped") or () if one["pid"] not in left]
+        if not ended:
+            continue  # it ended by itself, or would not end: looking again tells which
+        pids = ", ".join(map(str, ended))
         told.append(
             Finding(
                 id="port-freed",
