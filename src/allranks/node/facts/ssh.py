@@ -8,7 +8,10 @@ from allranks.node.facts import _apart, _commands
 from allranks.node.facts._reading import Reading, why
 
 ASKED, NOTHING = "ssh", {"reached": {}}
+SECONDS = 30.0
 CONNECT_SECONDS = 5
+LOGIN_SECONDS = 20
+"""A connection is there within a round trip or not at all; a login on a busy node waits for its processors."""
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
@@ -19,7 +22,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 def reached(targets: Mapping[str, str]) -> Dict[str, Any]:
     """Node → None where a command ran there, else the reason. Host keys are neither accepted nor stored."""
-    answers = _apart.calls({name: _asker(address) for name, address in targets.items()}, CONNECT_SECONDS + 3)
+    answers = _apart.calls({name: _asker(address) for name, address in targets.items()}, LOGIN_SECONDS + 3)
     found: Dict[str, Any] = {}
     for name, answer in answers.items():
         try:
@@ -39,7 +42,7 @@ def _asker(address: str) -> Any:
     argv = ["ssh", *(word for option in options for word in ("-o", option)), "--", address, "true"]
 
     def ask() -> Any:
-        done = _commands.run(argv, CONNECT_SECONDS + 2)
+        done = _commands.run(argv, LOGIN_SECONDS)
         return None if done.code == 0 else done.first_line
 
     return ask
