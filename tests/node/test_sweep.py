@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from allranks.node import paths, processes, sweep
+from allranks.node.vault import Vault
 from allranks.words import BadInput
 
 STUBBORN = {
@@ -220,3 +221,27 @@ def test_half_written_files_of_a_killed_writer_are_tidied_away(widow):
     draft = os.path.join(widow.node.root, ".job.json.123.456.draft")
     paths.write_text(draft, "{")
     assert draft in sweep.sweep(widow.run_id)["files"] and not os.path.exists(draft)
+
+
+def test_a_sweep_removes_and_masks_nothing_behind_a_link(home, tmp_path):
+    outside = tmp_path / "outside"
+    (outside / "logs").mkdir(parents=True)
+    mine = outside / ".job.json.123.456.draft"
+    mine.write_text("mine")
+    (outside / "logs" / "rank-0.log").write_text("a secret value")
+    directory = paths.RunDirectory("r-links")
+    directory.create(node="a")
+    os.symlink(outside, directory.node("b").root)
+    node = directory.node("a")
+    os.rmdir(node.logs)
+    os.symlink(outside / "logs", node.logs)
+    for name in ("a", "b"):
+        Vault(directory, name).keep({"TOKEN": "secret value"})
+    notes = os.path.join(node.root, ".notes.draft")
+    paths.write_text(notes, "the script's own")
+    ours = os.path.join(node.root, ".job.json.123.456.draft")
+    paths.write_text(ours, "{")
+    swept = sweep.sweep("r-links")["files"]
+    assert ours in swept and not os.path.exists(ours)
+    assert mine.read_text() == "mine" and os.path.exists(notes)
+    assert (outside / "logs" / "rank-0.log").read_text() == "a secret value"

@@ -34,6 +34,8 @@ class Scrubber:
         if not self.redactor:
             return
         for folder in self.folders:
+            if os.path.islink(folder):
+                continue  # what lies behind it is not ours to change
             for path in files_below(folder):
                 try:
                     self._file(path)

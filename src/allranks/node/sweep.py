@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import time
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence
+from contextlib import contextmanager
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
 from allranks.node import processes, ray_holding, shared_memory
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
@@ -21,6 +23,9 @@ from allranks.node.stopping import FORCE_SECONDS, Stopping
 from allranks.node.supervisor import KEEPER_SECONDS
 from allranks.node.vault import Vault
 from allranks.words import BadInput, Problem, Process
+
+DRAFT = re.compile(r"\..+\.[0-9]+\.[0-9]+\.draft")
+"""As `files.write_text` names what it has not finished: `.<name>.<pid>.<thread>.draft`."""
 
 GRACE_SECONDS = 10.0
 ENDING_SECONDS = 10.0
@@ -98,11 +103,9 @@ class Sweep:
         vaults = [Vault(self.directory, name).path() for name in self.directory.nodes()]
         drafts = []
         for folder in (self.directory.root, self.directory.keeper.root, *self._node_folders()):
-            try:
-                names = os.listdir(folder)
-            except OSError:
-                continue
-            drafts += [os.path.join(folder, n) for n in names if n.startswith(".") and n.endswith(".draft")]
+            with _opened(folder) as descriptor:
+                names = os.listdir(descriptor) if descriptor is not None else []
+            drafts += [os.path.join(folder, name) for name in names if DRAFT.fullmatch(name)]
         memory = shared_memory.left(self._memory_lines(), self.boot_id, self.uid)
         return [path for path in vaults if path] + sorted(drafts) + memory + self._folders_of_ray()
 
@@ -121,12 +124,15 @@ class Sweep:
         for name in self.directory.nodes():
             node = self.directory.node(name)
             values = Vault(self.directory, name).values().values()
-            Scrubber(Redactor(values), [node.logs, node.ranks, node.stacks]).turn()
+            folders = [node.logs, node.ranks, node.stacks] if _is_own_folder(node.root) else []
+            Scrubber(Redactor(values), folders).turn()
         for path in paths:
             if os.path.isdir(path):
                 ray_holding.remove(path)
+            elif not path.startswith(self.directory.root + os.sep):
+                os.unlink(path)  # in /dev/shm, which may itself be a link
             else:
-                os.unlink(path)
+                _unlink_in(*os.path.split(path))
         return paths
 
     def _node_folders(self) -> List[str]:
@@ -144,6 +150,31 @@ class Sweep:
                 self.unseen.append(name)
             lines += visible
         return read_records(lines, self.boot_id)
+
+
+@contextmanager
+def _opened(folder: str) -> Iterator[Optional[int]]:
+    """A folder's descriptor; None where there is none, or a link: it may lead into somebody's own files."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _unlink_in(folder: str, name: str) -> None:
+    with _opened(folder) as descriptor:
+        if descriptor is not None:
+            os.unlink(name, dir_fd=descriptor)
+
+
+def _is_own_folder(folder: str) -> bool:
+    with _opened(folder) as descriptor:
+        return descriptor is not None
 
 
 def refuse_led(run_id: str, seconds: float = ENDING_SECONDS) -> None:
