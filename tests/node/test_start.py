@@ -209,3 +209,11 @@ def test_a_run_directory_that_cannot_be_made_is_an_error(field, tmp_path):
     (tmp_path / "allranks-home" / "runs").write_text("a file, not a folder")
     code, answer = call("start", field.run_id, "node-0", stdin=field.order(field.job(["true"])))
     assert code == 1 and "runs" in answer["error"]
+
+
+def test_a_start_that_was_undone_meanwhile_makes_no_folder_again(field):
+    order = {**field.order(field.job(["true"])), "is_put": True}
+    with pytest.raises(BadInput, match="was called off"):
+        read_order(field.run_id, "node-0", order)
+    field.directory.create()
+    assert read_order(field.run_id, "node-0", order).job["node"] == "node-0"

@@ -43,10 +43,14 @@ class Order(NamedTuple):
 
 def read_order(run_id: str, node: str, wanted: Mapping[str, Any]) -> Order:
     """`wanted` is `{"key": hex, "secrets": {NAME: value}, "job": {...}}`; without `job`, job.json is read.
+    With `is_put` the controller has made the run's folder here: where it is gone, an interrupted start was undone.
 
     Raises BadInput with every problem found.
     """
     directory = RunDirectory(run_id)
+    if wanted.get("is_put") and not directory.is_marked():
+        saw = f"the launch of {run_id} was called off: its folder is not here."
+        raise BadInput(Problem(saw=saw, do="start the run anew: allranks run FILE"))
     job = wanted.get("job") or read_object(directory.node(node).job)
     problems = [
         Problem(saw=text, do="start the run anew: allranks run FILE") for text in _faults(job, run_id, node)

@@ -281,7 +281,12 @@ class Starting:
 
     async def _start(self, program: NodeProgram, job: Job) -> dict[str, Any]:
         """The job goes along with the key by standard input; the node writes job.json itself."""
-        wanted = {"job": dict(job.job), "key": self.key, "secrets": self._secrets_of(job.node)}
+        wanted = {
+            "job": dict(job.job),
+            "key": self.key,
+            "is_put": True,
+            "secrets": self._secrets_of(job.node),
+        }
         if self.engine is not None:
             words, seconds = ("order", self.run_id, job.node.name), ORDER_SECONDS
             ordering = program.call(*words, stdin=wanted, timeout_seconds=seconds)

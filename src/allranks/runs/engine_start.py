@@ -97,10 +97,16 @@ class EngineStart:
         """Waits for one node's order to be taken; the engine's own failure ends the waiting."""
         assert self.task is not None
         ordering = asyncio.ensure_future(call)
-        await asyncio.wait({ordering, self.task}, return_when=asyncio.FIRST_COMPLETED)
-        if not ordering.done() and self._failure() is None:
-            # It has ended well: every supervisor took its order, and the answer is on its way.
+        try:
+            await asyncio.wait({ordering, self.task}, return_when=asyncio.FIRST_COMPLETED)
+            if not ordering.done() and self._failure() is None:
+                # It has ended well: every supervisor took its order, and the answer is on its way.
+                await asyncio.wait({ordering})
+        except asyncio.CancelledError:
+            # `wait` leaves it running: an order that is taken after the start was undone starts a supervisor.
+            ordering.cancel()
             await asyncio.wait({ordering})
+            raise
         failure = self._failure()
         if failure is not None and not ordering.done():
             # A supervisor that has just taken its order must stand before it can be stopped again.
