@@ -214,15 +214,15 @@ class Supervisor:
         now = time.monotonic()
         self._heed_departure(now)
         if now > self.lease_until and self.ending_at is None:
+            # The disk, or a machine that was paused, may have held us up: its leases have come meanwhile.
+            for message in self.dial.poll(0):
+                self._hear(message)
+        if now > self.lease_until and self.ending_at is None:
             why = f"no word of the keeper for {float(self.job.get('lease_seconds', 30.0)):g} s"
             self._tell("lease-lost", why=f"{why} ({self.dial.why_lost})" if self.dial.why_lost else why)
             self._begin_stop("lease-lost", self.grace_seconds)
             self.ending_at = now
         ready = not self.torchrun.pid and self.stopping is None and self.ending_at is None
-        if now > self.lease_until and self.ending_at is None:
-            # The disk, or a machine that was paused, may have held us up: its leases have come meanwhile.
-            for message in self.dial.poll(0):
-                self._hear(message)
         if self.wanted_attempt is not None and ready:
             attempt, self.wanted_attempt = self.wanted_attempt, None
             self._start(attempt)
