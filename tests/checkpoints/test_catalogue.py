@@ -20,7 +20,9 @@ def test_every_id_that_the_code_uses_is_in_the_catalogue_and_the_other_way_round
     ids = set()
     for path in ROOM.glob("*.py"):
         if path.name != "catalogue.py":
-            ids |= set(re.findall(r'"((?:adapter|checkpoint|prune|save|export)-[a-z0-9-]+)"', path.read_text()))
+            ids |= set(
+                re.findall(r'"((?:adapter|checkpoint|prune|save|export)-[a-z0-9-]+)"', path.read_text())
+            )
 
     assert ids == set(catalogue.CATALOGUE)
 

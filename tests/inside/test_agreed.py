@@ -10,7 +10,6 @@ import torch
 from allranks.inside import space, trainer_state
 from allranks.inside.trainer_state import CannotResume
 
-
 pytestmark = pytest.mark.training
 
 
