@@ -132,3 +132,25 @@ def test_the_report_of_another_head_is_brought(home: Path, tmp_path: Path, monke
 def test_no_run_lies_where_its_mark_does_not(home: Path) -> None:
     with pytest.raises(BadInput, match="lies on another machine"):
         index.directory_here("x-0101-bbbb")
+
+
+@pytest.mark.parametrize("run_id", ["../../x", "/etc/y", ".hidden", "", "a/b"])
+def test_an_id_that_a_node_told_is_no_path(home: Path, run_id: str) -> None:
+    with pytest.raises(BadInput, match="is no name of a run"):
+        index.write(run_id, {"id": run_id})
+    with pytest.raises(BadInput, match="is no name of a run"):
+        index.forget(run_id)
+
+
+def test_a_head_does_not_choose_which_run_is_meant(home: Path, monkeypatch) -> None:
+    class Liar:
+        async def call(self, *_words: str) -> dict:
+            return {"id": "another-0101-cccc", "state": "failed"}
+
+    async def close() -> None:
+        return None
+
+    nodes = SimpleNamespace(programs={"node7": Liar()}, close=close)
+    monkeypatch.setattr(index, "nodes_of", lambda _run_id: nodes)
+    told = asyncio.run(index.told_by_head({"id": "x-0101-aaaa", "launch": "ssh"}))
+    assert (told["id"], told["state"]) == ("x-0101-aaaa", "failed")

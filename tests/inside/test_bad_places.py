@@ -61,7 +61,9 @@ def test_a_folder_that_comes_late_gets_everything_that_matters(node):
 
 
 def test_a_file_that_is_moved_away_is_begun_anew(node):
-    script = f"import os, time\ntime.sleep(1.5); os.unlink({str(node.ranks / 'rank-0.jsonl')!r}); time.sleep(1.5)"
+    script = (
+        f"import os, time\ntime.sleep(1.5); os.unlink({str(node.ranks / 'rank-0.jsonl')!r}); time.sleep(1.5)"
+    )
     told = node.run(script)
     assert told.kinds == ["end"] and len(told.all("beat")) >= 2
 

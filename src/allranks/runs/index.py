@@ -52,13 +52,18 @@ def entry_of(run_id: str, run: Run) -> dict[str, Any]:
 def write(run_id: str, entry: dict[str, Any]) -> None:
     try:
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-        paths.write_json(str(folder() / f"{run_id}.json"), entry)
+        paths.write_json(str(place(run_id)), entry)
     except OSError:
         return
 
 
+def place(run_id: str) -> Path:
+    """The file of a run's entry. Raises BadInput: an id that a node told may be no part of a path."""
+    return folder() / f"{paths.checked_name(run_id, 'run')}.json"
+
+
 def forget(run_id: str) -> None:
-    (folder() / f"{run_id}.json").unlink(missing_ok=True)
+    place(run_id).unlink(missing_ok=True)
 
 
 def entries() -> list[dict[str, Any]]:
@@ -115,6 +120,7 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     nodes = nodes_of(run_id)
     try:
         told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
+        told["id"] = run_id  # of this run, whatever the node calls it
         return await slurm_queue.settled(
             told, entry.get("address") if entry.get("launch") == "slurm" else None
         )
@@ -186,7 +192,7 @@ async def adopt(file: str) -> str:
         told = await nodes[run.cluster.head.name].call("read", "runs")
     finally:
         await nodes.close()
-    mine = [str(one["id"]) for one in told["runs"] if one.get("name") == run.name]
+    mine = [paths.checked_name(str(one["id"]), "run") for one in told["runs"] if one.get("name") == run.name]
     if not mine:
         problem = Problem(
             f"{file}: no run of the name {run.name} lies on {run.cluster.head.name}",
