@@ -85,7 +85,7 @@ def main():
             seen.append(loss.item())
     torch.save(model.state_dict(), "model.pt")
     digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()
-    print("RESULT", digest, seen)
+    sys.stdout.write("\\nRESULT %s %s\\n" % (digest, seen))  # one write: ranks share the pipe
     dist.destroy_process_group()
 if __name__ == "__main__":
     main()
@@ -93,7 +93,9 @@ if __name__ == "__main__":
 
 
 def result(text: str) -> str:
-    return next(line for line in text.splitlines() if line.startswith("RESULT"))
+    found = [line for line in text.splitlines() if line.startswith("RESULT")]
+    assert found, text
+    return found[0]
 
 
 def test_a_plain_loop_with_workers_is_told_and_unchanged(node):
@@ -167,7 +169,7 @@ trainer.train()
 trainer.save_model("final")
 logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
 digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()
-print("RESULT", digest, logged)
+sys.stdout.write("\\nRESULT %s %s\\n" % (digest, logged))
 """
 
 

@@ -93,6 +93,5 @@ def test_a_user_who_is_not_root_is_the_same_person_inside(rig: Rig, tmp_path: Pa
     found = rig.run(1, ["stat", "-c", "%U", f"{work}/made-inside", f"{work}/../../../keeper/state.json"])
     assert found.stdout.split() == [b"mira", b"mira"]
     assert desk("clean", ran["runs"][0]["id"], "--files", "-y").returncode == 0
-    assert (
-        rig.run(1, ["docker", "ps", "--all", "--quiet", "--filter", "label=org.allranks.home"]).stdout == b""
-    )
+    label = f"label=org.allranks.run={ran['runs'][0]['id']}"
+    assert rig.run(1, ["docker", "ps", "--all", "--quiet", "--filter", label]).stdout == b""
