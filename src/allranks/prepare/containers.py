@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from allranks.prepare import apptainer, engine, login
 from allranks.prepare.description import LABEL, OURS, Description, Mount, container_name
 from allranks.prepare.images import Image, Step, first_object, short, unsaid
 from allranks.prepare.inside import Contained
+from allranks.prepare.living import LIVING, described
 from allranks.prepare.trouble import NotReady, blocked, last_words
 from allranks.reach import Completed, NodeProgram, Unreachable
 from allranks.spec import Run
@@ -28,20 +29,6 @@ LATE_LOOKS, LATE_SECONDS = 5, 1.0
 
 PIP_SECONDS = 1800.0
 """transformers and torch from an index over a slow line; offline wheels take seconds."""
-
-LIVING = """
-import json, os
-own, found = {os.getpid(), os.getppid(), 1}, []
-for name in os.listdir("/proc"):
-    if name.isdigit() and int(name) not in own:
-        try:
-            with open("/proc/%s/comm" % name, encoding="utf-8", errors="replace") as file:
-                found.append([int(name), file.read().strip()])
-        except OSError:
-            pass
-print(json.dumps(sorted(found)))
-"""
-"""Run inside: the processes that live there besides its first and this one, as (pid inside, name)."""
 
 
 async def describe(run: Run, node: Node, program: NodeProgram, facts: Facts, image: Image) -> Description:
@@ -298,13 +285,6 @@ async def living_in(program: NodeProgram, contained: Contained) -> list[tuple[in
     return [(int(pid), str(name)) for pid, name in found]
 
 
-def described(living: Sequence[tuple[int, str]], most: int = 3) -> str:
-    """`2 processes live (sleep, python)`."""
-    names = list(dict.fromkeys(name for _, name in living))
-    shown = ", ".join([*names[:most], *(["…"] if len(names) > most else [])])
-    return f"{len(living)} processes live ({shown})" if len(living) > 1 else f"a process lives ({shown})"
-
-
 async def is_whole(program: NodeProgram, contained: Contained) -> bool:
     """Whether its preparation ended well; a killed controller leaves one without the mark."""
     done = await program.transport.run(contained.execute(["test", "-e", engine.MARK]))
@@ -337,6 +317,10 @@ async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, An
     return found if is_ours(found, contained.home, contained.node) else None
 
 
+LEAVING_TRIES, LEAVING_SECONDS = 10, 0.5
+"""A supervisor that has told its last word still lives for a moment: it is nobody's stranger."""
+
+
 async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
     """Ends the container where it is ours and idle. What still lives in it, another run's or somebody's, keeps it
     running and is returned."""
@@ -347,8 +331,12 @@ async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, st
     if found is None or not is_running(found):
         return []
     living = await living_in(program, contained)
-    if not living:
-        await call(program, engine.end(contained.engine, contained.container))
+    for _ in range(LEAVING_TRIES):
+        if not living:
+            await call(program, engine.end(contained.engine, contained.container))
+            break
+        await asyncio.sleep(LEAVING_SECONDS)
+        living = await living_in(program, contained)
     return living
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from allranks.prepare import containers
 from allranks.prepare.inside import Contained, entered
+from allranks.prepare.living import described
 from allranks.prepare.ready import each
 from allranks.prepare.trouble import NotReady
 from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
@@ -111,7 +112,7 @@ def goes_on(contained: Contained, living: list[tuple[int, str]]) -> Finding:
         id="container-goes-on",
         verdict=WARN,
         where=Where(node=contained.node),
-        saw=f"the container {contained.name} on {contained.node} goes on: {containers.described(living)} in it",
+        saw=f"the container {contained.name} on {contained.node} goes on: {described(living)} in it",
         expected="an empty container, which is ended with its run",
         why="they are not this run's, so nothing of theirs is ended; its memory and its /dev/shm stay in use.",
         fix=f"ask whose they are ({contained.engine} top {contained.name}); when they have ended, it ends by itself "
