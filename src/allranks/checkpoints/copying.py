@@ -182,12 +182,12 @@ def _into_place(growing: str, target: str) -> None:
     """An older copy of the same name goes only when the new one is whole beside it."""
     old = os.path.join(os.path.dirname(growing), ".allranks-removing-" + os.path.basename(target))
     for path in (growing, os.path.dirname(growing)):
-        _sync(path)
+        sync(path)
     if os.path.isdir(target):
         _empty(old)
         os.rename(target, old)
     os.rename(growing, target)
-    _sync(os.path.dirname(target))
+    sync(os.path.dirname(target))
     _empty(old)
 
 
@@ -197,7 +197,8 @@ def _empty(folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sync(path: str) -> None:
+def sync(path: str) -> None:
+    """Waits until a file, or the names in a folder, are on the storage."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

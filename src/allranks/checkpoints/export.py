@@ -17,6 +17,7 @@ from allranks.checkpoints import base_model, edits, manifest
 from allranks.checkpoints.adapter import Adapter
 from allranks.checkpoints.base_model import INDEX, SINGLE, BaseModel, Refused
 from allranks.checkpoints.catalogue import found
+from allranks.checkpoints.copying import sync
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 from allranks.checkpoints.weights import tensors_of
@@ -162,17 +163,9 @@ class Growing:
         with open(os.path.join(self.path, EXPORT), "w", encoding="utf-8") as file:
             json.dump({**about, "files": table}, file, indent=2, sort_keys=True)
         for name in (*files, EXPORT, "."):
-            _sync(os.path.join(self.path, name))
+            sync(os.path.join(self.path, name))
         os.rename(self.path, self.target)
-        _sync(os.path.dirname(self.target))
-
-
-def _sync(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        sync(os.path.dirname(self.target))
 
 
 def _about(folder: str, model: Optional[BaseModel], raw: Mapping[str, Any], form: str) -> Dict[str, Any]:
