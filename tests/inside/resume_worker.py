@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import deepspeed
@@ -21,6 +22,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainerCallback, TrainingArguments
 
 from allranks.inside import trainer_saves, trainer_state
+from allranks.inside.adapters import gather, unwrap
 from allranks.inside.loop import Checkpoints
 
 warnings.filterwarnings("ignore")
@@ -165,7 +167,19 @@ def loop(folder: Path, seed: int, until: int, name: str = "") -> None:
         checkpoints.step(step, {"row": row})
     result = folder.parent / (name or folder.name)
     result.mkdir(parents=True, exist_ok=True)
-    (result / f"rank-{os.environ['RANK']}.json").write_text(json.dumps({"losses": losses}))
+    told = {"losses": losses, "gathers_that_differ": gathers_that_differ(engine)}
+    (result / f"rank-{os.environ['RANK']}.json").write_text(json.dumps(told))
+
+
+def gathers_that_differ(engine, times: int = 60) -> int:
+    """Of as many gathers of one state: those whose values are not those of most, bit for bit."""
+    model, engine = unwrap(engine)
+    found = []
+    for _ in range(times):
+        state, _ = gather(model, engine)
+        assert state is not None
+        found.append(b"".join(tensor.view(torch.int16).numpy().tobytes() for tensor in state.values()))
+    return times - Counter(found).most_common(1)[0][1]
 
 
 def one_rank(mode: str, out: Path) -> None:
