@@ -77,6 +77,9 @@ print(json.dumps({"bundle": path}))
 
 MAIN = """
 import sys
+from allranks.node import bytecode
+
+kept = bytecode.install(sys.argv[0])
 from allranks.node.program import main
 
 def keep(directory, job, key, secrets):
@@ -84,7 +87,10 @@ def keep(directory, job, key, secrets):
     from allranks.runs import keeper
     return keeper.keep(directory, job, key, secrets, report_live.Live(int(job.get("world_size") or 1)))
 
-sys.exit(main(sys.argv[1:], keep))
+code = main(sys.argv[1:], keep)
+if kept is not None:
+    kept.save()
+sys.exit(code)
 """
 """The zip's `__main__.py`: only here the node program meets the keeper, which stands above it."""
 

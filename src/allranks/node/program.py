@@ -71,8 +71,11 @@ def _version(words: List[str]) -> Dict[str, Any]:
 
 def _facts(words: List[str]) -> Dict[str, Any]:
     """`facts`, the request on standard input."""
+    import gc
+
     from allranks.node.facts import collect
 
+    gc.disable()  # a collection in each of some twenty short processes copies the pages they share
     return collect(_input()).as_json()
 
 
