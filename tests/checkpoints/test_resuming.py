@@ -72,15 +72,19 @@ def test_a_newer_one_that_is_not_whole_or_has_no_state_is_passed_over(tmp_path, 
     assert [one["path"] for one in answer["passed_over"]] == [str(bad)] and answer["passed_over"][0]["why"]
 
 
-def test_deepspeeds_pickles_are_never_taken(tmp_path, saved):
+@pytest.mark.parametrize(
+    "pickle, named",
+    [("global_step10", "DeepSpeed's pickled shards"), ("optimizer.pt", "the trainer's pickled optimizer.pt")],
+)
+def test_pickles_are_never_taken(tmp_path, saved, pickle, named):
     path = saved(EARLIER, 10, state=False)
-    (path / "global_step10").mkdir()
+    (path / pickle).mkdir()
 
     answer = resuming.look(str(tmp_path / "runs" / NOW), {}, path=str(path))
 
     assert answer["found"] is None
     assert [(f["id"], f["saw"]) for f in answer["findings"]] == [
-        ("checkpoint-not-resumable", "its state is DeepSpeed's pickled shards")
+        ("checkpoint-not-resumable", f"its state is {named}")
     ]
     assert found(tmp_path) is None
 

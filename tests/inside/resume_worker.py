@@ -35,6 +35,7 @@ KINDS = {
     "offload": (3, 0, True, True),
     "stage-2": (2, 0, True, False),
     "stage-1": (1, 0, False, False),
+    "none": (None, 0, True, False),  # no DeepSpeed
 }
 
 
@@ -102,8 +103,9 @@ class Losses(TrainerCallback):
 
 
 def trainer_of(kind: str, out: Path, seed: int, stop: int = STEPS, accumulation: int = 2):
+    config = deepspeed_json(kind) if KINDS[kind][0] else None
     arguments = TrainingArguments(
-        output_dir=str(out), deepspeed=deepspeed_json(kind), max_steps=STEPS, save_steps=BREAK, learning_rate=1e-2,
+        output_dir=str(out), deepspeed=config, max_steps=STEPS, save_steps=BREAK, learning_rate=1e-2,
         bf16=KINDS[kind][2], per_device_train_batch_size=1, gradient_accumulation_steps=accumulation, use_cpu=True,
         report_to=[], disable_tqdm=True, logging_steps=1, warmup_steps=1, lr_scheduler_type="cosine", seed=7,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from allranks.checkpoints import resuming
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(400)]
 WORKER = Path(__file__).parent / "resume_worker.py"
-KINDS = ("parts", "some-whole", "float32", "offload", "stage-2", "stage-1")
+KINDS = ("parts", "some-whole", "float32", "offload", "stage-2", "stage-1", "none")
 LIMIT_SECONDS = 300  # 60 s, and a minute more where DeepSpeed's shm_comm must be compiled first
 
 
@@ -161,7 +161,9 @@ def test_transformers_4_goes_on_bit_for_bit_too(root, tmp_path):
         whole, resumed = (told(tmp_path / "loop", name, rank)["losses"] for name in ("whole", "resumed"))
         assert [step for step, _ in resumed] == [4, 5, 6] and resumed == whole[3:]
         # with this DeepSpeed, 7 of 100 saves under gloo held a tensor that had not yet arrived
-        assert [told(tmp_path / "loop", name, rank)["gathers_that_differ"] for name in ("whole", "resumed")] == [0, 0]
+        assert [
+            told(tmp_path / "loop", name, rank)["gathers_that_differ"] for name in ("whole", "resumed")
+        ] == [0, 0]
     ends = [tmp_path / "loop" / name / "checkpoint-6" for name in ("whole", "broken")]
     for name in ("adapter_model.safetensors", "allranks-resume.safetensors"):
         assert (ends[0] / name).read_bytes() == (ends[1] / name).read_bytes()

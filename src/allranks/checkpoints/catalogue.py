@@ -56,8 +56,8 @@ _KINDS = (
     Kind("checkpoint-manifest-broken", BLOCK, "The manifest allranks.json cannot be used.",
          "Nothing proves that the files are the ones that were saved.", _AGAIN),
     Kind("checkpoint-not-resumable", BLOCK, "The checkpoint holds an adapter and not the state of its training.",
-         "Going on from it would begin the optimizer, the schedule and the data anew; DeepSpeed's own shards are "
-         "pickles, which are not read here.",
+         "Going on from it would begin the optimizer, the schedule and the data anew; DeepSpeed's own shards and "
+         "optimizer.pt are pickles, which are not read here.",
          "name a checkpoint that holds allranks-resume.json, or start from the adapter with adapter_name_or_path."),
     # the adapter's files
     Kind("adapter-missing", BLOCK, "The folder holds no adapter.", "There is nothing to load.",

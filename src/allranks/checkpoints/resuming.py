@@ -1,7 +1,7 @@
 """Finds what a run can go on from: the newest verified checkpoint of this run, or of earlier ones of its name.
 
-Only checkpoints with allranks' own state are taken (`allranks-resume.json`): DeepSpeed's shards are pickles,
-and reading those runs whatever code is in them.
+Only checkpoints with allranks' own state are taken (`allranks-resume.json`): DeepSpeed's shards and the
+trainer's own `optimizer.pt` are pickles, and reading those runs whatever code is in them.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ def lacks(path: str) -> str:
     missing = [name for name in (*STATE, manifests.TRAINER_STATE) if name not in names]
     if missing and any(name.startswith("global_step") for name in names):
         return "its state is DeepSpeed's pickled shards"
+    if missing and "optimizer.pt" in names:
+        return "its state is the trainer's pickled optimizer.pt"
     if missing:
         return "%s is not there" % missing[0]
     if manifest is None or findings or any(name not in manifest.files for name in STATE):

@@ -32,13 +32,15 @@ class Part:
 @dataclass(frozen=True)
 class Flat:
     """This rank's part of one flat tensor: `master` weights, the optimizer's `state` of them, and its group's
-    number in `param_groups`. `cut` says that each parameter is cut across the ranks (stage 3)."""
+    number in `param_groups`. `cut` says that each parameter is cut across the ranks (stage 3), `copied` that
+    every rank has all of it (no ZeRO)."""
 
     master: Any
     state: Dict[str, Any]
     parts: Tuple[Part, ...]
     group: int
     cut: bool
+    copied: bool = False
 
     def tensor(self, kind: str) -> Any:
         return self.master.data if kind == "master" else self.state[kind]
@@ -66,7 +68,12 @@ def is_like(value: Any, master: Any) -> bool:
 
 
 def of_engine(engine: Any) -> List[Flat]:
-    """The flat tensors of a DeepSpeed engine under ZeRO 1 to 3. Raises NotHeld, alike on every rank."""
+    """The flat tensors of a DeepSpeed engine under ZeRO 1 to 3, or of what stands in its place (`replicas`).
+
+    Raises NotHeld, alike on every rank.
+    """
+    if hasattr(engine, "flats"):
+        return list(engine.flats())
     zero = getattr(engine, "optimizer", None)
     names = {id(parameter): name for name, parameter in engine.module.named_parameters()}
     if hasattr(zero, "fp32_partitioned_groups_flat"):
@@ -137,6 +144,9 @@ def overlap(first: int, end: int, start: int, each: int) -> Optional[Tuple[slice
 def put(flat: Flat, part: Part, kind: str, whole: Any) -> None:
     """Copies this rank's share of a whole tensor (flat, any device) into the flat one; padding becomes 0."""
     tensor = flat.tensor(kind).view(-1)
+    if flat.copied:
+        tensor.copy_(whole)
+        return
     if flat.cut:
         mine = whole[rank() * part.length : (rank() + 1) * part.length]
         tensor[part.offset : part.offset + mine.numel()].copy_(mine)

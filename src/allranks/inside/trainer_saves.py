@@ -1,8 +1,9 @@
 """transformers' Trainer saves an adapter under DeepSpeed small and whole, and goes on from what it saved.
 
-Everything else, and every model without an adapter, is saved and loaded as before. What `_save` writes (also
-a subclass's) is the same: adapter, tokenizer, arguments. In the place of DeepSpeed's shards stand the two
-files of `trainer_state`, written with the adapter and moved into place with it.
+So are a checkpoint and its state without DeepSpeed, where each rank has the whole adapter (`replicas`). Everything
+else, and every model without an adapter, is saved and loaded as before. What `_save` writes (also a subclass's) is
+the same: adapter, tokenizer, arguments. In the place of DeepSpeed's shards, or of optimizer.pt, stand the two files
+of `trainer_state`, written with the adapter and moved into place with it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import tempfile
 from typing import Any, Dict, Optional
 
-from allranks.inside import flats, guard, notice, random_state, space, trainer_state
+from allranks.inside import flats, guard, notice, random_state, replicas, space, trainer_state
 from allranks.inside.adapter_files import sync, write_whole
 from allranks.inside.adapters import CannotSave, describe, gather, unwrap
 
@@ -37,6 +38,7 @@ def patch_trainer(module: Any) -> bool:
         ("_save_rng_state", unless_saved),
         ("_save_scaler", unless_saved),
         ("train", training),
+        ("_load_from_checkpoint", loading_adapter),
         ("_load_optimizer_and_scheduler", loading_scheduler),
         ("_load_rng_state", loading_random_state),
     ):
@@ -68,12 +70,19 @@ def applies(trainer: Any) -> bool:
     return engine is not None and not any(c.is_prompt_learning for c in model.peft_config.values())
 
 
+def kept(trainer: Any) -> Optional[Any]:
+    """The engine whose whole checkpoints are ours, or what stands in its place; the same kind on every rank."""
+    return unwrap(trainer.model_wrapped)[1] if applies(trainer) else replicas.of(trainer)
+
+
 # ---- save ----
 
 
 def saving_model(stock: Any) -> Any:
     def save_model(self: Any, output_dir: Optional[str] = None, _internal_call: bool = False) -> None:
-        if not applies(self):
+        full = getattr(self, FULL, False)
+        # Without DeepSpeed one rank may save a model alone; a checkpoint is always saved by all.
+        if not applies(self) and not (full and replicas.of(self)):
             stock(self, output_dir, _internal_call)
             return
         directory = self.args.output_dir if output_dir is None else output_dir
@@ -87,7 +96,7 @@ def saving_model(stock: Any) -> Any:
         if not trainer_state.agree(lambda: able):
             stock(self, output_dir, _internal_call)
             return
-        snapshot = snapshot_of(self, engine) if getattr(self, FULL, False) else None
+        snapshot = snapshot_of(self, kept(self)) if full else None
 
         def write(folder: str) -> None:
             put(snapshot, folder)
@@ -118,24 +127,28 @@ def push(trainer: Any, internal: bool) -> None:
 
 
 def snapshot_of(trainer: Any, engine: Any) -> Optional[trainer_state.Snapshot]:
-    """None where DeepSpeed keeps its state in a way that is not known here: then its own shards are written."""
+    """None where the state is kept in a way that is not known here: then the trainer's own files are written."""
     more: Dict[str, Any] = {}
+    scaler = getattr(trainer.accelerator, "scaler", None)
+    if scaler is not None:
+        more["scaler"] = trainer_state.numbers(scaler.state_dict())
     scheduler = trainer.lr_scheduler
     if scheduler is not None and type(scheduler).__name__ != "DeepSpeedSchedulerWrapper":
         more["scheduler"] = trainer_state.scheduler_state(scheduler)
     try:
         return trainer_state.take(engine, int(trainer.state.global_step), more)
     except flats.NotHeld as error:
-        guard.note("saves DeepSpeed's own shards", error)
+        guard.note("saves the trainer's own state", error)
         return None
 
 
 def saving_checkpoint(stock: Any) -> Any:
     def _save_checkpoint(self: Any, *args: Any, **kwargs: Any) -> Any:
         full = not self.args.save_only_model
-        if applies(self):
+        engine = kept(self)
+        if engine is not None:
             folder, step = self._get_output_dir(trial=None), int(self.state.global_step)
-            if not space.has_room(unwrap(self.model_wrapped)[1], folder, step, full):
+            if not space.has_room(engine, folder, step, full):
                 return None
         setattr(self, SAVED, None)
         setattr(self, FULL, full)
@@ -242,17 +255,37 @@ def loading_checkpoint(stock: Any) -> Any:
     return deepspeed_load_checkpoint
 
 
+def loading_adapter(stock: Any) -> Any:
+    """Without DeepSpeed the Trainer reads the adapter on every rank, before it has an optimizer: ours comes later."""
+
+    def _load_from_checkpoint(self: Any, resume_from_checkpoint: Any, model: Any = None) -> Any:
+        if model is not None or not loads(self, resume_from_checkpoint):
+            return stock(self, resume_from_checkpoint, model)
+
+    return _load_from_checkpoint
+
+
+def loads(trainer: Any, path: Any) -> bool:
+    """Whether a checkpoint is ours to be loaded without DeepSpeed. Collective where there is a process group."""
+    return replicas.of(trainer) is not None and trainer_state.agree(lambda: trainer_state.is_ours(str(path)))
+
+
 def resumed(trainer: Any) -> Optional[Dict[str, Any]]:
     return getattr(trainer.model_wrapped, RESUMED, None)
 
 
 def loading_scheduler(stock: Any) -> Any:
     def _load_optimizer_and_scheduler(self: Any, checkpoint: Any) -> Any:
+        if checkpoint is not None and loads(self, checkpoint):
+            setattr(self.model_wrapped, RESUMED, trainer_state.load(replicas.of(self), str(checkpoint)))
         data = resumed(self) if checkpoint is not None else None
         if data is None:
             return stock(self, checkpoint)
-        if data["more"].get("scheduler") is not None:
-            self.lr_scheduler.load_state_dict(data["more"]["scheduler"])
+        more, scaler = data["more"], getattr(self.accelerator, "scaler", None)
+        if more.get("scheduler") is not None:
+            self.lr_scheduler.load_state_dict(more["scheduler"])
+        if scaler is not None and more.get("scaler"):
+            scaler.load_state_dict(more["scaler"])
 
     return _load_optimizer_and_scheduler
 

@@ -42,7 +42,7 @@ def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snaps
         "step": step,
         "world_size": flats.world_size(),
         "samples_a_step": samples_a_step(engine),
-        "zero_stage": 3 if held[0].cut else 2,
+        "zero_stage": 3 if held[0].cut else 0 if held[0].copied else 2,
         "optimizer": type(zero.optimizer).__name__,
         "engine": {name: getattr(engine, name, 0) for name in COUNTERS},
         "loss_scale": numbers(vars(zero.loss_scaler)) if hasattr(zero, "loss_scaler") else {},
@@ -292,13 +292,18 @@ def _load_numbers(engine: Any, held: Tuple[Flat, ...], data: Dict[str, Any]) -> 
     import torch
 
     zero = engine.optimizer
-    of_group = {group: scalars for group, scalars in reversed(data["scalars"])}
+    of_group = {group: scalars for group, scalars in reversed(data["scalars"]) if scalars}
     for flat in held:
+        if flat.copied and flat.kinds() == ["master"]:
+            continue  # it never had a gradient
+        group = zero.optimizer.param_groups[flat.group]
+        # torch keeps `step` beside the weights for these two (Optimizer._process_value_according_to_param_policy).
+        place = flat.master.device if group.get("fused") or group.get("capturable") else None
         for key, value in (of_group.get(flat.group) or {}).items():
             now = flat.state.get(key)
             as_tensor = hasattr(now, "dtype") or (now is None and data["optimizer"] in torch.optim.__dict__)
             dtype = getattr(now, "dtype", torch.float32)
-            flat.state[key] = torch.tensor(value, dtype=dtype) if as_tensor else value
+            flat.state[key] = torch.tensor(value, dtype=dtype, device=place) if as_tensor else value
     for group, saved in zip(zero.optimizer.param_groups, data["groups"]):
         for key, value in saved.items():
             group[key] = tuple(value) if isinstance(group.get(key), tuple) else value
