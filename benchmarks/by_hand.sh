@@ -8,6 +8,7 @@
 # MODEL_AND_DATA is what examples/make_tiny.py made (.cache/tiny-deepseek-v3 by default). PORT chooses the rendezvous port.
 # HOSTS="node1 node2 node3" starts each on a host of its own over ssh (SSH_CONFIG: its -F), where all paths are the same.
 # RANK=R MASTER=HOST: only this node's torchrun, for a launcher that starts this script on each (benchmarks/engines.py).
+# HOSTFILE=FILE MASTER=HOST: DeepSpeed's own launcher in torchrun's place. STEPS=N: as many instead of the demo's.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -64,6 +65,7 @@ arguments=(
     --save_steps=10
     --save_total_limit=2
     "--output_dir=$out/adapter"
+    ${STEPS:+"--max_steps=$STEPS"}
     "--deepspeed=$config"
 )
 
@@ -75,6 +77,16 @@ if [ -n "${RANK:-}" ]; then
     cd "$out/node-$RANK"
     exec "$python" -m torch.distributed.run --nnodes=3 --nproc-per-node=1 "--node-rank=$RANK" \
         "--master-addr=$MASTER" "--master-port=$port" --max-restarts=0 -m llamafactory.launcher "${arguments[@]}"
+fi
+
+if [ -n "${HOSTFILE:-}" ]; then
+    # Of its own environment DeepSpeed carries to the nodes what stands in this file.
+    export DS_ENV_FILE=$out/environment
+    printf '%s\n' "PATH=$PATH" OMP_NUM_THREADS=1 ${TORCH_EXTENSIONS_DIR:+"TORCH_EXTENSIONS_DIR=$TORCH_EXTENSIONS_DIR"} \
+        > "$DS_ENV_FILE"
+    cd "$out"
+    exec "$python" -m deepspeed.launcher.runner --hostfile "$HOSTFILE" --launcher pdsh --no_ssh_check --num_gpus 1 \
+        "--master_addr=$MASTER" "--master_port=$port" --no_local_rank --module llamafactory.launcher "${arguments[@]}"
 fi
 
 pids=()
