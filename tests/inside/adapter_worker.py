@@ -15,7 +15,7 @@ import transformers.trainer
 from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainingArguments
 
-from allranks.inside import adapters, trainer_saves
+from allranks.inside import adapters, exact, trainer_saves
 
 warnings.filterwarnings("ignore")
 ATTENTION = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
@@ -123,6 +123,63 @@ def one_kind(kind: str, out: Path) -> dict:
     }  # fmt: skip
 
 
+class Wrong:
+    """Rank 0 sees one value of one parameter otherwise than rank 1 holds it, in the first `times` gathers of it."""
+
+    def __init__(self, tensor, times: int):
+        self.tensor, self.left = tensor, times
+
+    def __enter__(self):
+        self.real = real = deepspeed.zero.GatheredParameters
+        wrong = self
+
+        class Gathered(real):
+            def __enter__(self):
+                super().__enter__()
+                gathered = any(one is wrong.tensor for one in self.params)
+                if gathered and wrong.left and torch.distributed.get_rank() == 0:
+                    wrong.left -= 1
+                    wrong.tensor.data.view(-1)[-1] += 1
+
+        deepspeed.zero.GatheredParameters = Gathered
+
+    def __exit__(self, *_):
+        deepspeed.zero.GatheredParameters = self.real
+
+
+def wrongly_gathered(out: Path) -> dict:
+    """What each way of saving does where a tensor is not what the ranks hold: once, always, and then no more."""
+    trainer = trainer_of("some-whole", out)
+    trainer.train()
+    engine, told = trainer.model_wrapped, {}
+    named = [(name, p) for name, p in trainer.model.named_parameters() if p.requires_grad]
+    name, tensor = next((name, p) for name, p in named if not p.ds_persist)
+    kept, whole = next((name, p) for name, p in named if p.ds_persist)
+    adapters.save_adapter(engine, str(out / "right"))
+    with Wrong(tensor, 1):
+        adapters.save_adapter(engine, str(out / "once"))
+    if torch.distributed.get_rank() == 0:
+        whole.data.view(-1)[-1] += 1  # a copy that ZeRO-3 keeps has gone astray
+    adapters.save_adapter(engine, str(out / "kept"))
+    with Wrong(tensor, 99):
+        for way, save in (
+            ("always", lambda to: adapters.save_adapter(engine, to)),
+            ("trainer", trainer.save_model),
+        ):
+            try:
+                save(str(out / way))
+                told[way] = "saved"
+            except adapters.NotExact as error:
+                told[way] = str(error)
+    ranks = exact._ranks
+    if torch.distributed.get_rank() == 1:  # one rank's word is enough
+        exact._ranks = lambda parameter: 1
+    adapters.save_adapter(engine, str(out / "unread"))
+    exact._ranks = ranks
+    adapters.save_adapter(engine, str(out / "after"))
+    return {"name": name, "kept": kept, **told}
+
+
 def continues(out: Path) -> None:
     """Three steps with a save after each: by stock and by ours, from the same seed."""
     ours = Trainer.save_model
@@ -140,6 +197,8 @@ def main() -> None:
     for kind in kinds:
         if kind == "continues":
             continues(out / kind)
+        elif kind == "wrongly-gathered":
+            results[kind] = wrongly_gathered(out / kind)
         else:
             results[kind] = one_kind(kind, out / kind)
     rank = torch.distributed.get_rank()

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from allranks import checkpoints
+from allranks.inside import exact
 
 WORKER = Path(__file__).parent / "adapter_worker.py"
 KINDS = (
@@ -49,7 +50,15 @@ def trained(root, tmp_path_factory):
         "--rdzv-backend",
         "c10d",
     ]
-    command += ["--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out), *KINDS, "continues"]
+    command += [
+        "--rdzv-endpoint",
+        "127.0.0.1:0",
+        str(WORKER),
+        str(out),
+        *KINDS,
+        "continues",
+        "wrongly-gathered",
+    ]
     with open(out / "log", "wb") as log:
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
         try:
@@ -86,6 +95,8 @@ def test_what_is_saved_is_whole(trained, kind):
         assert report.step == {"checkpoint-1": 1, "stock": None}.get(name, 2)
     manifest = json.loads((out / kind / "loop" / "allranks.json").read_text())
     assert manifest["world_size"] == 2 and manifest["versions"]["peft"]
+    assert manifest["exact"] == (exact.WHOLE if "stage" in kind else exact.PROVED)
+    assert "gathered_again" not in manifest
 
 
 @pytest.mark.training
@@ -108,6 +119,39 @@ def test_a_run_goes_on_as_if_stock_had_saved(trained):
     ours, stock = (trained[0] / "continues" / name / "checkpoint-3" / FILES[0] for name in ("ours", "stock"))
 
     assert ours.read_bytes() == stock.read_bytes()
+
+
+@pytest.mark.training
+def test_a_tensor_that_is_not_what_a_rank_holds_is_gathered_again(trained):
+    out, told = trained[0] / "wrongly-gathered", trained[1]["wrongly-gathered"]
+    right = (out / "right" / FILES[0]).read_bytes()
+
+    for way, name in (("once", told["name"]), ("kept", told["kept"])):
+        manifest = json.loads((out / way / "allranks.json").read_text())
+        assert (manifest["exact"], manifest["gathered_again"]) == (exact.PROVED, [name])
+        assert (out / way / FILES[0]).read_bytes() == right
+        assert "gathered again: 1" in checkpoints.verify(str(out / way)).findings[0].saw
+
+
+@pytest.mark.training
+def test_one_that_stays_wrong_is_refused_on_every_rank(trained):
+    out, ranks = trained[0] / "wrongly-gathered", [results["wrongly-gathered"] for results in trained[1:]]
+
+    for told in ranks:
+        for way in ("always", "trainer"):
+            assert told[way].startswith(f"{told['name']} as it was gathered is not what rank 1 holds")
+    assert not (out / "always").exists() and not (out / "trainer").exists()
+    assert (out / "after" / FILES[0]).read_bytes() == (out / "right" / FILES[0]).read_bytes()
+
+
+@pytest.mark.training
+def test_parts_that_cannot_be_read_are_said_and_saved(trained):
+    out = trained[0] / "wrongly-gathered" / "unread"
+
+    exact_or_not = json.loads((out / "allranks.json").read_text())["exact"]
+    assert exact_or_not == "not looked at: the parts are divided among other groups than all ranks"
+    report = checkpoints.verify(str(out))
+    assert report.whole and exact_or_not in report.findings[0].saw
 
 
 class Sized:

@@ -22,13 +22,16 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a save wrote beside its files: `files` maps a relative path to (bytes, SHA-256 in hex)."""
+    """What a save wrote beside its files: `files` maps a relative path to (bytes, SHA-256 in hex); `exact` is its word
+    on whether the values are those that the ranks held (see `inside.exact`), `again` how many were gathered twice."""
 
     step: Optional[int] = None
     world_size: Optional[int] = None
     base_model: Optional[str] = None
     targets: Tuple[str, ...] = ()
     files: Mapping[str, Tuple[int, str]] = field(default_factory=dict)
+    exact: Optional[str] = None
+    again: int = 0
 
 
 def parse(data: Mapping[str, Any]) -> Manifest:
@@ -48,13 +51,15 @@ def parse(data: Mapping[str, Any]) -> Manifest:
     step, base, targets = data.get("step"), data.get("base_model"), data.get("targets")
     if step is not None and not is_whole_number(step):
         raise ValueError("its step is %s" % printable(step, 40))
-    world = data.get("world_size")
+    world, exact, again = data.get("world_size"), data.get("exact"), data.get("gathered_again")
     return Manifest(
         step=step,
         world_size=world if is_whole_number(world) else None,
         base_model=base if isinstance(base, str) else None,
         targets=tuple(str(t) for t in targets) if isinstance(targets, list) else (),
         files=files,
+        exact=exact if isinstance(exact, str) else None,
+        again=len(again) if isinstance(again, list) else 0,
     )
 
 

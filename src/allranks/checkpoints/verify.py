@@ -71,13 +71,17 @@ def _unreadable(file: str, error: OSError) -> Finding:
 
 
 def _report(
-    path: str, findings: List[Finding], tensors: Tuple[Tensor, ...] = (), step: Optional[int] = None
+    path: str,
+    findings: List[Finding],
+    tensors: Tuple[Tensor, ...] = (),
+    step: Optional[int] = None,
+    gathered: str = "",
 ) -> Report:
     parameters = sum(t.count for t in tensors)
     whole = not any(f.verdict in (BLOCK, UNKNOWN) for f in findings)
     if whole:
         saw = "{:,} tensors, {:,} parameters".format(len(tensors), parameters)
-        saw += "" if step is None else ", step %d" % step
+        saw += ("" if step is None else ", step %d" % step) + gathered
         findings = [found("adapter-whole", path, saw), *findings]
     return Report(path, tuple(findings), len(tensors), parameters, step, whole)
 
@@ -95,7 +99,17 @@ def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
     findings += more
     if manifest is not None and not findings:
         findings += _manifest_agrees(folder, manifest, config)
-    return _report(folder.path, _once(findings), tensors, step)
+    return _report(
+        folder.path, _once(findings), tensors, step, "" if manifest is None else _gathered(manifest)
+    )
+
+
+def _gathered(manifest: manifests.Manifest) -> str:
+    """What the save said of its gather (`inside.exact`); nothing where it said nothing."""
+    if manifest.exact is None:
+        return ""
+    again = "; gathered again: %d" % manifest.again if manifest.again else ""
+    return ", gather %s%s" % (printable(manifest.exact, 200), again)
 
 
 def _once(findings: List[Finding]) -> List[Finding]:

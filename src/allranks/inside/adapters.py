@@ -8,6 +8,7 @@ digest a file, and moved into place.
 
 What all ranks must agree on is agreed by rank 0's word before the first gather: which parameters, in the
 order of the model. A failure before that is raised on every rank. No rank waits for another's disk.
+What was gathered is compared with what each rank holds (`exact`) before a file is written.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
+from allranks.inside import exact, guard
 from allranks.inside.adapter_files import write_whole
 
 PIECE_BYTES = 64 << 20
@@ -29,6 +31,21 @@ _MOVING, _ABSENT, _READY = 0, 1, 2
 
 class CannotSave(RuntimeError):
     """Raised on every rank, before anything was gathered or written."""
+
+
+class NotExact(CannotSave):
+    """Raised on every rank, after all gathers and before a file is written: what is gathered is not what the ranks
+    hold, twice."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """`state`: names and CPU copies of all that PEFT would save, None on a rank that keeps nothing; `bytes` put
+    together from the ranks' parts; `proof`: the manifest's word on whether they are the ranks' own (`exact`)."""
+
+    state: Optional[Dict[str, Any]]
+    bytes: int
+    proof: Dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -53,19 +70,21 @@ def save_adapter(
 
     `model` is a PeftModel, or the DeepSpeed engine (or DistributedDataParallel) around one. ZeRO stages 0 to
     3, with and without offload. `base_model` is what the manifest names, by default what PEFT recorded.
-    Raises CannotSave on every rank if there is nothing to save, OSError on rank 0 if it cannot write.
+    Raises CannotSave on every rank if there is nothing to save, or not what the ranks hold (NotExact), OSError on
+    rank 0 if it cannot write.
     """
     started = time.monotonic()
     peft_model, engine = unwrap(model)
-    state, gathered = gather(peft_model, engine, _place()[0] == 0, piece_bytes)
+    gathered = gather(peft_model, engine, _place()[0] == 0, piece_bytes)
+    state = gathered.state
     if state is None:
-        return Saved(None, 0, gathered, time.monotonic() - started)
+        return Saved(None, 0, gathered.bytes, time.monotonic() - started)
 
     def write(folder: str) -> None:
         peft_model.save_pretrained(folder, state_dict=state)
 
-    write_whole(directory, write, describe(peft_model, step, base_model))
-    return Saved(directory, len(state), gathered, time.monotonic() - started)
+    write_whole(directory, write, dict(describe(peft_model, step, base_model), **gathered.proof))
+    return Saved(directory, len(state), gathered.bytes, time.monotonic() - started)
 
 
 def unwrap(model: Any) -> Tuple[Any, Any]:
@@ -88,18 +107,16 @@ def unwrap(model: Any) -> Tuple[Any, Any]:
 # ---- gather ----
 
 
-def gather(
-    model: Any, engine: Any = None, keep: bool = True, piece_bytes: int = PIECE_BYTES
-) -> Tuple[Optional[Dict[str, Any]], int]:
-    """(names and CPU copies of all that PEFT would save where `keep`, else None; bytes gathered).
+def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int = PIECE_BYTES) -> Gathered:
+    """All that PEFT would save, kept where `keep`.
 
     Collective: every rank calls it with the same model. Under ZeRO-3 a rank holds at most `piece_bytes`
-    (or one parameter, if that is larger) beside what it keeps.
+    (or one parameter, if that is larger) beside what it keeps. Raises CannotSave on every rank.
     """
     named = _named(model)
     partitioned = any(hasattr(tensor, "ds_id") for _, tensor in named)
     if not partitioned and not keep:
-        return None, 0
+        return Gathered(None, 0, {})
     names = [name for name, _ in named]
     choice = _choose(model, names) if not partitioned or _place()[0] == 0 else [_SKIP] * len(names)
     if partitioned:
@@ -112,7 +129,43 @@ def gather(
     if state is not None:
         state.update((name, _copy(tensor)) for name, tensor in whole)
     gathered = _gather_pieces(parts, state, piece_bytes)
-    return state, gathered
+    divided = [named[index] for index in chosen if hasattr(named[index][1], "ds_id")]
+    return Gathered(state, gathered, prove(divided, state, piece_bytes))
+
+
+def prove(
+    divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int
+) -> Dict[str, Any]:
+    """The manifest's word on what was gathered: it is what the ranks hold, or why nobody can tell.
+
+    What differs is gathered once more; NotExact on every rank where it differs again. Collective.
+    """
+    if not divided:
+        return {"exact": exact.WHOLE}
+    table, reason = exact.held([tensor for _, tensor in divided])
+    if reason:
+        return {"exact": exact.NOT_LOOKED + reason}
+    wrong = exact.differing(divided, table, state)
+    if not wrong:
+        return {"exact": exact.PROVED}
+    again = [divided[index] for index, _ in wrong]
+    for _, tensor in again:
+        if tensor.ds_status.name == "AVAILABLE":  # a copy that ZeRO-3 keeps: the parts are what is trained
+            tensor.partition(param_list=[tensor], has_been_updated=False)
+    _gather_pieces(again, state, piece_bytes)
+    still = exact.differing(divided, table, state)
+    if still:
+        name, rank = divided[still[0][0]][0], still[0][1]
+        raise NotExact(
+            "%s as it was gathered is not what rank %d holds of it, and %d of %d parameters differ so, also when "
+            "gathered again: nothing was written, for the adapter would not be the one that was trained. Look at "
+            "the memory and the interconnect of that rank's node and of the writing rank's (allranks check); what was "
+            "saved before is untouched." % (name, rank, len(still), len(divided))
+        )
+    names = [name for name, _ in again]
+    guard.note("gather", RuntimeError("%d tensors were not what the ranks hold and were gathered again: %s"
+                                      % (len(names), names[0])))  # fmt: skip
+    return {"exact": exact.PROVED, "gathered_again": names}
 
 
 def _named(model: Any) -> List[Tuple[str, Any]]:

@@ -73,7 +73,8 @@ class Checkpoints:
 
     def save(self, step: int, state: Optional[Dict[str, Any]] = None) -> Optional[str]:
         """The path of the checkpoint; None where the disk is too full for it. Raises flats.NotHeld where
-        DeepSpeed keeps its state in a way that is not known here, adapters.CannotSave without an adapter."""
+        DeepSpeed keeps its state in a way that is not known here, adapters.CannotSave without an adapter or where
+        what is gathered is not what the ranks hold."""
         if not space.has_room(self.engine, self.directory, step, True):
             return None
         path = os.path.join(self.directory, "checkpoint-%d" % step)
@@ -88,7 +89,8 @@ class Checkpoints:
     def _save(self, path: str, step: int, state: Dict[str, Any]) -> None:
         snapshot = trainer_state.take(self.engine, step, {"loop": state})
         model, engine = unwrap(self.engine)
-        adapter, _ = gather(model, engine, flats.rank() == 0)
+        gathered = gather(model, engine, flats.rank() == 0)
+        adapter = gathered.state
         if adapter is None:
             return trainer_saves.put(snapshot, None)
 
@@ -98,7 +100,7 @@ class Checkpoints:
             with open(os.path.join(folder, "trainer_state.json"), "w", encoding="utf-8") as file:
                 json.dump({"global_step": step}, file)
 
-        write_whole(path, write, describe(model, step))
+        write_whole(path, write, dict(describe(model, step), **gathered.proof))
 
 
 def newest(directory: str) -> Optional[str]:

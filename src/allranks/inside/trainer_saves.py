@@ -16,7 +16,7 @@ from typing import Any, Dict, Optional
 
 from allranks.inside import flats, guard, notice, random_state, replicas, space, trainer_state
 from allranks.inside.adapter_files import sync, write_whole
-from allranks.inside.adapters import CannotSave, describe, gather, unwrap
+from allranks.inside.adapters import CannotSave, Gathered, NotExact, describe, gather, unwrap
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
 """Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
@@ -87,15 +87,18 @@ def saving_model(stock: Any) -> Any:
             return
         directory = self.args.output_dir if output_dir is None else output_dir
         model, engine = unwrap(self.model_wrapped)
-        state, able = None, True
+        gathered, able = Gathered(None, 0, {}), True
         try:
-            state, _ = gather(model, engine, bool(self.args.should_save))
+            gathered = gather(model, engine, bool(self.args.should_save))
+        except NotExact:  # on every rank: stock's gathers are no better, and nobody would look at them
+            raise
         except CannotSave:  # before any rank gathered: stock's way is still open to all
             able = False
         # Below ZeRO-3 rank 0 alone looks for what to save: the others hear from it that there is nothing.
         if not trainer_state.agree(lambda: able):
             stock(self, output_dir, _internal_call)
             return
+        state = gathered.state
         snapshot = snapshot_of(self, kept(self)) if full else None
 
         def write(folder: str) -> None:
@@ -103,7 +106,9 @@ def saving_model(stock: Any) -> Any:
             self._save(folder, state_dict=state)
 
         if state is not None:
-            write_whole(directory, write, describe(model, int(self.state.global_step)))
+            write_whole(
+                directory, write, dict(describe(model, int(self.state.global_step)), **gathered.proof)
+            )
         else:
             put(snapshot, None)
         if snapshot is not None:
