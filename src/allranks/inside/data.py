@@ -19,23 +19,23 @@ def on_dataloader(rank: Rank, module: Any) -> None:
     )
     iterator = module._BaseDataLoaderIter
     original = iterator.__next__
-    waiting = threading.local()
-    main = threading.main_thread()
+    waiting: "set[int]" = set()  # the threads that are in here
+    main = threading.main_thread().ident
 
     def __next__(self: Any) -> Any:
-        if getattr(waiting, "inside", False):  # a data set that reads from a DataLoader of its own
+        thread = threading.get_ident()
+        if thread in waiting:  # a data set that reads from a DataLoader of its own
             return original(self)
-        waiting.inside = True
-        if threading.current_thread() is main:
+        waiting.add(thread)
+        if thread == main:
             about_to_fetch(rank)
         began = time.perf_counter()
         try:
             batch = original(self)
         finally:
-            waiting.inside = False
+            waiting.discard(thread)
         # Another thread that reads ahead keeps nobody waiting.
-        seconds = time.perf_counter() - began if threading.current_thread() is main else 0.0
-        fetched(rank, batch, seconds)
+        fetched(rank, batch, time.perf_counter() - began if thread == main else 0.0)
         return batch
 
     iterator.__next__ = guard.dressed(__next__, original)

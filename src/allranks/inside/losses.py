@@ -12,6 +12,9 @@ KEPT = 256
 RAW = "_allranks_loss"
 """Set on a tensor that a GradScaler made: the loss before it was multiplied for fp16's sake."""
 
+SCALED: List[bool] = []
+"""True in it once a GradScaler has scaled anything: a tensor without the attribute costs a search of its classes."""
+
 
 class Losses:
     """Collects the losses of the micro-steps and gives each step its own.
@@ -30,11 +33,11 @@ class Losses:
         """A loss is being backpropagated. A GPU's is kept as it is, and not waited for."""
         if tensor.numel() != 1 or len(self._seen) >= KEPT:
             return
-        value = getattr(tensor, RAW, tensor).detach()
-        if value.device.type == "cpu":
+        value = getattr(tensor, RAW, tensor) if SCALED else tensor
+        if value.is_cpu:
             self._seen.append(float(value.item()))
-        elif value.device.type == "cuda":
-            self._seen.append(value)
+        elif value.is_cuda:
+            self._seen.append(value.detach())
 
     @guard.guarded
     def settle(self, mean: bool) -> None:
@@ -43,7 +46,9 @@ class Losses:
         record = self.rank.held
         if record is None:
             return
-        if seen and all(isinstance(value, float) for value in seen):
+        if len(seen) == 1 and type(seen[0]) is float:
+            record[1], seen = seen[0], []
+        elif seen and all(isinstance(value, float) for value in seen):
             record[1] = sum(seen) / (len(seen) if mean else 1)
             seen = []
-        self.meter.step([value for value in seen if not isinstance(value, float)], mean)
+        self.meter.step([value for value in seen if not isinstance(value, float)] if seen else seen, mean)

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from allranks.inside import evaluating, guard, saving, settings
-from allranks.inside.losses import RAW, Losses
+from allranks.inside.losses import RAW, SCALED, Losses
 from allranks.inside.rank import Rank
 
 SAVES_SECONDS = 1.0
@@ -129,3 +129,4 @@ def on_grad_scaler(rank: Rank, module: Any) -> None:
 def remember(scaled: Any, outputs: Any) -> None:
     if scaled is not outputs and hasattr(outputs, "detach"):
         setattr(scaled, RAW, outputs.detach())
+        SCALED[:] = [True]

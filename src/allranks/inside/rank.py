@@ -92,6 +92,8 @@ class Rank:
 
     def reach(self, phase: str) -> None:
         """Moves on to a phase; never back, except that after `done` a second training may begin."""
+        if phase == PHASES[self._base]:  # of every step but the first
+            return
         number = PHASES.index(phase)
         if number > self._base or (phase == "training" and PHASES[self._base] == "done"):
             self._base = number
