@@ -15,8 +15,9 @@ from runner import Runner, free_port
 
 from allranks.node import processes
 from allranks.runs import keeper_apart
-from allranks.runs.keeper_restart import Restarts
-from allranks.words import Diagnosis, Where
+from allranks.runs.keeper_restart import NEVER_CAME_SECONDS, SETTLE_SECONDS, Restarts, settle_seconds
+from allranks.watch.records import RankState
+from allranks.words import Diagnosis, Event, Where
 
 
 def cause(name: str, rank: int = 1, line: int | None = None) -> Diagnosis:
@@ -44,6 +45,19 @@ def test_an_exception_is_tried_again_only_after_a_step() -> None:
     same = restarts.decide(cause("rank-crashed-first", line=7), 40, [])
     assert not same.again and "same step 40" in same.why
     assert restarts.decide(cause("rank-crashed-first", line=7), 41, []).again
+
+
+def test_a_node_that_never_came_up_is_not_waited_for_as_one_that_failed_at_work() -> None:
+    rank = RankState(2)
+    rank.node = "node-2"
+    failed = Event(0.0, "torchrun-ended", "node-1", None, {"code": 1})
+    of_a_rank = Event(0.0, "exception", "node-1", 1, {})
+    job = {"inside": "/bundle/inside"}
+    assert settle_seconds(failed, {2: rank}, job) == NEVER_CAME_SECONDS
+    assert settle_seconds(of_a_rank, {2: rank}, job) == SETTLE_SECONDS
+    assert settle_seconds(failed, {2: rank}, {}) == SETTLE_SECONDS, "nobody could have spoken"
+    rank.node = "node-1"
+    assert settle_seconds(failed, {2: rank}, job) == SETTLE_SECONDS
 
 
 def test_the_budget_and_the_back_off() -> None:

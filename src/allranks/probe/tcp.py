@@ -19,7 +19,6 @@ DIAL_SECONDS = 4.0
 
 OPEN_SECONDS = 30.0
 END_SECONDS = 10.0
-END_SECONDS = 10.0
 MOST_AGAIN = 8
 """Links that looked slow are measured once more, one after the other with nothing else on the network."""
 

@@ -30,6 +30,7 @@ from allranks.runs.ports import freed
 from allranks.spec import Run
 from allranks.words import (
     BLOCK,
+    UNKNOWN,
     BadInput,
     Blocked,
     CouldNotTell,
@@ -220,6 +221,8 @@ class Starting:
             await self._start_all(jobs)
         except engine_start.EngineFailed as error:
             raise self._stopped([error.finding]) from None
+        except (Unreachable, ProgramFailed) as error:
+            raise self._stopped([supervisor_not_started(error)]) from None
 
     async def _start_all(self, jobs: list[Job]) -> None:
         """The head first: its keeper's port is what the others need. With an engine the same by orders."""
@@ -328,6 +331,20 @@ class Starting:
             fix=f"allranks clean {self.run_id}",
         )
         self.before.say("finding", finding.as_json())
+
+
+def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
+    """A node on which the launch failed; `unknown` where it fell silent, since its supervisor may stand."""
+    return Finding(
+        id="supervisor-not-started",
+        verdict=UNKNOWN if isinstance(error, Unreachable) else BLOCK,
+        where=Where(node=error.node),
+        saw=f"its supervisor did not start: {error.text}",
+        expected="a supervisor on every node",
+        why="torchrun needs every node: what had been started on the others was stopped again.",
+        fix=f"mend what it says, then allranks check FILE, and start the run again; {error.node} can also be left "
+        "out of `nodes`.",
+    )
 
 
 def raise_first(outcomes: list[Outcome]) -> None:

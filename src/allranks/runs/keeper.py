@@ -23,10 +23,6 @@ from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
 
-SETTLE_SECONDS = 3.0
-"""After the first sign of a failure, how long the keeper listens for the others before it stops the run.
-Every torchrun ends within 3 s of a killed rank (measured on gloo), and their tables name the exit code."""
-
 STALLS = ("no-progress", "rank-silent")
 """The findings after which all ranks are asked for what they do, before anything is killed."""
 
@@ -60,6 +56,7 @@ class Keeper(threading.Thread):
         self.ended: Dict[str, int] = {}
         self.tails: Dict[str, Dict[str, str]] = {}
         self.trouble_at: Optional[float] = None
+        self.settle_seconds = keeper_restart.SETTLE_SECONDS
         self.stop_why: Optional[str] = None
         self.blocking: List[Finding] = []
         self.leases = keeper_listener.Leases(self.listener, self.joined, float(job["lease_seconds"]))
@@ -204,7 +201,7 @@ class Keeper(threading.Thread):
             self._turn()
             if all(node in self.ended for node in self.places.at):
                 return
-            if self.trouble_at is not None and time.monotonic() - self.trouble_at > SETTLE_SECONDS:
+            if self.trouble_at is not None and time.monotonic() - self.trouble_at > self.settle_seconds:
                 return
 
     def _pulse(self) -> bool:
@@ -274,6 +271,7 @@ class Keeper(threading.Thread):
             self.ended[node] = code if isinstance(code, int) else 1
         if keeper_restart.is_trouble(event) and self.trouble_at is None:
             self.trouble_at = time.monotonic()
+            self.settle_seconds = keeper_restart.settle_seconds(event, self.watch.run.ranks, self.job)
         self._hear(self.watch.corrected(event, time.time()))
 
     def _hear(self, event: Event) -> None:

@@ -252,6 +252,21 @@ What to do
   `ray logs` on that node, and `ray list actors --detail`, say why. A node that is gone is named by node-lost too.
   `resume: auto` goes on from the save.
 """,
+    "supervisor-not-started": """A node's supervisor did not start.
+
+What it looks at
+  The answer of each node to the order to start its supervisor, over the connection that the checks used.
+
+Why it matters
+  torchrun needs every node. The launch is undone: supervisors that stood are stopped, and the run's folders,
+  containers and orders are removed on every node that answers. No rank had been started anywhere. The verdict is
+  unknown where the node fell silent: its supervisor may have begun, and ends by itself within its lease, since no
+  keeper answers.
+
+What to do
+  The text is the node's own: a full disk, no memory, a Python that cannot be run, a connection that broke. allranks
+  check FILE looks again; a node that cannot be mended is taken out of `nodes`.
+""",
     "start-not-undone": """A start that failed could not be undone on a node.
 
 Why it matters

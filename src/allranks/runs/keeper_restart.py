@@ -23,6 +23,13 @@ AFTER_A_STEP = frozenset(("rank-crashed-first", "unproven", "cuda-oom"))
 BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
 """Before the first restart nothing is waited for: most faults pass with the process. Then longer each time."""
 
+SETTLE_SECONDS = 3.0
+"""After the first sign of a failure, how long the keeper listens for the others before it stops the run.
+Every torchrun ends within 3 s of a killed rank (measured on gloo), and their tables name the exit code."""
+
+NEVER_CAME_SECONDS = 1.0
+"""The same for a node that did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
+
 
 class Decision(NamedTuple):
     """`why` stands in the journal in any case."""
@@ -68,6 +75,17 @@ def is_trouble(event: Event) -> bool:
     if event.kind in ("torchrun-ended", "end"):
         return bool(event.data.get("code"))
     return event.kind in ("exception", "lease-lost")
+
+
+def settle_seconds(event: Event, ranks: Mapping[int, Any], job: Mapping[str, Any]) -> float:
+    """How long after this first sign of a failure the run goes on. `ranks` are the watch's, with their `node`.
+
+    A torchrun that fails before any of its ranks has spoken did not come up: the others wait for it in the rendezvous
+    and will say nothing of it, only the same where the cause is everywhere. A rank speaks where `inside` is in it.
+    """
+    silent = all(rank.node != event.node for rank in ranks.values())
+    never_came = event.kind == "torchrun-ended" and silent and bool(job.get("inside"))
+    return NEVER_CAME_SECONDS if never_came else SETTLE_SECONDS
 
 
 def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
