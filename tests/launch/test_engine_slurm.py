@@ -21,6 +21,7 @@ from rig import STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
+TRAINER = Path(__file__).parent / "scripts" / "tiny_trainer.py"
 CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
 HOSTILE = {"CONTRACT_SHELL": "$(touch /tmp/owned) `id` \"double\" 'single', ; # %n ✓"}
 
@@ -43,7 +44,9 @@ def living(rig: Rig) -> list[str]:
         shown = rig.run(
             number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]
         )
-        lines += [line for line in shown.stdout.decode(errors="replace").splitlines() if "_loop.py" in line]
+        lines += [
+            line for line in shown.stdout.decode(errors="replace").splitlines() if "launch/scripts/" in line
+        ]
     return lines
 
 
@@ -136,6 +139,31 @@ def test_an_allocation_that_is_there_is_used_and_never_given_back(login: Login, 
     assert login.no_jobs()
 
 
+def test_check_and_probe_look_at_the_allocations_nodes_and_submit_nothing(login: Login, rig: Rig) -> None:
+    """Both from within the person's own job; the nodes are reached by srun alone: SSH between them is closed."""
+    file = login.file(LOOP, "--steps", 3, nodes=2)
+    job = said(
+        rig, ["sbatch", "--parsable", "-N2", "--exclusive", "-w", "node[2-3]", "--wrap", "sleep 600"]
+    ).strip()
+    assert until(lambda: any(f"{job} wrap RUNNING" in line for line in login.jobs()))
+    there = Login(rig, {"SLURM_JOB_ID": job, "SLURM_JOB_NODELIST": "node[2-3]"})
+    closed = ["-p", "tcp", "--dport", "22", "-j", "REJECT", "--reject-with", "tcp-reset"]
+    for number in (1, 2, 3):
+        rig.run(number, ["iptables", "-A", "INPUT", *closed])
+    try:
+        checked = there.json("check", file)
+        probed = there.json("probe", file)
+    finally:
+        for number in (1, 2, 3):
+            rig.run(number, ["iptables", "-D", "INPUT", *closed])
+    assert [(node["name"], node["passes"]) for node in checked["nodes"]] == [("node2", True), ("node3", True)]
+    assert probed["nodes"] == ["node2", "node3"] and not probed["unreached"]
+    assert [step["passed"] for step in probed["collectives"]] == [True], probed
+    assert [line.split()[0] for line in login.jobs()] == [job]
+    said(rig, ["scancel", job])
+    assert login.no_jobs() and not living(rig)
+
+
 def test_a_sweep_is_an_array_whose_tasks_are_runs(login: Login, rig: Rig) -> None:
     file = login.file(LOOP, "--steps", 2, nodes=1, name="many", sweep={"seconds": [0.01, 0.02]})
     runs = login.json("run", file, "--no-probe")["runs"]
@@ -148,15 +176,55 @@ def test_a_sweep_is_an_array_whose_tasks_are_runs(login: Login, rig: Rig) -> Non
     assert login.no_jobs() and not living(rig)
 
 
-def test_slurms_signal_before_the_end_is_a_notice_and_gpus_are_the_jobs(login: Login, rig: Rig) -> None:
-    """SLURM sends it to the job's script alone; `scancel --batch` does the same without the wait."""
-    run = login.json("run", login.file(LOOP, "--steps", 4000, nodes=1), "--no-probe", "--detach")["runs"][0]
+def journal_of(run_id: str) -> list[dict[str, Any]]:
+    text = (STATE / "nfs" / "home" / "runs" / run_id / "keeper" / "journal.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_save_before_the_time_limit_and_what_it_and_a_requeue_go_on_from(login: Login, rig: Rig) -> None:
+    """Three lives of a Trainer's run without DeepSpeed: it is told to go, taken up again, and requeued.
+
+    SLURM sends its signal to the job's script alone; `scancel --batch` does the same without the wait.
+    """
+    keys = {"name": "lives", "nodes": 2, "resume": "auto", "save": {"to": "/nfs/lives"}}
+    keys["env"] = {"OMP_NUM_THREADS": "1"}
+    file = login.file(TRAINER, "--steps", 4000, "--seconds", 0.1, **keys)
+    first = login.json("run", file, "--no-probe", "--detach")["runs"][0]
     job = login.jobs()[0].split()[0]
     shown = said(rig, ["scontrol", "show", "job", job])
-    assert f"Comment=allranks:{run['id']}" in shown and "gres:gpu:1" in shown, shown
-    assert until(lambda: state_of(login, run["id"])["step"])
+    assert f"Comment=allranks:{first['id']}" in shown and "gres:gpu:1" in shown, shown
+    assert until(lambda: state_of(login, first["id"])["step"])
     said(rig, ["scancel", "--batch", "--signal=USR1", job])
-    assert until(lambda: state_of(login, run["id"])["state"] == "stopped")
-    journal = (STATE / "nfs" / "home" / "runs" / run["id"] / "nodes" / "node1" / "journal.jsonl").read_text()
-    assert "the supervisor received notice command" in journal
+    assert until(lambda: state_of(login, first["id"])["state"] == "stopped")
+    step = state_of(login, first["id"])["adapter"]["step"]
+    assert step >= 2 and "notice command" in state_of(login, first["id"])["why"]
     assert login.no_jobs() and not living(rig)
+
+    file = login.file(TRAINER, "--steps", step + 25, "--seconds", 0.1, **keys)
+    second = login.json("run", file, "--no-probe", "--detach")["runs"][0]["id"]
+    job = login.jobs()[0].split()[0]
+    saves = STATE / "nfs" / "lives" / second
+    assert until(lambda: list(saves.glob("checkpoint-*/allranks.json")))
+    said(rig, ["scontrol", "requeue", job])
+    # SLURM lets a requeued job wait for as long as its credentials live (AuthInfo cred_expire, 120 s).
+    assert until(lambda: any(f"{job} lives PENDING" in line for line in login.jobs())), login.jobs()
+    said(rig, ["scontrol", "update", f"JobId={job}", "StartTime=now"])
+    known = {first["id"], second}
+    third = until(lambda: [run["id"] for run in login.json("ps")["runs"] if run["id"] not in known and
+                           run["name"] == "lives"])[0]  # fmt: skip
+    assert until(lambda: state_of(login, third)["state"] == "succeeded", 120), state_of(login, third)
+
+    assert went_on_from(second) == (f"/nfs/lives/{first['id']}/checkpoint-{step}", step)
+    path, later = went_on_from(third)
+    assert path == f"/nfs/lives/{second}/checkpoint-{later}" and later > step
+    assert state_of(login, third)["step"] == step + 25 and state_of(login, third)["adapter"]["whole"]
+    assert login.no_jobs() and not living(rig)
+
+
+def went_on_from(run_id: str) -> tuple[str, int]:
+    """The checkpoint that the keeper chose; the first step trained was the one after it."""
+    events = journal_of(run_id)
+    (chosen,) = [event["data"] for event in events if event["kind"] == "resume"]
+    trained = [step[0] for event in events if event["kind"] == "beat" for step in event["data"]["steps"]]
+    assert min(trained) == chosen["step"] + 1
+    return chosen["from"], chosen["step"]
