@@ -70,6 +70,19 @@ class Started:
                 os.close(handle)
 
 
+def sharing_network(ctl: Started) -> list[Started]:
+    """All that runs in the rig's controller namespace, which this rig has made; nothing where `ctl` has ended."""
+    if not ctl.alive():
+        return []
+    namespace = os.readlink(f"/proc/{ctl.pid}/ns/net")
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(folder / "ns" / "net") == namespace:
+                found.append(Started.of(int(folder.name)))
+    return [one for one in found if one.start_time]
+
+
 # ---- the rig ----
 
 
@@ -105,6 +118,9 @@ class Rig:
     def down(self) -> None:
         """Removes whatever rig there is, also one of another process that was killed."""
         started = recorded()
+        if "ctl" in started:
+            # A controller's own processes are in no PID namespace that would end them.
+            started.update({str(one.pid): one for one in sharing_network(started["ctl"])})
         for process in started.values():
             process.kill()
         deadline = time.monotonic() + 10
@@ -139,9 +155,11 @@ class Rig:
 
     def _unshare(self, name: str, namespaces: list[str], command: list[str]) -> Started:
         log = (STATE / "log" / name).open("wb")
+        # It waits until it is written down: where this program is killed before, it reads the end and is gone.
+        gate = ["sh", "-c", 'read -r go && exec "$@" < /dev/null', "gate"]
         process = subprocess.Popen(
-            ["unshare", *namespaces, "--propagation", "private", *command],
-            stdin=subprocess.DEVNULL,
+            [*gate, "unshare", *namespaces, "--propagation", "private", *command],
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -149,6 +167,9 @@ class Rig:
         )
         started = Started.of(process.pid)
         record(name, started)
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+        process.stdin.close()
         own = os.readlink("/proc/self/ns/net")
         deadline = time.monotonic() + 10
         while os.readlink(f"/proc/{process.pid}/ns/net") == own:
