@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
 from desk import Desk
 from ray_site import have_ray, start_ray
 
-from rig import Rig, only_one
+from rig import STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
@@ -193,3 +193,48 @@ def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
     for number in (1, 2, 3):
         left = rig.run(number, folders, check=False).stdout.decode().split()
         assert left == before[number]
+
+
+RANKS = """\
+import json, os, socket
+import torch
+from torch import distributed
+
+distributed.init_process_group("gloo")
+total = torch.tensor([distributed.get_rank() + 1])
+distributed.all_reduce(total)
+got = {name: value for name, value in os.environ.items() if name.startswith("CONTRACT_")}
+place = [distributed.get_rank(), socket.gethostname(), int(os.environ["LOCAL_RANK"]), total.item()]
+print("TOLD " + json.dumps([place, got]), flush=True)
+distributed.destroy_process_group()
+"""
+
+
+def test_mpirun_starts_one_process_a_rank_as_rendered(rig: Rig, tmp_path: Path) -> None:
+    """The way of a site without torchrun: mpirun's ranks are the run file's, over the interface that it names."""
+    (STATE / "nfs" / "ranks.py").write_text(RANKS)
+    desk = Desk(rig, tmp_path)
+    file = desk.file(
+        name="ranks",
+        nodes="node[1-2]",
+        gpus=2,
+        env=HOSTILE,
+        network={"interface": "eth0"},
+        environment={"python": sys.executable},
+        train={"command": ["/nfs/ranks.py"]},
+    )
+    rendered = desk("plan", file, "--render", "mpi", "-o", STATE / "nfs" / "rendered")
+    assert rendered.returncode == 0, rendered.stderr
+    root = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
+    done = rig.run(1, [*root, "/nfs/rendered/mpirun-ranks.sh"], check=False, timeout=120)
+    lines = [line for line in done.stdout.decode().splitlines() if line.startswith("TOLD ")]
+    told = sorted(json.loads(line.removeprefix("TOLD ")) for line in lines)
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    assert [place for place, _ in told] == [
+        [0, "node1", 0, 10],
+        [1, "node1", 1, 10],
+        [2, "node2", 0, 10],
+        [3, "node2", 1, 10],
+    ]
+    assert all(got == HOSTILE for _, got in told)
+    nothing_lives(rig)
