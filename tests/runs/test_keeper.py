@@ -12,7 +12,7 @@ import pytest
 
 from allranks.node.link import Dial
 from allranks.node.paths import RunDirectory, write_json
-from allranks.runs import keeper_listener, keeper_saves
+from allranks.runs import keeper, keeper_listener, keeper_saves
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
 from allranks.words import Event
@@ -164,7 +164,8 @@ def test_a_request_to_stop_ends_the_run_as_stopped(stage) -> None:
     assert s.end()["state"] == "stopped"
 
 
-def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage) -> None:
+def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkeypatch) -> None:
+    monkeypatch.setattr(keeper, "STOP_MARGIN_SECONDS", 0.5)  # nobody here tells what it swept
     s = stage()
     both = s.both()
     both[0].hear("start")
@@ -367,7 +368,8 @@ def test_a_submission_that_was_cut_off_is_told_from_a_closed_port(stage, marked,
         None,
     ],
 )
-def test_no_line_of_a_node_is_a_fault_of_the_keeper(stage, line) -> None:
+def test_no_line_of_a_node_is_a_fault_of_the_keeper(stage, line, monkeypatch) -> None:
+    monkeypatch.setattr(keeper, "STOP_MARGIN_SECONDS", 0.5)  # nobody here tells what it swept
     s = stage()
     both = s.both()
     both[0].hear("start")
