@@ -28,6 +28,7 @@ start bash -c 'exec -a "python with_daemon.py" sleep 600'
 start env ALLRANKS_RUN_ID="$1" sleep 600
 start python3 -c 'import socket, time; s = socket.create_server(("", 39512)); time.sleep(600)'
 """
+TEMPORARY = ("torchelastic_stranger", "pymp-stranger", "allranks-0123456789ab")
 SHARED_MEMORY = ("torch_4711_1_0", "nccl-AbCdEf", "sem.mp-strange", "allranks-of-somebody")
 
 
@@ -52,25 +53,35 @@ def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp
     ours = [int(pid) for pid in wait_for(rig, "/tmp/helper.pid").split()]
     assert len(ours) == 1 and alive(rig, ours) == ours
 
-    assert "torch_of_ours_0" in rig.run(1, ["ls", "/dev/shm"]).stdout.decode().split()
+    assert "torch_of_ours_0" in listed_in(rig, "/dev/shm")
 
     planted = plant(rig, run_id)
     for name in SHARED_MEMORY:
         rig.run(1, ["sh", "-c", f"echo x > /dev/shm/{name}"])
+    for name in TEMPORARY:
+        rig.run(1, ["sh", "-c", f"mkdir /tmp/{name} && echo x > /tmp/{name}/theirs"])
     recycle(rig, run_id, planted[2])
+    made = wait_for(rig, "/tmp/helper.folder").strip()
+    own = Path(made).parent.name
+    assert own.startswith("allranks-") and own in listed_in(rig, "/tmp")
 
     stopped = desk.json("stop", run_id)
     assert (stopped["state"], stopped["left"]) == ("stopped", 0)
     assert alive(rig, ours) == [] and alive(rig, planted) == planted
-    left = set(rig.run(1, ["ls", "/dev/shm"]).stdout.decode().split())
+    left = listed_in(rig, "/dev/shm")
     assert "torch_of_ours_0" not in left and set(SHARED_MEMORY) <= left
+    assert own not in listed_in(rig, "/tmp") and set(TEMPORARY) <= listed_in(rig, "/tmp")
     listed = desk("clean", run_id, "--files", "-n").stdout
     assert "left alone" in listed and str(planted[4]) in listed
 
     assert desk("clean", run_id, "--files", "-y").returncode == 0
     assert alive(rig, planted) == planted
-    assert set(SHARED_MEMORY) <= set(rig.run(1, ["ls", "/dev/shm"]).stdout.decode().split())
+    assert set(SHARED_MEMORY) <= listed_in(rig, "/dev/shm") and set(TEMPORARY) <= listed_in(rig, "/tmp")
     assert rig.run(1, ["ls", "/root/.allranks/runs"]).stdout == b""
+
+
+def listed_in(rig: Rig, folder: str) -> set[str]:
+    return set(rig.run(1, ["ls", folder]).stdout.decode().split())
 
 
 def plant(rig: Rig, run_id: str) -> list[int]:

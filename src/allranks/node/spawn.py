@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from allranks.node import processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, read_bytes, size_of, write_text
+from allranks.node.temporary import Temporary
 
 INHERITED = (
     # who and where we are
@@ -216,6 +217,7 @@ class Torchrun:
         """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
         self.place: Dict[str, Any] = {}
         """Where this attempt trains at another place than the job's: a spare's `node_rank` and `ranks`."""
+        self.temporary = Temporary(directory)
         self.pid = 0
         self.handle: Optional[int] = None
         self._child: "Optional[subprocess.Popen[bytes]]" = None
@@ -227,7 +229,7 @@ class Torchrun:
         self._log_offset = size_of(self.directory.torchrun_log)
         for name, text in dict(self.job.get("files") or {}).items():
             write_text(self.directory.file(name), text)
-        env = {**environment(self.job, self.directory, self.secrets, os.environ), **self.more}
+        env = {**self._environment(), **self.more}
         cwd = str(self.job.get("cwd") or self.directory.work)
         argv = at_place([str(word) for word in self.job["argv"]], self.place)
         self._child = self._from_ready(argv, env, cwd) or start(argv, env, cwd, self.directory.torchrun_log)
@@ -239,11 +241,15 @@ class Torchrun:
         since `start` does without."""
         argv = [str(word) for word in self.job["argv"]]
         if self._ready is None and self.job.get("restarts") and argv[1:3] == RUN:
-            env = environment(self.job, self.directory, self.secrets, os.environ)
+            env = self._environment()
             try:
                 self._ready = ready(argv[0], env, self.directory.torchrun_log)
             except OSError:
                 pass
+
+    def _environment(self) -> Dict[str, str]:
+        env = environment(self.job, self.directory, self.secrets, os.environ)
+        return {**env, **self.temporary.environment(env, self.job.get("env") or {})}
 
     def _from_ready(
         self, argv: List[str], env: Mapping[str, str], cwd: str

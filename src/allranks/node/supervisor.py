@@ -349,7 +349,10 @@ class Supervisor:
         self._look_at_torchrun()
         self.stopping = None
         self._name_files_with_secrets()
-        self._tell("swept", why=self.stop_why, **stopping.report(), files=self.memory.free(os.getuid()))
+        files = self.memory.free(os.getuid())
+        folder = None if stopping.left else self.torchrun.temporary.remove(os.geteuid())
+        files += [folder] if folder else []
+        self._tell("swept", why=self.stop_why, **stopping.report(), files=files)
 
     # ---- telling ----
 

@@ -5,10 +5,8 @@ Whose a process is, `ownership` says; it is asked anew before every signal. Noth
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
 import time
 from contextlib import contextmanager
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
@@ -18,9 +16,11 @@ from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, 
 from allranks.node.paths import RunDirectory, Tail, read_object
 from allranks.node.read import FINAL, status
 from allranks.node.redact import Redactor
+from allranks.node.removal import remove_tree
 from allranks.node.scrub import Scrubber
 from allranks.node.stopping import FORCE_SECONDS, Stopping
 from allranks.node.supervisor import KEEPER_SECONDS
+from allranks.node.temporary import Temporary
 from allranks.node.vault import Vault
 from allranks.words import BadInput, Problem, Process
 
@@ -107,7 +107,14 @@ class Sweep:
                 names = os.listdir(descriptor) if descriptor is not None else []
             drafts += [os.path.join(folder, name) for name in names if DRAFT.fullmatch(name)]
         memory = shared_memory.left(self._memory_lines(), self.boot_id, self.uid)
-        return [path for path in vaults if path] + sorted(drafts) + memory + self._folders_of_ray()
+        rest = [*sorted(drafts), *memory, *self._folders_of_ray()]
+        return [path for path in (*vaults, *self._temporary()) if path] + rest
+
+    def _temporary(self) -> Dict[str, Temporary]:
+        """The ranks' temporary folders, by their paths."""
+        all_nodes = [Temporary(self.directory.node(name)) for name in self.directory.nodes()]
+        found = [(one.path(self.uid), one) for one in all_nodes]
+        return {path: one for path, one in found if path}
 
     def _memory_lines(self) -> List[Dict[str, Any]]:
         paths = [os.path.join(folder, shared_memory.NAME) for folder in self._node_folders()]
@@ -126,8 +133,11 @@ class Sweep:
             values = Vault(self.directory, name).values().values()
             folders = [node.logs, node.ranks, node.stacks] if _is_own_folder(node.root) else []
             Scrubber(Redactor(values), folders).turn()
+        temporary = self._temporary()
         for path in paths:
-            if os.path.isdir(path):
+            if path in temporary:
+                temporary[path].remove(self.uid)
+            elif os.path.isdir(path):
                 ray_holding.remove(path)
             elif not path.startswith(self.directory.root + os.sep):
                 os.unlink(path)  # in /dev/shm, which may itself be a link
@@ -232,12 +242,7 @@ def clean(run_id: str, gone: Sequence[str] = ()) -> Dict[str, Any]:
         return {"run_id": run_id, "removed": None, "kept": []}
     _refuse_living(found)
     found.tidy()
-    kept: List[str] = []
-    runs = os.open(os.path.dirname(found.directory.root), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _remove(runs, run_id, os.lstat(found.directory.root), kept)
-    finally:
-        os.close(runs)
+    kept = remove_tree(os.path.dirname(found.directory.root), run_id)
     return {"run_id": run_id, "removed": found.directory.root, "kept": kept}
 
 
@@ -252,40 +257,6 @@ def _refuse_living(found: Sweep) -> None:
         saw = f"run {run_id} has not ended, and its processes of {nodes} cannot be seen from here."
     if saw:
         raise BadInput(Problem(saw=saw, why="they write into its directory.", do=f"allranks stop {run_id}"))
-
-
-def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: str = "") -> None:
-    """Removes `name` in `folder` with all that is below it and like `top`; the rest goes into `kept`."""
-    path = f"{path}/{name}" if path else name
-    there = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    is_folder = stat.S_ISDIR(there.st_mode)
-    # On an overlay each file has the device of its layer, only folders have the overlay's own.
-    if there.st_uid != top.st_uid or (is_folder and there.st_dev != top.st_dev):
-        kept.append(path)
-        return
-    if not is_folder:
-        _unlink(folder, name, kept, path)
-        return
-    inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        for entry in os.listdir(inside):
-            _remove(inside, entry, top, kept, path)
-    finally:
-        os.close(inside)
-    try:
-        os.rmdir(name, dir_fd=folder)
-    except OSError:
-        if not any(entry.startswith(path + "/") for entry in kept):
-            raise
-
-
-def _unlink(folder: int, name: str, kept: List[str], path: str) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except OSError as error:
-        if error.errno != errno.EBUSY:  # something was mounted on the file
-            raise
-        kept.append(path)
 
 
 def _whole(path: str) -> List[Dict[str, Any]]:

@@ -1,10 +1,11 @@
 """A training script that leaves a helper behind, forked twice, in a session of its own, its environment erased; and
-a segment of shared memory that nobody unlinks."""
+a segment of shared memory and a temporary folder that nobody unlinks."""
 
 import mmap
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import torch.distributed as dist
@@ -20,6 +21,8 @@ os.ftruncate(descriptor, 4096)
 segment = mmap.mmap(descriptor, 4096)
 os.close(descriptor)
 pid_file = sys.argv[1]
+with open("/tmp/helper.folder", "w") as file:
+    file.write(tempfile.mkdtemp(prefix="torchelastic_"))
 time.sleep(2)
 found = subprocess.run(["pgrep", "-f", "^helper-of-ours"], capture_output=True, text=True).stdout
 with open(pid_file, "w") as file:

@@ -1,0 +1,54 @@
+"""Removing a folder of a run where others can write too: by folder descriptors, through no link, and only its own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import List
+
+
+def remove_tree(parent: str, name: str) -> List[str]:
+    """Removes the folder `name` of `parent`; the paths below `parent` of what stayed: what is on another file system
+    or has another owner. Raises OSError."""
+    kept: List[str] = []
+    folder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _remove(folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False), kept)
+    finally:
+        os.close(folder)
+    return kept
+
+
+def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: str = "") -> None:
+    """Removes `name` in `folder` with all that is below it and like `top`; the rest goes into `kept`."""
+    path = f"{path}/{name}" if path else name
+    there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    is_folder = stat.S_ISDIR(there.st_mode)
+    # On an overlay each file has the device of its layer, only folders have the overlay's own.
+    if there.st_uid != top.st_uid or (is_folder and there.st_dev != top.st_dev):
+        kept.append(path)
+        return
+    if not is_folder:
+        _unlink(folder, name, kept, path)
+        return
+    inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        for entry in os.listdir(inside):
+            _remove(inside, entry, top, kept, path)
+    finally:
+        os.close(inside)
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except OSError:
+        if not any(entry.startswith(path + "/") for entry in kept):
+            raise
+
+
+def _unlink(folder: int, name: str, kept: List[str], path: str) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.EBUSY:  # something was mounted on the file
+            raise
+        kept.append(path)

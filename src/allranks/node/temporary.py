@@ -1,0 +1,93 @@
+"""The folder for a run's temporary files on one node: what its ranks make there is the run's, and goes with it.
+
+torchrun's `torchelastic_*`, the sockets and folders of multiprocessing, compilers and loaders are made by `tempfile`,
+and what a killed process leaves of them nobody could tell from a stranger's. So the ranks get a `TMPDIR` of their own,
+in the one that they would have had. It is the run's because the supervisor made it and wrote down which inode it is.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import stat
+from typing import Any, Dict, Mapping, Optional
+
+from allranks.node.paths import NodeDirectory, read_object, write_json
+from allranks.node.removal import remove_tree
+
+LONGEST_BYTES = 60
+"""A socket's path has at most 107 bytes (unix(7)); multiprocessing puts 36 behind the folder, torch fewer."""
+
+INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
+
+
+class Temporary:
+    """One node's folder, made at the first `environment` and removed by `remove`."""
+
+    def __init__(self, directory: NodeDirectory):
+        self._record = os.path.join(directory.root, "temporary.json")
+        self._name = "allranks-" + hashlib.sha256(os.fsencode(directory.root)).hexdigest()[:12]
+
+    def environment(self, env: Mapping[str, str], told: Mapping[str, Any]) -> Dict[str, str]:
+        """What `env` must have beside it. Nothing where the run file itself says a TMPDIR (`told`), where sockets'
+        names would become too long, or where no folder can be made: then `env` holds as it is.
+
+        torch keeps compiled kernels in the temporary folder, for the next run too: they stay where they were.
+        """
+        base = env.get("TMPDIR") or "/tmp"
+        path = os.path.join(base, self._name)
+        if "TMPDIR" in told or len(os.fsencode(path)) > LONGEST_BYTES or not self._made(path):
+            return {}
+        more = {"TMPDIR": path}
+        user = _user()
+        if INDUCTOR not in env and user:
+            more[INDUCTOR] = os.path.join(base, "torchinductor_" + user)
+        return more
+
+    def path(self, uid: int) -> Optional[str]:
+        """Where the folder is; None where there is none, or something else, or somebody else's, has its name."""
+        known = read_object(self._record)
+        path = known.get("path")
+        if not isinstance(path, str) or os.path.basename(path) != self._name:
+            return None
+        try:
+            there = os.lstat(path)
+        except OSError:
+            return None
+        same = (there.st_dev, there.st_ino) == (known.get("device"), known.get("inode"))
+        return path if same and stat.S_ISDIR(there.st_mode) and there.st_uid == uid else None
+
+    def remove(self, uid: int) -> Optional[str]:
+        """Removes it with all that is in it, but for what others mounted or put there; the path where it went.
+
+        To be called when no process of the run lives.
+        """
+        path = self.path(uid)
+        if path is None:
+            return None
+        parent, name = os.path.split(path)
+        try:
+            kept = remove_tree(parent, name)
+        except OSError:
+            return None
+        return None if kept else path
+
+    def _made(self, path: str) -> bool:
+        if self.path(os.geteuid()) == path:
+            return True
+        try:
+            os.mkdir(path, 0o700)
+            made = os.lstat(path)
+            write_json(self._record, {"path": path, "device": made.st_dev, "inode": made.st_ino})
+        except OSError:
+            return False
+        return True
+
+
+def _user() -> str:
+    """As torch names the folder of its kernels; empty where nobody knows."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""
