@@ -176,7 +176,7 @@ PLAYBOOK = """\
       loop_control: {label: "{{ item.item.path }}"}
       when: item.rc | default(0) != 0
       changed_when: true
-      tags: [services]
+      tags: [mounts]
 
     - name: Folders that the container mounts
       ansible.builtin.stat: {path: "{{ item }}"}
