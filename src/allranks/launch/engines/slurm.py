@@ -66,8 +66,8 @@ until_end() {{ # a signal interrupts wait
 %s
 waited=0
 while [ ! -f "$go" ]; do
-  [ "$waited" -lt {WAIT_SECONDS * 2} ] || exit 1
-  waited=$((waited + 1)); sleep 0.5
+  [ "$waited" -lt {WAIT_SECONDS * 5} ] || exit 1
+  waited=$((waited + 1)); sleep 0.2
 done
 run=$(cat "$go"); rm -f "$go"
 scontrol update "JobId=$SLURM_JOB_ID" "Comment=allranks:$(basename "$run")" >/dev/null 2>&1
