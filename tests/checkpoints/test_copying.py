@@ -31,6 +31,15 @@ def test_a_copy_is_the_checkpoint(source, tmp_path, files_of):
     assert copying.copy(str(source), str(target)).copied_bytes == 0
 
 
+def test_what_is_gone_leaves_no_empty_copy(tmp_path):
+    target = tmp_path / "nfs" / "checkpoint-20"
+    for source in (tmp_path / "pruned", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        with pytest.raises(FileNotFoundError):
+            copying.copy(str(source), str(target))
+    assert not target.exists()
+
+
 def test_it_goes_on_from_where_it_broke_off(source, tmp_path, monkeypatch):
     target = tmp_path / "nfs" / "checkpoint-20"
     written = []

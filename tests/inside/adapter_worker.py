@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import deepspeed
 import torch
@@ -15,7 +16,7 @@ import transformers.trainer
 from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainingArguments
 
-from allranks.inside import adapters, exact, trainer_saves
+from allranks.inside import adapters, exact, space, trainer_saves
 
 warnings.filterwarnings("ignore")
 ATTENTION = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
@@ -180,6 +181,32 @@ def wrongly_gathered(out: Path) -> dict:
     return {"name": name, "kept": kept, **told}
 
 
+def fills_up(out: Path) -> list:
+    """Three steps with a whole checkpoint after each; for the first there is no inode, for the second no byte for the
+    trainer's own state, though `statvfs` says otherwise."""
+    told: list = []
+    space.TOLD[:] = [SimpleNamespace(emit=lambda kind, data: told.append([kind, data["step"], data["why"]]))]
+    trainer = trainer_of("parts", out, steps=3)
+    trainer.args.save_only_model = False
+    write_whole, sync = trainer_saves.write_whole, trainer_saves.sync
+
+    def no_inode(*args):
+        if trainer.state.global_step == 1:
+            raise OSError(28, "No space left on device")
+        write_whole(*args)
+
+    def no_byte(path):
+        if trainer.state.global_step == 2:
+            raise OSError(122, "Disk quota exceeded")
+        sync(path)
+
+    trainer_saves.write_whole, trainer_saves.sync = no_inode, no_byte
+    trainer.train()
+    trainer_saves.write_whole, trainer_saves.sync = write_whole, sync
+    del space.TOLD[:]
+    return told
+
+
 def continues(out: Path) -> None:
     """Three steps with a save after each: by stock and by ours, from the same seed."""
     ours = Trainer.save_model
@@ -197,6 +224,8 @@ def main() -> None:
     for kind in kinds:
         if kind == "continues":
             continues(out / kind)
+        elif kind == "fills-up":
+            results[kind] = fills_up(out / kind)
         elif kind == "wrongly-gathered":
             results[kind] = wrongly_gathered(out / kind)
         else:

@@ -41,7 +41,8 @@ class Desk:
         return answer(arguments) if callable(answer) else (answer, "")
 
     def saved(self, name: str, rank: int = 0) -> None:
-        self.saves.add(Event(0.0, "saved", "a", rank, {"path": f"/out/{name}", "step": 1}))
+        for kind in ("saving", "saved"):
+            self.saves.add(Event(0.0, kind, "a", rank, {"path": f"/out/{name}", "step": 1}))
 
     def findings(self) -> list:
         return self.saves.take(lambda kind, data: self.notes.append((kind, data)))
@@ -124,6 +125,54 @@ def test_a_skipped_save_pauses_saves_and_stops_a_run_that_never_saved(desk):
     one.saves.add(skipped)
     (finding,) = one.findings()
     assert finding.verdict == "warn" and "1.0 MiB are free" in finding.saw
+
+
+def test_a_save_that_was_left_out_is_not_looked_for(desk):
+    one = desk()
+    one.saved("checkpoint-1")
+    one.until("verify", 1)
+    full = {
+        "step": 2,
+        "planned_bytes": 3 << 20,
+        "free_bytes": 0,
+        "why": "OSError: [Errno 122] Disk quota exceeded",
+    }
+    for kind, data in (
+        ("saving", {}),
+        ("save-skipped", full),
+        ("saved", {}),
+    ):  # a trainer says so in any case
+        one.saves.add(Event(0.0, kind, "a", 0, {"path": "/out/checkpoint-2", **data}))
+    one.saved("checkpoint-3")
+
+    (finding,) = one.end()
+    assert (finding.id, finding.verdict) == ("save-paused", "warn") and "quota exceeded" in finding.saw
+    looked = [arguments["folder"] for what, arguments in one.asked if what == "verify"]
+    assert looked == ["/out/checkpoint-1", "/out/checkpoint-3"]
+
+
+def test_what_a_later_save_has_replaced_is_neither_missed_nor_copied(desk):
+    hold, answers = threading.Event(), iter([(WHOLE, ""), (WHOLE, "")])
+
+    def verify(arguments):
+        hold.wait(10)
+        return next(answers)
+
+    pruned = {"removed": ["checkpoint-1", "checkpoint-2", "checkpoint-3/README.md"], "freed_bytes": 1}
+    one = desk(copy_to="/nfs", verify=verify, prune=pruned, copy={"target": ""})
+    for step in (1, 2, 3):  # while the first is looked at
+        one.saved(f"checkpoint-{step}")
+    hold.set()
+
+    assert one.end() == []
+    asked = [
+        (what, a.get("folder") or a.get("source")) for what, a in one.asked if what in ("verify", "copy")
+    ]
+    assert asked == [
+        ("verify", "/out/checkpoint-1"),
+        ("verify", "/out/checkpoint-3"),
+        ("copy", "/out/checkpoint-3"),
+    ]
 
 
 def test_a_frozen_copy_holds_up_no_look_at_later_saves(desk):

@@ -7,6 +7,7 @@ storage that hangs cannot be interrupted.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -56,6 +57,8 @@ def copy(source: str, target: str, bytes_a_second: float = float("inf")) -> Copy
 
 def _copy(source: str, target: str, pace: "Pace") -> CopyReport:
     began, names = time.monotonic(), files_below(source)
+    if not names:  # gone meanwhile: an empty folder must not stand for its copy
+        raise FileNotFoundError(errno.ENOENT, "no file to copy", source)
     if _is_there(source, target, names):
         return CopyReport(target, len(names), 0, sum(size_of(target, name) for name in names), 0.0)
     parent, name = os.path.split(os.path.abspath(target))

@@ -19,7 +19,6 @@ import sys
 from typing import Any, Dict, List, Optional
 
 from allranks.inside import flats, guard, notice, random_state, saving, space, trainer_saves, trainer_state
-from allranks.inside.adapter_files import write_whole
 from allranks.inside.adapters import describe, gather, unwrap
 
 CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
@@ -72,7 +71,8 @@ class Checkpoints:
         return leaving
 
     def save(self, step: int, state: Optional[Dict[str, Any]] = None) -> Optional[str]:
-        """The path of the checkpoint; None where the disk is too full for it. Raises flats.NotHeld where
+        """The path of the checkpoint; None where the disk is too full for it (where it filled up while rank 0
+        wrote, on rank 0 alone). Raises flats.NotHeld where
         DeepSpeed keeps its state in a way that is not known here, adapters.CannotSave without an adapter or where
         what is gathered is not what the ranks hold."""
         if not space.has_room(self.engine, self.directory, step, True):
@@ -81,6 +81,13 @@ class Checkpoints:
         begun = None if self._rank is None else guard.guarded(saving.begin)(self._rank, path)
         try:
             self._save(path, step, state or {})
+        except (
+            Exception
+        ) as error:  # on the rank that writes, after the last collective: no other waits for it
+            if not space.is_full(error, self.directory):
+                raise
+            space.skipped(self.engine, self.directory, step, True, error)
+            return None
         finally:
             if self._rank is not None:
                 guard.guarded(saving.finish)(self._rank, begun)
@@ -95,12 +102,12 @@ class Checkpoints:
             return trainer_saves.put(snapshot, None)
 
         def write(folder: str) -> None:
-            trainer_saves.put(snapshot, folder)
             model.save_pretrained(folder, state_dict=adapter)
             with open(os.path.join(folder, "trainer_state.json"), "w", encoding="utf-8") as file:
                 json.dump({"global_step": step}, file)
 
-        write_whole(path, write, dict(describe(model, step), **gathered.proof))
+        manifest = dict(describe(model, step), **gathered.proof)
+        trainer_saves.write_with(snapshot, path, write, manifest)
 
 
 def newest(directory: str) -> Optional[str]:

@@ -1,8 +1,13 @@
-"""Does the next save fit? Asked on rank 0, heeded on all: a full disk pauses the saves, not the training."""
+"""Does the next save fit? Asked on rank 0, heeded on all: a full disk pauses the saves, not the training.
+
+A disk may be full though it said otherwise: another writes to it meanwhile, or a quota counts what `statvfs` does not.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from typing import Any, Optional
 
 from allranks.inside import flats, guard, trainer_state
@@ -17,6 +22,11 @@ BESIDE_BYTES = 1 << 20
 
 TOLD: "list[Rank]" = []
 """The rank whose journal is told of a skipped save; empty where nobody asked."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL_TEXT = re.compile(r"\(os error (%d|%d)\)" % FULL)
+"""safetensors' (Rust's) word for it, which is no OSError."""
 
 
 def planned(engine: Any, with_state: bool) -> int:
@@ -56,6 +66,27 @@ def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
         guard.note("plans the next save", error)
         return True
     if not fits and flats.rank() == 0:
-        for rank in TOLD:
-            rank.emit("save-skipped", {"step": step, "planned_bytes": wanted, "free_bytes": there})
+        tell({"step": step, "planned_bytes": wanted, "free_bytes": there})
     return bool(fits)
+
+
+def is_full(error: Exception, folder: str) -> bool:
+    """Whether a save failed for want of space: it is left out then, and nothing else is the matter."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno in FULL
+    if "PytorchStreamWriter failed" in str(error):  # torch.save's word for any failed write
+        there = free(os.path.abspath(folder))
+        return there is not None and there < BESIDE_BYTES
+    return _FULL_TEXT.search(str(error)) is not None
+
+
+def skipped(engine: Any, folder: str, step: int, with_state: bool, error: Exception) -> None:
+    """Tells of a save that ran out of space while it was written."""
+    why = "%s: %s" % (type(error).__name__, str(error)[:300])
+    there = free(os.path.abspath(folder))
+    tell({"step": step, "planned_bytes": planned(engine, with_state), "free_bytes": there, "why": why})
+
+
+def tell(data: Any) -> None:
+    for rank in TOLD:
+        rank.emit("save-skipped", data)

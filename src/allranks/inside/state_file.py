@@ -7,6 +7,7 @@ part to rank 0: there need be no shared storage, and over NFS two machines that 
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -38,8 +39,11 @@ def write(held: Tuple[Flat, ...], path: Optional[str]) -> None:
     finally:
         if file is not None:
             os.close(file)
-    if not all(_all_say(trouble is None)) and flats.rank() == 0:
-        raise trouble or OSError("another rank of this machine could not write its part of %s" % path)
+    theirs = max(_said(0 if trouble is None else min(trouble.errno or errno.EIO, 255)))
+    if theirs and flats.rank() == 0:
+        raise trouble or OSError(
+            theirs, "another rank of this machine could not write its part: %s" % os.strerror(theirs), path
+        )
 
 
 def entries(held: Tuple[Flat, ...]) -> List[Entry]:
@@ -102,12 +106,17 @@ def _open(path: str) -> Tuple[Optional[int], Optional[OSError]]:
 
 def _all_say(mine: bool) -> List[bool]:
     """What each rank says, in their order. No rank writes before all have looked."""
+    return [bool(answer) for answer in _said(int(mine))]
+
+
+def _said(mine: int) -> List[int]:
+    """Each rank's number (0 to 255), in their order."""
     import torch
 
-    one = torch.tensor([int(mine)], dtype=torch.uint8, device=flats.device())
+    one = torch.tensor([mine], dtype=torch.uint8, device=flats.device())
     answers = [torch.empty_like(one) for _ in range(flats.world_size())]
     torch.distributed.all_gather(answers, one)
-    return [bool(answer.item()) for answer in answers]
+    return [int(answer.item()) for answer in answers]
 
 
 # ---- what is written ----

@@ -15,10 +15,11 @@ import tempfile
 from typing import Any, Dict, Optional
 
 from allranks.inside import flats, guard, notice, random_state, replicas, space, trainer_state
-from allranks.inside.adapter_files import sync, write_whole
+from allranks.inside.adapter_files import MANIFEST, sync, write_whole
 from allranks.inside.adapters import CannotSave, Gathered, NotExact, describe, gather, unwrap
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
+CHECKPOINT = "_allranks_checkpoint"
 """Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
 what it went on from; a rank's own copy of the head's trainer_state.json."""
 
@@ -101,21 +102,45 @@ def saving_model(stock: Any) -> Any:
         state = gathered.state
         snapshot = snapshot_of(self, kept(self)) if full else None
 
-        def write(folder: str) -> None:
-            put(snapshot, folder)
-            self._save(folder, state_dict=state)
-
-        if state is not None:
-            write_whole(
-                directory, write, dict(describe(model, int(self.state.global_step)), **gathered.proof)
-            )
-        else:
-            put(snapshot, None)
+        manifest = dict(describe(model, int(self.state.global_step)), **gathered.proof)
+        try:
+            if state is not None:
+                write_with(snapshot, directory, lambda folder: self._save(folder, state_dict=state), manifest)
+            else:
+                put(snapshot, None)
+        except Exception as error:  # on the rank that writes: the others have gone on
+            skip_if_full(self, directory, error)
         if snapshot is not None:
             setattr(self, SAVED, directory)
         push(self, _internal_call)
 
     return save_model
+
+
+def skip_if_full(trainer: Any, directory: str, error: Exception) -> None:
+    """A checkpoint that the disk has no room for is left out; everything else is raised, and a final save too."""
+    full = getattr(trainer, CHECKPOINT, None)
+    if full is None or not space.is_full(error, directory):
+        raise error
+    step = int(trainer.state.global_step)
+    guard.guarded(space.skipped)(kept(trainer), directory, step, full, error)
+
+
+def write_with(snapshot: Any, directory: str, write: Any, manifest: Dict[str, Any]) -> None:
+    """`write_whole`, with the state in it: the other ranks wait for this one's part in that, also where the folder
+    could not be made."""
+    begun = []
+
+    def write_both(folder: str) -> None:
+        begun.append(folder)
+        put(snapshot, folder)
+        write(folder)
+
+    try:
+        write_whole(directory, write_both, manifest)
+    finally:
+        if not begun:
+            put(snapshot, None)
 
 
 def put(snapshot: Optional[trainer_state.Snapshot], folder: Optional[str]) -> None:
@@ -155,11 +180,20 @@ def saving_checkpoint(stock: Any) -> Any:
             folder, step = self._get_output_dir(trial=None), int(self.state.global_step)
             if not space.has_room(engine, folder, step, full):
                 return None
+            setattr(self, CHECKPOINT, full)
         setattr(self, SAVED, None)
         setattr(self, FULL, full)
         try:
             return stock(self, *args, **kwargs)
+        except Exception as error:  # trainer_state.json, by rank 0 alone; after it nothing is collective
+            name = "checkpoint-%d" % int(self.state.global_step)
+            folder = os.path.join(self._get_output_dir(trial=None), name)
+            skip_if_full(self, folder, error)
+            manifest = os.path.join(folder, MANIFEST)
+            if os.path.lexists(manifest) and not os.path.lexists(os.path.join(folder, "trainer_state.json")):
+                os.unlink(manifest)  # the adapter is whole, but a resume would lack the trainer's own state
         finally:
+            setattr(self, CHECKPOINT, None)
             setattr(self, FULL, False)
             setattr(self, SAVED, None)
 
@@ -181,6 +215,8 @@ def writing_whole(stock: Any) -> Any:
     """trainer_state.json is there whole or not at all, also when the node dies while it is written."""
 
     def save_to_json(self: Any, json_path: str) -> None:
+        if not os.path.isdir(os.path.dirname(os.path.abspath(json_path))):
+            return  # the checkpoint was left out: see skip_if_full
         new = json_path + ".tmp"
         stock(self, new)
         sync(new)

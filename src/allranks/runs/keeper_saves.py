@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
 from allranks.runs import keeper_apart
 from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
@@ -44,6 +44,8 @@ class Saves:
         self.job, self.task, self.call = job, job["keep"], call
         self.output_dir = str(self.task["output_dir"])
         self.rehearsed = False
+        self._left_out: Set[str] = set()
+        self._removed: Set[str] = set()
         self._statements: Deque[Finding] = deque()
         self._notes: Deque[Tuple[str, Dict[str, Any]]] = deque()
         self._waiting: "queue.Queue[Optional[str]]" = queue.Queue(WAITING)
@@ -58,9 +60,18 @@ class Saves:
         if event.kind == "saved" and event.rank == 0:
             path = str(event.data.get("path") or "")
             parent, name = os.path.split(path)
-            if CHECKPOINT.fullmatch(name) and os.path.abspath(parent) == os.path.abspath(self.output_dir):
+            if (
+                name not in self._left_out
+                and CHECKPOINT.fullmatch(name)
+                and os.path.abspath(parent) == os.path.abspath(self.output_dir)
+            ):
                 self._put(path)
+        if event.kind == "saving" and event.rank == 0:  # of this step anew: in another attempt, say
+            name = os.path.basename(str(event.data.get("path") or ""))
+            self._left_out.discard(name)
+            self._removed.discard(name)
         if event.kind == "save-skipped" and event.rank == 0:
+            self._left_out.add(f"checkpoint-{event.data.get('step')}")
             self._statements.append(self._skipped(event.data))
 
     def _put(self, path: Optional[str]) -> None:
@@ -100,6 +111,8 @@ class Saves:
                 self.say("saves-fault", {"path": path, "error": f"{type(error).__name__}: {error}"})
 
     def _look_at(self, path: str) -> None:
+        if os.path.basename(path) in self._removed:
+            return  # saves come faster than looks, and a later one has taken its place
         expect = {key: value for key, value in dict(self.task.get("adapter") or {}).items() if key != "step"}
         first, self.rehearsed = not self.rehearsed, True
         if first:
@@ -114,7 +127,7 @@ class Saves:
             return
         self._prune(int(self.task["keep"]))
         self._make_room(path)
-        if self._copies is not None:
+        if self._copies is not None and os.path.basename(path) not in self._removed:
             self._copies.add(path)
 
     def _make_room(self, path: str) -> None:
@@ -134,6 +147,7 @@ class Saves:
         if pruned is None:
             self.say("pruned", {"removed": [], "freed_bytes": 0, "why": trouble})
         elif pruned["removed"]:
+            self._removed.update(name for name in pruned["removed"] if CHECKPOINT.fullmatch(name))
             self.say("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
 
     def state(self, finding: Finding) -> None:
@@ -165,9 +179,12 @@ class Saves:
     def _skipped(self, data: Mapping[str, Any]) -> Finding:
         planned, free = int(data.get("planned_bytes") or 0), int(data.get("free_bytes") or 0)
         first = not self.rehearsed
+        saw = f"{free / 2**20:,.1f} MiB are free"
+        if data.get("why"):  # it was tried: the disk filled up meanwhile, or a quota counts otherwise
+            saw = f"{str(data['why'])[:300]} ({saw})"
         return Finding(
             "save-paused", BLOCK if first else WARN, Where(node=self.job["node"], file=self.output_dir),
-            f"step {data.get('step')} was not saved: {free / 2**20:,.1f} MiB are free",
+            f"step {data.get('step')} was not saved: {saw}",
             f"{planned / 2**20:,.1f} MiB for a save, and a tenth more",
             "the run could not keep what it trains." if first
             else "the training goes on; what it learns from here is lost with it.",
