@@ -18,7 +18,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
 from desk import Desk
-from ray_site import have_ray, start_ray
+from ray_site import asked, have_ray, start_ray
+from slurm import Login, until
 
 from rig import STATE, Rig, only_one
 
@@ -137,17 +138,29 @@ def test_a_run_outlives_its_controller_and_stop_leaves_nothing(engine: str, desk
     file = run_file(desk, engine, "--steps", 4000)
     run = desk.json("run", file, "--detach")["runs"][0]
     # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
-    deadline = time.monotonic() + 60
-    while (now := state_of(desk, run["id"]))["step"] is None and time.monotonic() < deadline:
-        time.sleep(0.5)
-    assert now["state"] == "running" and now["step"] > 0, now
+    assert until(lambda: state_of(desk, run["id"])["step"])
+    assert state_of(desk, run["id"])["state"] == "running"
     assert not [line for lines in living(rig).values() for line in lines if "orted" in line or "pdsh" in line]
     stopped = desk.json("stop", run["id"])
     assert state_of(desk, run["id"])["state"] == "stopped", stopped
     nothing_lives(rig)
 
 
-def state_of(desk: Desk, run_id: str) -> dict[str, Any]:
+def test_ray_chooses_the_nodes_and_its_own_stop_leaves_nothing(site: Rig, tmp_path: Path) -> None:
+    """`nodes: 3`, asked of the dashboard where it is reached; ended by `ray job stop` with the run's id."""
+    keys = json.loads(run_file(Desk(site, tmp_path), "ray", "--steps", 4000, nodes=3).read_text())
+    (STATE / "nfs" / "three.yaml").write_text(json.dumps(keys))
+    head = Login(site, {"HOME": "/root", "ALLRANKS_HOME": "/root/.allranks"})
+    run = head.json("run", "/nfs/three.yaml", "--detach", "--no-probe")["runs"][0]
+    assert run["nodes"] == ["10.77.0.2", "10.77.0.3", "10.77.0.4"]
+    assert until(lambda: state_of(head, run["id"])["step"])
+    stopped = asked(site, 1, "job", "stop", run["id"], "--address", "http://127.0.0.1:8265")
+    assert stopped.returncode == 0, stopped.stdout
+    assert until(lambda: state_of(head, run["id"])["state"] == "stopped"), state_of(head, run["id"])
+    nothing_lives(site)
+
+
+def state_of(desk: Desk | Login, run_id: str) -> dict[str, Any]:
     return next(run for run in desk.json("ps")["runs"] if run["id"] == run_id)
 
 
