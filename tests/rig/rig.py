@@ -28,11 +28,19 @@ STATE = Path(os.environ.get("ALLRANKS_RIG", "/run/allranks-rig"))
 ROOT = Path(__file__).resolve().parents[2]
 INIT = Path(__file__).resolve().parent / "node-init.sh"
 CTL_ADDRESS = "10.77.255.254"
+MOST_NEIGHBOURS = 700
+"""net.ipv4.neigh.default.gc_thresh3 is 1024 for the whole machine, whatever the namespace; permanent ones are not
+counted."""
 
 
 def address(number: int) -> str:
     """node1 is 10.77.0.2; 250 nodes a third byte."""
     return f"10.77.{number // 250}.{number % 250 + 1}"
+
+
+def hardware(number: int) -> str:
+    """A locally administered address (IEEE 802, bit 1 of the first byte)."""
+    return f"02:00:0a:4d:{number // 250:02x}:{number % 250 + 1:02x}"
 
 
 # ---- processes, by pid and start time ----
@@ -205,8 +213,24 @@ class Rig:
         for number, node in enumerate(nodes, 1):
             ip(
                 node.pid,
-                ["link set lo up", f"addr add {address(number)}/16 dev eth0", "link set eth0 up"],
+                [
+                    "link set lo up",
+                    f"link set eth0 address {hardware(number)}",
+                    f"addr add {address(number)}/16 dev eth0",
+                    "link set eth0 up",
+                    *self._neighbours_of(number),
+                ],
             )
+
+    def _neighbours_of(self, number: int) -> list[str]:
+        """On a large rig each node is told the others' hardware addresses: what it asked for itself would fall under
+        the kernel's limit of neighbours, one for all namespaces, and the rest of the connections be dropped."""
+        if self.count**2 < MOST_NEIGHBOURS:
+            return []
+        others = [other for other in range(1, self.count + 1) if other != number]
+        return [
+            f"neigh add {address(other)} lladdr {hardware(other)} dev eth0 nud permanent" for other in others
+        ]
 
     def _wait_for_sshd(self, seconds: float = 20.0) -> None:
         probe = 'for a in "$@"; do until exec 3<>/dev/tcp/$a/22; do sleep .02; done; exec 3>&-; done'
