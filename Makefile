@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 PY := .venv/bin/python
 TINY := .cache/tiny-deepseek-v3
-export PYTHONDONTWRITEBYTECODE := 1
+# Each worker of pytest, and each process that a test starts, would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test test-fast lint bench docs picture clean help
 
