@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from allranks import checkpoints
+from allranks.checkpoints import resuming
 from allranks.inside import exact
 
 WORKER = Path(__file__).parent / "adapter_worker.py"
@@ -58,6 +59,7 @@ def trained(root, tmp_path_factory):
         *KINDS,
         "continues",
         "wrongly-gathered",
+        "fills-up",
     ]
     with open(out / "log", "wb") as log:
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
@@ -152,6 +154,21 @@ def test_parts_that_cannot_be_read_are_said_and_saved(trained):
     assert exact_or_not == "not looked at: the parts are divided among other groups than all ranks"
     report = checkpoints.verify(str(out))
     assert report.whole and exact_or_not in report.findings[0].saw
+
+
+@pytest.mark.training
+def test_a_disk_that_fills_up_while_it_is_written_costs_the_checkpoint_alone(trained):
+    out, told = trained[0] / "fills-up", trained[1]["fills-up"]
+
+    assert [(kind, step) for kind, step, _ in told] == [("save-skipped", 1), ("save-skipped", 2)]
+    assert "No space left" in told[0][2] and "quota" in told[1][2]
+    assert trained[2]["fills-up"] == []  # one rank tells of it, and both went on
+    assert not (out / "checkpoint-1").exists()
+    assert not checkpoints.verify(str(out / "checkpoint-2")).whole
+    last = out / "checkpoint-3"
+    assert checkpoints.verify(str(last)).whole and (last / "trainer_state.json").exists()
+    found = resuming.look(str(out), None, None, None)["found"]
+    assert found["path"] == str(last)
 
 
 class Sized:
