@@ -83,6 +83,8 @@ def sharing_network(ctl: Started) -> list[Started]:
     if not ctl.alive():
         return []
     namespace = os.readlink(f"/proc/{ctl.pid}/ns/net")
+    if namespace == os.readlink("/proc/self/ns/net"):
+        return []  # it has not left this machine's own yet: all else in it is none of the rig's
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
