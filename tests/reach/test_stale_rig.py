@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from rig import Started, start_time
+from rig import Started, sharing_network, start_time
 
 pytestmark = pytest.mark.rig
 RIG = Path(__file__).resolve().parents[1] / "rig"
@@ -84,6 +84,11 @@ def test_the_rig_of_a_killed_test_run_is_removed_by_the_next(state: Path) -> Non
         for process in (first, stranger):
             process.kill()
             process.wait()
+
+
+def test_a_controller_that_has_not_left_its_starters_network_has_nothing_in_it() -> None:
+    """Killed in that moment, the rig's list names a process among all of this machine's."""
+    assert sharing_network(Started.of(os.getpid())) == []
 
 
 def recycle(state: Path, pid: int) -> None:

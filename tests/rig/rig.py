@@ -83,8 +83,12 @@ def sharing_network(ctl: Started) -> list[Started]:
     if not ctl.alive():
         return []
     namespace = os.readlink(f"/proc/{ctl.pid}/ns/net")
-    if namespace == os.readlink("/proc/self/ns/net"):
-        return []  # it has not left this machine's own yet: all else in it is none of the rig's
+    try:
+        made = (STATE / "network").read_text()
+    except OSError:
+        made = ""
+    if namespace != made or namespace == os.readlink("/proc/self/ns/net"):
+        return []  # it has not left the one that it was started in: all else there is none of the rig's
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -117,6 +121,7 @@ class Rig:
         try:
             self._prepare()
             ctl = self._unshare("ctl", ["-n", "-m", "-u"], ["sleep", "infinity"])
+            (STATE / "network").write_text(os.readlink(f"/proc/{ctl.pid}/ns/net"))
             self._network_of_ctl(ctl)
             nodes = [self._start_node(number) for number in range(1, self.count + 1)]
             self._connect(ctl, nodes)
