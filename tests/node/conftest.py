@@ -16,6 +16,7 @@ import pytest
 
 from allranks.node import paths, processes
 from allranks.node.link import Listener
+from allranks.node.temporary import Temporary
 from allranks.node.vault import Vault
 from allranks.words import Process
 
@@ -200,6 +201,7 @@ class Field:
             child.kill()
             child.wait()
         Vault(self.directory, "node-0").destroy()
+        Temporary(self.node).remove(os.geteuid())
 
 
 @pytest.fixture

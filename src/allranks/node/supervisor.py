@@ -139,6 +139,8 @@ class Supervisor:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
         self.sampler.stop()
         self.torchrun.close()
+        if not self._members():
+            self.torchrun.temporary.remove(os.geteuid())  # of a torchrun that could not be started
         self.scrubber.turn()
         self.vault.destroy()
         self.dial.drain(LAST_WORDS_SECONDS)
