@@ -1,0 +1,100 @@
+"""One module an expert under ZeRO-3: the same training with our leaf modules and without, text after text.
+
+transformers 4.52.4 calls an expert only where a token goes to it. Two ranks whose tokens go to different experts then
+gather different parameters, and wait for each other for ever; `allranks.inside` marks the blocks of experts as leaf
+modules, which are gathered whole. `TRIES=3` tries it with fewer.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from allranks.node import bundle
+
+TITLE = "Separate experts under ZeRO-3: with leaf modules and without"
+ON_REQUEST = True
+ROOT = Path(__file__).resolve().parent.parent
+LEGACY = ROOT / ".venvs" / "legacy"
+MODEL = ROOT / ".cache" / "tiny-deepseek-v3" / "model"
+TRIES = int(os.environ.get("TRIES", "50"))
+WITHOUT = 5
+LIMIT_SECONDS = 120.0
+STEPS = 8
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def measure() -> str:
+    if not (LEGACY / "torch_extensions").exists() or not MODEL.exists():
+        raise RuntimeError(
+            "scripts/setup.sh --legacy and examples/make_tiny.py .cache/tiny-deepseek-v3 come first"
+        )
+    with tempfile.TemporaryDirectory(prefix="moe-") as name:
+        folder = Path(name)
+        (folder / "bundle.zip").write_bytes(bundle.build())
+        with_ours = [one(folder, seed, told=True, limit=LIMIT_SECONDS) for seed in range(TRIES)]
+        ended = [seconds for seconds in with_ours if seconds is not None]
+        # five times what a training takes that ends
+        limit = 5 * max(ended, default=LIMIT_SECONDS / 5)
+        without = [one(folder, seed, told=False, limit=limit) for seed in range(min(WITHOUT, TRIES))]
+    never = sum(seconds is None for seconds in without)
+    return (
+        f"Two ranks, gloo, transformers 4.52.4, DeepSpeed 0.16.9, the tiny DeepSeek-V3, {STEPS} steps, each time "
+        f"another random text. With `allranks.inside`: **{len(ended)} of {TRIES}** came to their end (aim: all), "
+        f"median {statistics.median(ended):.1f} s, longest {max(ended):.1f} s. The same script and texts without it: "
+        f"{never} of {len(without)} did not end within {limit:.0f} s, five times as long as the longest."
+    )
+
+
+def one(folder: Path, seed: int, told: bool, limit: float) -> float | None:
+    """Seconds of a training that took all its steps; None where it did not end in time."""
+    source = random.Random(seed)
+    text = folder / "text"
+    text.write_text(" ".join("".join(source.choices(LETTERS, k=source.randint(1, 9))) for _ in range(4000)))
+    argv = [str(LEGACY / "bin" / "python"), "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    argv += [
+        "--rdzv-backend=c10d",
+        "--rdzv-endpoint=127.0.0.1:0",
+        str(ROOT / "examples" / "plain_deepspeed.py"),
+    ]
+    argv += ["--model", str(MODEL), "--text", str(text), "--output", str(folder / f"{seed}-{told}")]
+    argv += ["--steps", str(STEPS), "--micro-batch", "1", "--length", "8"]
+    began = time.monotonic()
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(argv, env=environment(folder, told), cwd=folder, stdout=log, stderr=log)
+        try:
+            code = process.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.poll() is None:
+                process.terminate()  # torchrun ends its ranks, which are in sessions of their own
+                process.wait(timeout=LIMIT_SECONDS)
+    seconds = time.monotonic() - began
+    print(f"seed {seed}, with ours {told}: code {code}, {seconds:.1f} s", file=sys.stderr, flush=True)
+    said = (folder / "log").read_text(errors="replace")
+    if code is not None and (code != 0 or f"step {STEPS} of {STEPS}" not in said):
+        raise RuntimeError(f"seed {seed}: exit code {code}: {said[-2000:]}")
+    return None if code is None else seconds
+
+
+def environment(folder: Path, told: bool) -> dict[str, str]:
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_EXTENSIONS_DIR": str(LEGACY / "torch_extensions")}
+    env["PATH"] = os.pathsep.join([str(LEGACY / "bin"), env["PATH"]])
+    if told:
+        places = {name: str(folder) for name in ("ALLRANKS_RANKS_DIR", "ALLRANKS_STACKS_DIR")}
+        env.update(
+            PYTHONPATH=str(folder / "bundle.zip"), ALLRANKS_RUN_ID="bench", ALLRANKS_NODE="node-0", **places
+        )
+        env.update(ALLRANKS_LOGS_DIR="", ALLRANKS_BEAT_SECONDS="1.0")
+    return env
+
+
+if __name__ == "__main__":
+    print(measure())
