@@ -20,6 +20,7 @@ WHOLE = ("NO", "MULTI_CPU", "MULTI_GPU", "MULTI_XPU", "MULTI_NPU", "MULTI_MLU", 
 class Replicas:
     """In the place of a DeepSpeed engine; `optimizer.optimizer` is torch's own."""
 
+    kind = "replicas"
     lr_scheduler = None  # the Trainer's stands beside it
 
     def __init__(self, trainer: Any, model: Any):
@@ -75,6 +76,16 @@ def of(trainer: Any) -> Optional[Replicas]:
         model, _ = unwrap(trainer.model_wrapped)
     except CannotSave:
         return None
-    if any(config.is_prompt_learning for config in model.peft_config.values()):
+    if any(config.is_prompt_learning for config in model.peft_config.values()) or _has_frozen_parts(model):
         return None
     return Replicas(trainer, model)
+
+
+def _has_frozen_parts(model: Any) -> bool:
+    """Whether the adapter has what does not train (LoRA-FA's A, a second adapter, a saved module's buffers): our state
+    holds what trains, and only the Trainer's own way brings the rest back. The same answer on every rank."""
+    marks = (str(getattr(model.base_model, "prefix", None) or "lora_"), ".modules_to_save.")
+    frozen = (name for name, p in model.named_parameters() if not p.requires_grad)
+    return any(mark in name for name in frozen for mark in marks) or any(
+        marks[1] in name for name, _ in model.named_buffers()
+    )

@@ -25,8 +25,8 @@ TOLD: "list[Rank]" = []
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-_FULL_TEXT = re.compile(r"\(os error (%d|%d)\)" % FULL)
-"""safetensors' (Rust's) word for it, which is no OSError."""
+_FULL_TEXT = re.compile(r"\(os error (%d|%d)\)|\bcode: (%d|%d)\b" % (FULL + FULL))
+"""safetensors' (Rust's) word for it, which is no OSError: Display's form, and Debug's of its older releases."""
 
 
 def planned(engine: Any, with_state: bool) -> int:

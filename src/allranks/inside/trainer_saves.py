@@ -8,6 +8,7 @@ of `trainer_state`, written with the adapter and moved into place with it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -144,9 +145,10 @@ def write_with(snapshot: Any, directory: str, write: Any, manifest: Dict[str, An
 
 
 def put(snapshot: Optional[trainer_state.Snapshot], folder: Optional[str]) -> None:
-    """Every rank's part in writing the state; rank 0 has the folder."""
+    """Every rank's part in writing the state, into rank 0's folder. Under `save_on_each_node` a rank of each node has
+    one: the others' checkpoints have no state, for no rank sends its part twice."""
     if snapshot is not None:
-        trainer_state.write(snapshot, folder)
+        trainer_state.write(snapshot, folder if flats.rank() == 0 else None)
 
 
 def push(trainer: Any, internal: bool) -> None:
@@ -185,13 +187,20 @@ def saving_checkpoint(stock: Any) -> Any:
         setattr(self, FULL, full)
         try:
             return stock(self, *args, **kwargs)
-        except Exception as error:  # trainer_state.json, by rank 0 alone; after it nothing is collective
+        except Exception as error:
+            # trainer_state.json, by a writing rank alone, and after it nothing is collective. Between DeepSpeed's own
+            # shards the ranks wait for each other: there none may go on alone.
+            if not self.args.should_save or (full and getattr(self, SAVED, None) is None):
+                raise
             name = "checkpoint-%d" % int(self.state.global_step)
             folder = os.path.join(self._get_output_dir(trial=None), name)
             skip_if_full(self, folder, error)
             manifest = os.path.join(folder, MANIFEST)
             if os.path.lexists(manifest) and not os.path.lexists(os.path.join(folder, "trainer_state.json")):
-                os.unlink(manifest)  # the adapter is whole, but a resume would lack the trainer's own state
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(
+                        manifest
+                    )  # the adapter is whole, but a resume would lack the trainer's own state
         finally:
             setattr(self, CHECKPOINT, None)
             setattr(self, FULL, False)

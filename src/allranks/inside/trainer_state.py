@@ -17,6 +17,9 @@ from allranks.inside.adapter_files import COVERED, MANIFEST, RESUME_JSON, RESUME
 from allranks.inside.flats import Flat
 
 FORMAT = 1
+DEEPSPEED = "deepspeed"
+"""The kind of a state that names none, too."""
+
 COUNTERS = ("global_steps", "global_samples", "skipped_steps", "micro_steps")
 
 
@@ -43,6 +46,7 @@ def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snaps
         "world_size": flats.world_size(),
         "samples_a_step": samples_a_step(engine),
         "zero_stage": 3 if held[0].cut else 0 if held[0].copied else 2,
+        "kind": kind(engine),
         "optimizer": type(zero.optimizer).__name__,
         "engine": {name: getattr(engine, name, 0) for name in COUNTERS},
         "loss_scale": numbers(vars(zero.loss_scaler)) if hasattr(zero, "loss_scaler") else {},
@@ -57,6 +61,11 @@ def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snaps
         raise flats.NotHeld("the state has a part without a JSON form: %s" % error) from None
     data["random"] = random_state.gathered()
     return Snapshot(held, data)
+
+
+def kind(engine: Any) -> str:
+    """`replicas` for what stands in the place of a DeepSpeed engine."""
+    return str(getattr(engine, "kind", DEEPSPEED))
 
 
 def samples_a_step(engine: Any) -> int:
@@ -117,6 +126,7 @@ def load(engine: Any, folder: str) -> Dict[str, Any]:
 
     def look() -> Any:
         data, types = read(folder, held, samples_a_step(engine))
+        _same_kind(folder, data, kind(engine))
         _same_optimizer(folder, data, engine.optimizer.optimizer)
         return data, types
 
@@ -192,6 +202,19 @@ def _fits(
 
 ADAM = ("AdamW", "Adam", "FusedAdam", "DeepSpeedCPUAdam")
 """One algorithm in several places of memory: their states have the same names and shapes."""
+
+
+def _same_kind(folder: str, data: Dict[str, Any], here: str) -> None:
+    """Raises CannotResume where one of the two is under DeepSpeed: its loss scale, counters and schedule have no
+    place without it."""
+    then = str(data.get("kind") or DEEPSPEED)
+    if then != here:
+        words = {True: "under DeepSpeed", False: "without DeepSpeed"}
+        raise CannotResume(
+            "%s was saved %s, here the run is %s. Resume with the `deepspeed` of that run; the adapter alone can be "
+            "the beginning of a new one (adapter_name_or_path)."
+            % (folder, words[then == DEEPSPEED], words[here == DEEPSPEED])
+        )
 
 
 def _same_optimizer(folder: str, data: Dict[str, Any], optimizer: Any) -> None:
@@ -293,6 +316,11 @@ def _load_numbers(engine: Any, held: Tuple[Flat, ...], data: Dict[str, Any]) -> 
 
     zero = engine.optimizer
     of_group = {group: scalars for group, scalars in reversed(data["scalars"]) if scalars}
+    for group, saved in zip(
+        zero.optimizer.param_groups, data["groups"]
+    ):  # `fused` decides where `step` stands
+        for key, value in saved.items():
+            group[key] = tuple(value) if isinstance(group.get(key), tuple) else value
     for flat in held:
         if flat.copied and flat.kinds() == ["master"]:
             continue  # it never had a gradient
@@ -301,12 +329,10 @@ def _load_numbers(engine: Any, held: Tuple[Flat, ...], data: Dict[str, Any]) -> 
         place = flat.master.device if group.get("fused") or group.get("capturable") else None
         for key, value in (of_group.get(flat.group) or {}).items():
             now = flat.state.get(key)
-            as_tensor = hasattr(now, "dtype") or (now is None and data["optimizer"] in torch.optim.__dict__)
+            of_torch = type(zero.optimizer).__name__ in torch.optim.__dict__
+            as_tensor = hasattr(now, "dtype") or (now is None and of_torch)
             dtype = getattr(now, "dtype", torch.float32)
             flat.state[key] = torch.tensor(value, dtype=dtype, device=place) if as_tensor else value
-    for group, saved in zip(zero.optimizer.param_groups, data["groups"]):
-        for key, value in saved.items():
-            group[key] = tuple(value) if isinstance(group.get(key), tuple) else value
     for key, value in data["loss_scale"].items():
         setattr(zero.loss_scaler, key, value)
     for name in COUNTERS:
