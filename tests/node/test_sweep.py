@@ -207,14 +207,20 @@ def test_clean_keeps_what_others_mounted_or_put_into_the_run(home):
     os.mkdir(theirs)
     os.chown(theirs, 12345, 12345)
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", os.path.join(work, "mnt")], check=True)
+    data = home / "data of others"  # on the same file system as the run
+    (data / "deep").mkdir(parents=True)
+    bound = os.path.join(work, "bound here")
+    os.mkdir(bound)
+    subprocess.run(["mount", "--bind", str(data), bound], check=True)
     try:
         paths.write_text(os.path.join(work, "mnt", "data"), "x")
         kept = sweep.clean("r-mounts")["kept"]
         below = "r-mounts/nodes/node-0/work"
-        assert sorted(kept) == [f"{below}/mnt", f"{below}/theirs"]
-        assert os.path.exists(os.path.join(work, "mnt", "data"))
+        assert sorted(kept) == [f"{below}/bound here", f"{below}/mnt", f"{below}/theirs"]
+        assert os.path.exists(os.path.join(work, "mnt", "data")) and (data / "deep").exists()
     finally:
         subprocess.run(["umount", os.path.join(work, "mnt")], check=True)
+        subprocess.run(["umount", bound], check=True)
 
 
 def test_half_written_files_of_a_killed_writer_are_tidied_away(widow):

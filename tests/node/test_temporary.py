@@ -6,12 +6,13 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from allranks.node import paths, sweep
+from allranks.node import paths, sweep, temporary
 from allranks.node.temporary import INDUCTOR, LONGEST_BYTES, Temporary
 
 LEAVES = """
@@ -120,3 +121,31 @@ def test_compiled_kernels_stay_for_the_next_run(home, base: Path) -> None:
     more = one.environment({"TMPDIR": str(base)}, {})
     assert os.path.dirname(more[INDUCTOR]) == str(base)
     assert one.environment({"TMPDIR": str(base), INDUCTOR: "/cache"}, {}) == {"TMPDIR": more["TMPDIR"]}
+
+
+def test_storage_that_hangs_holds_nobody_up(home, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Temporary(node_of("r-hangs"))
+    own = one.environment({"TMPDIR": str(base)}, {})["TMPDIR"]
+    answers = threading.Event()
+    remove = temporary.remove_tree
+    monkeypatch.setattr(temporary, "REMOVE_SECONDS", 0.1)
+    monkeypatch.setattr(temporary, "remove_tree", lambda *where: answers.wait(60) and remove(*where))
+    assert one.remove(os.geteuid()) is None and os.path.exists(own)
+    assert one.environment({"TMPDIR": str(base)}, {}) == {}, "what is being removed is nobody's TMPDIR"
+    answers.set()
+    until(lambda: not os.path.exists(own))
+
+
+def test_a_folder_that_cannot_be_written_down_is_not_left(
+    home, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: str, value: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    one = Temporary(node_of("r-full"))
+    before = sorted(os.listdir(base))
+    with monkeypatch.context() as patched:
+        patched.setattr(temporary, "write_json", full)
+        assert one.environment({"TMPDIR": str(base)}, {}) == {}
+    assert sorted(os.listdir(base)) == before
+    assert one.environment({"TMPDIR": str(base)}, {})["TMPDIR"]

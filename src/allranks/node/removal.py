@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-from typing import List
+from typing import FrozenSet, List
 
 
 def remove_tree(parent: str, name: str) -> List[str]:
     """Removes the folder `name` of `parent`; the paths below `parent` of what stayed: what is on another file system
-    or has another owner. Raises OSError."""
+    or has another owner, or was mounted there. Raises OSError."""
     kept: List[str] = []
+    below = os.path.realpath(parent) + os.sep
+    mounted = frozenset(path[len(below) :] for path in mount_points() if path.startswith(below))
     folder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _remove(folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False), kept)
+        _remove(folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False), kept, mounted)
     finally:
         os.close(folder)
     return kept
 
 
-def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: str = "") -> None:
+def mount_points(table: str = "/proc/self/mountinfo") -> List[str]:
+    """Where something is mounted (field 5, proc_pid_mountinfo(5)); a folder of the same file system can be, too."""
+    with open(table, encoding="utf-8", errors="surrogateescape") as file:
+        fields = [line.split(" ")[4] for line in file]
+    return [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) for field in fields]
+
+
+def _remove(
+    folder: int, name: str, top: os.stat_result, kept: List[str], mounted: FrozenSet[str], path: str = ""
+) -> None:
     """Removes `name` in `folder` with all that is below it and like `top`; the rest goes into `kept`."""
     path = f"{path}/{name}" if path else name
     there = os.stat(name, dir_fd=folder, follow_symlinks=False)
     is_folder = stat.S_ISDIR(there.st_mode)
     # On an overlay each file has the device of its layer, only folders have the overlay's own.
-    if there.st_uid != top.st_uid or (is_folder and there.st_dev != top.st_dev):
+    elsewhere = is_folder and (there.st_dev != top.st_dev or path in mounted)
+    if there.st_uid != top.st_uid or elsewhere:
         kept.append(path)
         return
     if not is_folder:
@@ -35,7 +48,7 @@ def _remove(folder: int, name: str, top: os.stat_result, kept: List[str], path: 
     inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
         for entry in os.listdir(inside):
-            _remove(inside, entry, top, kept, path)
+            _remove(inside, entry, top, kept, mounted, path)
     finally:
         os.close(inside)
     try:

@@ -139,10 +139,10 @@ class Supervisor:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
         self.sampler.stop()
         self.torchrun.close()
-        if not self._members():
-            self.torchrun.temporary.remove(os.geteuid())  # of a torchrun that could not be started
         self.scrubber.turn()
         self.vault.destroy()
+        if not self._members():
+            self.torchrun.temporary.remove(os.geteuid())  # of a torchrun that could not be started
         self.dial.drain(LAST_WORDS_SECONDS)
         if self._keeper_lives():
             self.keeper.join(LAST_WORDS_SECONDS)  # its last words to the other nodes are still on their way

@@ -111,9 +111,11 @@ class Sweep:
         return [path for path in (*vaults, *self._temporary()) if path] + rest
 
     def _temporary(self) -> Dict[str, Temporary]:
-        """The ranks' temporary folders, by their paths."""
-        all_nodes = [Temporary(self.directory.node(name)) for name in self.directory.nodes()]
-        found = [(one.path(self.uid), one) for one in all_nodes]
+        """The ranks' temporary folders, by their paths; none of a node whose processes cannot be seen from here."""
+        nodes = [name for name in self.directory.nodes() if name not in self.unseen]
+        found = [
+            (one.path(self.uid), one) for one in (Temporary(self.directory.node(name)) for name in nodes)
+        ]
         return {path: one for path, one in found if path}
 
     def _memory_lines(self) -> List[Dict[str, Any]]:

@@ -11,6 +11,7 @@ import getpass
 import hashlib
 import os
 import stat
+import threading
 from typing import Any, Dict, Mapping, Optional
 
 from allranks.node.paths import NodeDirectory, read_object, write_json
@@ -18,6 +19,9 @@ from allranks.node.removal import remove_tree
 
 LONGEST_BYTES = 60
 """A socket's path has at most 107 bytes (unix(7)); multiprocessing puts 36 behind the folder, torch fewer."""
+
+REMOVE_SECONDS = 5.0
+"""For a removal, while the supervisor says nothing: a lease is 30 s. What takes longer goes on beside it."""
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
@@ -28,6 +32,7 @@ class Temporary:
     def __init__(self, directory: NodeDirectory):
         self._record = os.path.join(directory.root, "temporary.json")
         self._name = "allranks-" + hashlib.sha256(os.fsencode(directory.root)).hexdigest()[:12]
+        self._removing: Optional[threading.Thread] = None
 
     def environment(self, env: Mapping[str, str], told: Mapping[str, Any]) -> Dict[str, str]:
         """What `env` must have beside it. Nothing where the run file itself says a TMPDIR (`told`), where sockets'
@@ -37,6 +42,8 @@ class Temporary:
         """
         base = env.get("TMPDIR") or "/tmp"
         path = os.path.join(base, self._name)
+        if self._removing is not None and self._removing.is_alive():
+            return {}
         if "TMPDIR" in told or len(os.fsencode(path)) > LONGEST_BYTES or not self._made(path):
             return {}
         more = {"TMPDIR": path}
@@ -61,26 +68,38 @@ class Temporary:
     def remove(self, uid: int) -> Optional[str]:
         """Removes it with all that is in it, but for what others mounted or put there; the path where it went.
 
-        To be called when no process of the run lives.
+        To be called when no process of the run lives. Returns after REMOVE_SECONDS at most: storage may hang, or hold
+        a million files.
         """
         path = self.path(uid)
-        if path is None:
+        if path is None or (self._removing is not None and self._removing.is_alive()):
             return None
-        parent, name = os.path.split(path)
-        try:
-            kept = remove_tree(parent, name)
-        except OSError:
-            return None
-        return None if kept else path
+        gone = []
+
+        def remove(place: str = path) -> None:
+            try:
+                if not remove_tree(*os.path.split(place)):
+                    gone.append(place)
+            except (OSError, RecursionError):
+                pass
+
+        self._removing = threading.Thread(target=remove, name="allranks-temporary", daemon=True)
+        self._removing.start()
+        self._removing.join(REMOVE_SECONDS)
+        return gone[0] if gone else None
 
     def _made(self, path: str) -> bool:
         if self.path(os.geteuid()) == path:
             return True
         try:
             os.mkdir(path, 0o700)
+        except OSError:
+            return False
+        try:
             made = os.lstat(path)
             write_json(self._record, {"path": path, "device": made.st_dev, "inode": made.st_ino})
         except OSError:
+            os.rmdir(path)  # without its record nobody would find it again
             return False
         return True
 

@@ -335,13 +335,19 @@ class Starting:
 
 def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
     """A node on which the launch failed; `unknown` where it fell silent, since its supervisor may stand."""
+    silent = isinstance(error, Unreachable)
     return Finding(
         id="supervisor-not-started",
-        verdict=UNKNOWN if isinstance(error, Unreachable) else BLOCK,
+        verdict=UNKNOWN if silent else BLOCK,
         where=Where(node=error.node),
-        saw=f"its supervisor did not start: {error.text}",
+        saw=(
+            "it fell silent while its supervisor was started: "
+            if silent
+            else "its supervisor did not start: "
+        )
+        + error.text,
         expected="a supervisor on every node",
-        why="torchrun needs every node: what had been started on the others was stopped again.",
+        why="torchrun needs every node: what was started on the others is stopped again.",
         fix=f"mend what it says, then allranks check FILE, and start the run again; {error.node} can also be left "
         "out of `nodes`.",
     )
