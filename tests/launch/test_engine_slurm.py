@@ -205,6 +205,7 @@ def test_a_save_before_the_time_limit_and_what_it_and_a_requeue_go_on_from(login
     job = login.jobs()[0].split()[0]
     saves = STATE / "nfs" / "lives" / second
     assert until(lambda: list(saves.glob("checkpoint-*/allranks.json")))
+    assert until(lambda: (state_of(login, second)["step"] or 0) > step)  # its first step is in the journal
     said(rig, ["scontrol", "requeue", job])
     # SLURM lets a requeued job wait for as long as its credentials live (AuthInfo cred_expire, 120 s).
     assert until(lambda: any(f"{job} lives PENDING" in line for line in login.jobs())), login.jobs()

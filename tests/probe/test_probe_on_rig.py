@@ -202,7 +202,8 @@ def test_a_path_that_loses_large_packets(prober: Prober, rig: Rig) -> None:
     large = ["INPUT", *ANY, "-m", "length", "--length", "900:65535", "-j", "DROP"]
     with filtered(rig, {4: [large]}):
         answer = prober("--no-torch", "--seconds", 0.2)
-    assert {name for name, _ in said(answer)} == {"link-stalls"}, text(answer)
+    # 0.2 s a link on two processors: another link may look slow beside the others
+    assert {name for name, _ in said(answer)} - {"link-slow"} == {"link-stalls"}, text(answer)
     assert {f["where"]["node"] for f in answer["findings"] if f["id"] == "link-stalls"} == {
         "node1",
         "node2",

@@ -164,6 +164,24 @@ def test_a_request_to_stop_ends_the_run_as_stopped(stage) -> None:
     assert s.end()["state"] == "stopped"
 
 
+def test_a_sweep_of_a_torchruns_own_end_is_no_answer_to_a_stop(stage) -> None:
+    """It may be on its way while the keeper asks for the logs' ends and stops all: they come behind it."""
+    s = stage()
+    both = s.both()
+    for one in both:
+        one.hear("start")
+        one.say("torchrun-ended", code=2, failures=[{"rank": 0, "local_rank": 0, "pid": 7, "code": 2}])
+    for one in both:
+        one.hear("stop")
+        one.say("swept", why="torchrun ended")
+    time.sleep(0.5)  # more than a turn of the keeper
+    usage = "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --no-such-option\n"
+    for one in both:
+        one.dial.send({"logs": {"rank-0.log": usage}})
+        one.say("swept", why="the run failed")
+    assert "--no-such-option" in json.dumps(s.end()["diagnosis"])
+
+
 def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkeypatch) -> None:
     monkeypatch.setattr(keeper, "STOP_MARGIN_SECONDS", 0.5)  # nobody here tells what it swept
     s = stage()

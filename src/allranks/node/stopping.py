@@ -19,6 +19,9 @@ driver) and no signal ends it; it is reported as left."""
 
 STEP_SECONDS = 0.1
 
+OWN_END = "torchrun ended"
+"""The `why` of a sweep that nobody asked for: a node's torchrun came to its end."""
+
 
 class Stopping:
     """Call `step` a few times a second until it says True; then `report` tells what was done.

@@ -23,7 +23,7 @@ from allranks.node.ranks import Ranks
 from allranks.node.redact import Redactor
 from allranks.node.samples import Sampler
 from allranks.node.scrub import Scrubber, files_below, files_with_secrets
-from allranks.node.stopping import Stopping
+from allranks.node.stopping import OWN_END, Stopping
 from allranks.node.tree import Tree
 from allranks.node.vault import Vault
 from allranks.node.wire import LINE_BYTES
@@ -321,7 +321,7 @@ class Supervisor:
         if code and self.ending_at is None:
             self.torchrun.make_ready()
         if self.stopping is None:
-            self.stop_why = "torchrun ended"
+            self.stop_why = OWN_END
             self.stopping = self._stopping(self.grace_seconds, SETTLE_SECONDS)
 
     def _begin_stop(self, why: str, grace_seconds: float) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
+from allranks.node.stopping import OWN_END
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_endings import processes_left
 from allranks.runs.keeper_engine import Lost
@@ -65,7 +66,8 @@ class Record:
         """Any event of a node: into the journal, and what a glance needs into the state."""
         self._append(event)
         if event.kind == "swept" and event.node and event.rank is None:
-            self._swept(event.node, event.data.get("left") or ())
+            asked = event.data.get("why") != OWN_END  # one of its own is no answer to a stop, and may come after it
+            self._swept(event.node, event.data.get("left") or (), asked)
         if event.kind == "beat":
             step, total = event.data.get("step"), event.data.get("total_steps")
             if isinstance(step, int) and (self.state_now["step"] is None or step > self.state_now["step"]):
@@ -73,11 +75,12 @@ class Record:
             if isinstance(total, int):
                 self.state_now["total_steps"] = total
 
-    def _swept(self, node: str, left: Sequence[Mapping[str, Any]]) -> None:
-        """A node is swept when nothing is left there; what no signal ends is a finding."""
+    def _swept(self, node: str, left: Sequence[Mapping[str, Any]], asked: bool) -> None:
+        """A node is swept when nothing is left there after a stop; what no signal ends is a finding."""
         self.left.pop(node, None)
         if not left:
-            self.swept.add(node)
+            if asked:
+                self.swept.add(node)
             return
         self.left[node] = left
         self.finding(processes_left(node, left))
