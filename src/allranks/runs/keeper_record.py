@@ -66,7 +66,9 @@ class Record:
         """Any event of a node: into the journal, and what a glance needs into the state."""
         self._append(event)
         if event.kind == "swept" and event.node and event.rank is None:
-            asked = event.data.get("why") != OWN_END  # one of its own is no answer to a stop, and may come after it
+            asked = (
+                event.data.get("why") != OWN_END
+            )  # one of its own is no answer to a stop, and may come after it
             self._swept(event.node, event.data.get("left") or (), asked)
         if event.kind == "beat":
             step, total = event.data.get("step"), event.data.get("total_steps")
