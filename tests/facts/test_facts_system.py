@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -14,7 +15,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allranks.node import facts
-from allranks.node.facts import _ports, firewall, leftovers, libraries, network, software, storage, system
+from allranks.node.facts import (
+    _commands,
+    _ports,
+    firewall,
+    leftovers,
+    libraries,
+    network,
+    software,
+    storage,
+    system,
+)
 from allranks.node.facts._reading import Unreadable
 
 MEMINFO = (
@@ -367,3 +378,16 @@ def test_no_answer_of_the_training_python_breaks_a_parser(answer):
         parse(answer)
     storage.parse_index(answer, {})
     storage.parse_dataset_info(answer, ["a"])
+
+
+def test_a_program_is_found_as_shutil_finds_it(tmp_path, monkeypatch):
+    for folder, mode in (("a", 0o644), ("b", 0o755)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tool").write_text("")
+        (tmp_path / folder / "tool").chmod(mode)
+    (tmp_path / "c" / "tool").mkdir(parents=True)
+    path = os.pathsep.join(str(tmp_path / name) for name in ("c", "a", "none", "b"))
+    for name in ("tool", "nothing", str(tmp_path / "b" / "tool"), str(tmp_path / "a" / "tool")):
+        assert _commands.which(name, path) == shutil.which(name, path=path)
+    monkeypatch.setenv("PATH", path)
+    assert _commands.which("tool") == str(tmp_path / "b" / "tool")

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.node.facts import _apart
+from allranks.node.facts import _apart, _commands
 from allranks.node.facts._reading import Reading, Unreadable
 
 ASKED, NOTHING = "code", {"folders": {}}
@@ -52,7 +51,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 def trainer(python: str) -> Optional[Dict[str, Any]]:
     """LLaMA-Factory's package as this Python would find it; None where it is not installed there."""
     python = os.path.expanduser(python)
-    found = python if os.path.isabs(python) else shutil.which(python)
+    found = python if os.path.isabs(python) else _commands.which(python)
     for folder in package_folders(found) if found else []:
         if os.path.isdir(folder):
             return described(folder, (".py",), DEEPEST)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import Any, Dict, Mapping, Optional
 
 from allranks.node.facts import _commands
@@ -24,7 +23,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 def engine(name: str) -> Dict[str, Any]:
     """`name`, `path` (None where it is not installed), `version`, and `trouble` where it does not answer."""
-    path = shutil.which(name) or shutil.which(name, path=_commands.SYSTEM_PATH)
+    path = _commands.which(name) or _commands.which(name, path=_commands.SYSTEM_PATH)
     if path is None:
         return {"name": name, "path": None, "version": None, "trouble": None}
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.node.facts import _commands, _pci
@@ -26,7 +25,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.fact("device_files", device_files)
     # Five programs need not be started to say nothing of a driver that is not there.
     there = bool(
-        modules or any(one["kind"] in ("gpu", "nvswitch") for one in devices) or shutil.which("nvidia-smi")
+        modules or any(one["kind"] in ("gpu", "nvswitch") for one in devices) or _commands.which("nvidia-smi")
     )
     for fact, read_it, nothing in (
         ("module_on_disk", module_on_disk, None),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.node.facts import _commands, _environment
@@ -109,14 +108,14 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def which(request: Mapping[str, Any], name: str) -> Optional[str]:
-    return shutil.which(name, path=_environment.environment(request).get("PATH"))
+    return _commands.which(name, path=_environment.environment(request).get("PATH"))
 
 
 def compiler(request: Mapping[str, Any]) -> Optional[Dict[str, str]]:
     """The C++ compiler that torch's extensions would use: `$CXX`, else `c++`, as torch.utils.cpp_extension."""
     environment = _environment.environment(request)
     name = environment.get("CXX") or "c++"
-    path = shutil.which(name, path=environment.get("PATH"))
+    path = _commands.which(name, path=environment.get("PATH"))
     if path is None:
         return None
     done = _commands.run([path, "-dumpfullversion", "-dumpversion"], 5.0, environment)
@@ -127,7 +126,7 @@ def nvcc(request: Mapping[str, Any]) -> Optional[Dict[str, str]]:
     """`nvcc` of `$CUDA_HOME`, PATH or /usr/local/cuda; DeepSpeed builds its CUDA operators with it."""
     environment = _environment.environment(request)
     home = environment.get("CUDA_HOME") or "/usr/local/cuda"
-    path = shutil.which("nvcc", path=os.path.join(home, "bin") + os.pathsep + environment.get("PATH", ""))
+    path = _commands.which("nvcc", path=os.path.join(home, "bin") + os.pathsep + environment.get("PATH", ""))
     if path is None:
         return None
     return {"path": path, "version": parse_nvcc(_commands.output([path, "--version"], 5.0, environment))}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import Any, Dict, List, Mapping
 
 from allranks.node.facts import _commands
@@ -16,7 +15,10 @@ RELATIONS = ("X", "SYS", "NODE", "PHB", "PXB", "PIX")
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    if shutil.which("nvidia-smi", path=_commands.SYSTEM_PATH) is None and shutil.which("nvidia-smi") is None:
+    if (
+        _commands.which("nvidia-smi", path=_commands.SYSTEM_PATH) is None
+        and _commands.which("nvidia-smi") is None
+    ):
         reading.put("matrix", {})
         reading.put("nvlinks", {})
         return
