@@ -1,5 +1,7 @@
 """A plain training loop with heartbeats, block by block with everything of ours in torch and with all of it taken out.
 
+It trains two small layers, or where `MODEL` names one the demo's model with the demo's adapter and batch.
+
 Prints JSON: CPU seconds of the main thread in each block with and without, the heart thread's CPU seconds and the
 wall seconds of the same time, the steps that the heartbeats counted.
 """
@@ -16,10 +18,46 @@ import torch
 BLOCKS, STEPS = int(os.environ["BLOCKS"]), int(os.environ["STEPS"])
 torch.manual_seed(0)
 torch.set_num_threads(1)
-model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512))
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-data = torch.randn(512, 512).expand((2 * BLOCKS + 2) * STEPS, 512, 512)
-batches = iter(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(data), batch_size=None))
+COUNT = (2 * BLOCKS + 2) * STEPS
+
+
+def two_layers():
+    """(a model, its batches, the loss of one)."""
+    model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512))
+    data = torch.utils.data.TensorDataset(torch.randn(512, 512).expand(COUNT, 512, 512))
+    return (
+        model,
+        torch.utils.data.DataLoader(data, batch_size=None),
+        lambda batch: model(batch[0]).pow(2).mean(),
+    )
+
+
+class Rows(torch.utils.data.Dataset):
+    """The demo's batch: four rows of 64 tokens."""
+
+    def __len__(self):
+        return COUNT
+
+    def __getitem__(self, number):
+        ids = torch.randint(0, 128, (4, 64), generator=torch.Generator().manual_seed(number))
+        return {"input_ids": ids, "labels": ids}
+
+
+def of_the_demo(path):
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.bfloat16)
+    targets = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
+    model = get_peft_model(
+        base, LoraConfig(r=16, lora_alpha=32, target_modules=targets, task_type="CAUSAL_LM")
+    )
+    return model, torch.utils.data.DataLoader(Rows(), batch_size=None), lambda batch: model(**batch).loss
+
+
+model, rows, loss_of = of_the_demo(os.environ["MODEL"]) if os.environ.get("MODEL") else two_layers()
+optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+batches = iter(rows)
 iterator = torch.utils.data.dataloader._BaseDataLoaderIter
 hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks  # torch.optim forgets the name
 OURS = (torch.Tensor.backward, iterator.__next__, dict(hooks))
@@ -38,8 +76,7 @@ def take_out() -> None:
 def block() -> float:
     begin = time.thread_time()
     for _ in range(STEPS):
-        (batch,) = next(batches)
-        loss = model(batch).pow(2).mean()
+        loss = loss_of(next(batches))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
