@@ -171,6 +171,7 @@ def torchrun(home, tmp_path):
     if made._child is not None:
         made._child.kill()
         made._child.wait()
+    made.temporary.remove(os.geteuid())
 
 
 def test_a_torchrun_that_waits_becomes_the_next_attempt(torchrun, tmp_path):
