@@ -64,7 +64,9 @@ def test_a_state_from_under_deepspeed_has_no_place_without_it(then, here):
     with pytest.raises(CannotResume, match="Resume with the `deepspeed` of that run"):
         trainer_state._same_kind("ckpt", data, here)
     trainer_state._same_kind("ckpt", {"kind": here}, here)
-    assert trainer_state.kind(SimpleNamespace()) == "deepspeed" and replicas.Replicas.kind == "replicas"
+    assert (
+        trainer_state.kind(SimpleNamespace()) == "deepspeed" and replicas.Replicas.allranks_kind == "replicas"
+    )
 
 
 @pytest.mark.parametrize("now", ["torch", "other"])
@@ -110,9 +112,10 @@ def test_only_rank_0_has_a_folder_for_the_state(monkeypatch):
     """`save_on_each_node` gives a rank of every node one: a state there would lack all parts but its own."""
     folders = []
     monkeypatch.setattr(trainer_state, "write", lambda snapshot, folder: folders.append(folder))
+    nothing: Any = SimpleNamespace()  # it is handed on as it is
     for rank in (0, 8):
         monkeypatch.setattr(trainer_state.flats, "rank", lambda rank=rank: rank)
-        trainer_saves.put(SimpleNamespace(), "/out/checkpoint-1")  # type: ignore[arg-type]  # handed on as it is
+        trainer_saves.put(nothing, "/out/checkpoint-1")
     assert folders == ["/out/checkpoint-1", None]
 
 

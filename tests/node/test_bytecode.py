@@ -11,10 +11,6 @@ import pytest
 
 from allranks.node import bundle, bytecode
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info < (3, 10), reason="zipimport does not ask for its code there"
-)
-
 
 @pytest.fixture
 def sent(home) -> str:

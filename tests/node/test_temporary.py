@@ -128,9 +128,8 @@ def test_storage_that_hangs_holds_nobody_up(home, base: Path, monkeypatch: pytes
     own = one.environment({"TMPDIR": str(base)}, {})["TMPDIR"]
     answers = threading.Event()
     remove = temporary.remove_tree
-    monkeypatch.setattr(temporary, "REMOVE_SECONDS", 0.1)
     monkeypatch.setattr(temporary, "remove_tree", lambda *where: answers.wait(60) and remove(*where))
-    assert one.remove(os.geteuid()) is None and os.path.exists(own)
+    assert one.remove(os.geteuid(), 0.1) is None and os.path.exists(own)
     assert one.environment({"TMPDIR": str(base)}, {}) == {}, "what is being removed is nobody's TMPDIR"
     answers.set()
     until(lambda: not os.path.exists(own))

@@ -72,18 +72,16 @@ class Checkpoints:
 
     def save(self, step: int, state: Optional[Dict[str, Any]] = None) -> Optional[str]:
         """The path of the checkpoint; None where the disk is too full for it (where it filled up while rank 0
-        wrote, on rank 0 alone). Raises flats.NotHeld where
-        DeepSpeed keeps its state in a way that is not known here, adapters.CannotSave without an adapter or where
-        what is gathered is not what the ranks hold."""
+        wrote, on rank 0 alone). Raises flats.NotHeld where DeepSpeed keeps its state in a way that is not known
+        here, adapters.CannotSave without an adapter or where what is gathered is not what the ranks hold."""
         if not space.has_room(self.engine, self.directory, step, True):
             return None
         path = os.path.join(self.directory, "checkpoint-%d" % step)
         begun = None if self._rank is None else guard.guarded(saving.begin)(self._rank, path)
         try:
             self._save(path, step, state or {})
-        except (
-            Exception
-        ) as error:  # on the rank that writes, after the last collective: no other waits for it
+        except Exception as error:
+            # on the rank that writes, after the last collective: no other waits for it
             if not space.is_full(error, self.directory):
                 raise
             space.skipped(self.engine, self.directory, step, True, error)

@@ -20,7 +20,7 @@ WHOLE = ("NO", "MULTI_CPU", "MULTI_GPU", "MULTI_XPU", "MULTI_NPU", "MULTI_MLU", 
 class Replicas:
     """In the place of a DeepSpeed engine; `optimizer.optimizer` is torch's own."""
 
-    kind = "replicas"
+    allranks_kind = "replicas"
     lr_scheduler = None  # the Trainer's stands beside it
 
     def __init__(self, trainer: Any, model: Any):

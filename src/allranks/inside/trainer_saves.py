@@ -22,7 +22,8 @@ from allranks.inside.adapters import CannotSave, Gathered, NotExact, describe, g
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
 CHECKPOINT = "_allranks_checkpoint"
 """Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
-what it went on from; a rank's own copy of the head's trainer_state.json."""
+what it went on from; a rank's own copy of the head's trainer_state.json; while a checkpoint is saved, whether with
+its state."""
 
 CHOICE = "allranks-resume-from.json"
 """In the run's output folder: `{"from": path}`, the keeper's choice of a checkpoint."""
@@ -197,10 +198,9 @@ def saving_checkpoint(stock: Any) -> Any:
             skip_if_full(self, folder, error)
             manifest = os.path.join(folder, MANIFEST)
             if os.path.lexists(manifest) and not os.path.lexists(os.path.join(folder, "trainer_state.json")):
+                # the adapter is whole, but a resume would lack the trainer's own state
                 with contextlib.suppress(FileNotFoundError):
-                    os.unlink(
-                        manifest
-                    )  # the adapter is whole, but a resume would lack the trainer's own state
+                    os.unlink(manifest)
         finally:
             setattr(self, CHECKPOINT, None)
             setattr(self, FULL, False)

@@ -64,8 +64,8 @@ def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snaps
 
 
 def kind(engine: Any) -> str:
-    """`replicas` for what stands in the place of a DeepSpeed engine."""
-    return str(getattr(engine, "kind", DEEPSPEED))
+    """`replicas` for what stands in the place of a DeepSpeed engine. (An engine hands on its model's attributes.)"""
+    return str(getattr(engine, "allranks_kind", DEEPSPEED))
 
 
 def samples_a_step(engine: Any) -> int:
@@ -316,9 +316,8 @@ def _load_numbers(engine: Any, held: Tuple[Flat, ...], data: Dict[str, Any]) -> 
 
     zero = engine.optimizer
     of_group = {group: scalars for group, scalars in reversed(data["scalars"]) if scalars}
-    for group, saved in zip(
-        zero.optimizer.param_groups, data["groups"]
-    ):  # `fused` decides where `step` stands
+    # Before the states: `fused` decides where `step` stands.
+    for group, saved in zip(zero.optimizer.param_groups, data["groups"]):
         for key, value in saved.items():
             group[key] = tuple(value) if isinstance(group.get(key), tuple) else value
     for flat in held:

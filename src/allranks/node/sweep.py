@@ -128,7 +128,7 @@ class Sweep:
         return [folder for folder in folders if os.path.lexists(folder)]
 
     def tidy(self) -> List[str]:
-        """Removes what `remains` names; the logs are masked before the secrets are forgotten."""
+        """Removes what `remains` names, and names what went; the logs are masked before the secrets are forgotten."""
         paths = self.remains()
         for name in self.directory.nodes():
             node = self.directory.node(name)
@@ -136,16 +136,17 @@ class Sweep:
             folders = [node.logs, node.ranks, node.stacks] if _is_own_folder(node.root) else []
             Scrubber(Redactor(values), folders).turn()
         temporary = self._temporary()
+        stay = {path for path, one in temporary.items() if one.remove(self.uid, seconds=None) is None}
         for path in paths:
             if path in temporary:
-                temporary[path].remove(self.uid)
-            elif os.path.isdir(path):
+                continue
+            if os.path.isdir(path):
                 ray_holding.remove(path)
             elif not path.startswith(self.directory.root + os.sep):
                 os.unlink(path)  # in /dev/shm, which may itself be a link
             else:
                 _unlink_in(*os.path.split(path))
-        return paths
+        return [path for path in paths if path not in stay]
 
     def _node_folders(self) -> List[str]:
         return [self.directory.node(name).root for name in self.directory.nodes()]

@@ -65,11 +65,11 @@ class Temporary:
         same = (there.st_dev, there.st_ino) == (known.get("device"), known.get("inode"))
         return path if same and stat.S_ISDIR(there.st_mode) and there.st_uid == uid else None
 
-    def remove(self, uid: int) -> Optional[str]:
+    def remove(self, uid: int, seconds: Optional[float] = REMOVE_SECONDS) -> Optional[str]:
         """Removes it with all that is in it, but for what others mounted or put there; the path where it went.
 
-        To be called when no process of the run lives. Returns after REMOVE_SECONDS at most: storage may hang, or hold
-        a million files.
+        To be called when no process of the run lives. Returns after `seconds` at most (None: when it is done): storage
+        may hang, or hold a million files.
         """
         path = self.path(uid)
         if path is None or (self._removing is not None and self._removing.is_alive()):
@@ -85,7 +85,7 @@ class Temporary:
 
         self._removing = threading.Thread(target=remove, name="allranks-temporary", daemon=True)
         self._removing.start()
-        self._removing.join(REMOVE_SECONDS)
+        self._removing.join(seconds)
         return gone[0] if gone else None
 
     def _made(self, path: str) -> bool:

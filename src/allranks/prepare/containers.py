@@ -333,10 +333,11 @@ async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, st
     living = await living_in(program, contained)
     for _ in range(LEAVING_TRIES):
         if not living:
-            await call(program, engine.end(contained.engine, contained.container))
             break
         await asyncio.sleep(LEAVING_SECONDS)
         living = await living_in(program, contained)
+    if not living:
+        await call(program, engine.end(contained.engine, contained.container))
     return living
 
 
