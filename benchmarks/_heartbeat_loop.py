@@ -1,9 +1,10 @@
-"""A plain training loop with heartbeats, block by block with everything of ours in torch and with all of it taken out.
+"""A training loop with heartbeats, block by block with everything of ours in torch and with all of it taken out.
 
-It trains two small layers, or where `MODEL` names one the demo's model with the demo's adapter and batch.
+It trains two small layers in a plain loop, or where `MODEL` names one the demo's model with the demo's adapter and
+batch under DeepSpeed ZeRO-3, as the demo does.
 
-Prints JSON: CPU seconds of the main thread in each block with and without, the heart thread's CPU seconds and the
-wall seconds of the same time, the steps that the heartbeats counted.
+Prints JSON: CPU seconds of the process but for the heart's thread in each block with and without, the heart thread's
+CPU seconds and the wall seconds of the same time, the steps that the heartbeats counted.
 """
 
 import json
@@ -11,6 +12,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import torch
@@ -22,14 +24,18 @@ COUNT = (2 * BLOCKS + 2) * STEPS
 
 
 def two_layers():
-    """(a model, its batches, the loss of one)."""
+    """(its batches, what trains on one)."""
     model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512))
     data = torch.utils.data.TensorDataset(torch.randn(512, 512).expand(COUNT, 512, 512))
-    return (
-        model,
-        torch.utils.data.DataLoader(data, batch_size=None),
-        lambda batch: model(batch[0]).pow(2).mean(),
-    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def train(batch):
+        loss = model(batch[0]).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return torch.utils.data.DataLoader(data, batch_size=None), train
 
 
 class Rows(torch.utils.data.Dataset):
@@ -44,43 +50,62 @@ class Rows(torch.utils.data.Dataset):
 
 
 def of_the_demo(path):
+    import deepspeed
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
+    warnings.filterwarnings("ignore", "`torch.distributed", FutureWarning)
+    deepspeed.init_distributed(dist_backend="gloo")
     base = AutoModelForCausalLM.from_pretrained(path, dtype=torch.bfloat16)
     targets = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
     model = get_peft_model(
         base, LoraConfig(r=16, lora_alpha=32, target_modules=targets, task_type="CAUSAL_LM")
     )
-    return model, torch.utils.data.DataLoader(Rows(), batch_size=None), lambda batch: model(**batch).loss
+    what_trains = [p for p in model.parameters() if p.requires_grad]
+    config = {
+        "train_micro_batch_size_per_gpu": 4,
+        "gradient_accumulation_steps": 1,
+        "bf16": {"enabled": True},
+        "zero_optimization": {"stage": 3, "overlap_comm": False},
+    }
+    optimizer = torch.optim.AdamW(what_trains, lr=1e-4)
+    engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=config)
+    engine.train()
+
+    def train(batch):
+        engine.backward(engine(**batch).loss)
+        engine.step()
+
+    return torch.utils.data.DataLoader(Rows(), batch_size=None), train
 
 
-model, rows, loss_of = of_the_demo(os.environ["MODEL"]) if os.environ.get("MODEL") else two_layers()
-optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+rows, train = of_the_demo(os.environ["MODEL"]) if os.environ.get("MODEL") else two_layers()
 batches = iter(rows)
-iterator = torch.utils.data.dataloader._BaseDataLoaderIter
 hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks  # torch.optim forgets the name
-OURS = (torch.Tensor.backward, iterator.__next__, dict(hooks))
+OUR_HOOKS = dict(hooks)
+PLACES = [(torch.Tensor, "backward"), (torch.utils.data.dataloader._BaseDataLoaderIter, "__next__")]
+if os.environ.get("MODEL"):
+    PLACES += [(sys.modules["deepspeed"].DeepSpeedEngine, name) for name in ("backward", "step")]
+OURS = [(owner, name, getattr(owner, name)) for owner, name in PLACES]
 
 
 def put_in() -> None:
-    torch.Tensor.backward, iterator.__next__ = OURS[:2]
-    hooks.update(OURS[2])
+    for owner, name, function in OURS:
+        setattr(owner, name, function)
+    hooks.update(OUR_HOOKS)
 
 
 def take_out() -> None:
-    torch.Tensor.backward, iterator.__next__ = (function.__wrapped__ for function in OURS[:2])
+    for owner, name, function in OURS:
+        setattr(owner, name, function.__wrapped__)
     hooks.clear()
 
 
 def block() -> float:
-    begin = time.thread_time()
+    begin, heart = time.process_time(), heart_seconds()
     for _ in range(STEPS):
-        loss = loss_of(next(batches))
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return time.thread_time() - begin
+        train(next(batches))
+    return time.process_time() - begin - (heart_seconds() - heart)
 
 
 def heart_seconds() -> float:

@@ -46,11 +46,16 @@ class Meter:
     @guard.guarded
     def step(self, losses: List[Any], mean: bool) -> None:
         """A step ended, its record is held. `losses` are what was backpropagated, still on the GPU."""
+        now = time.monotonic()
+        if now < self._due and self._event is None:  # of nearly every step
+            return
         module = cuda()
-        if module is None or module.is_current_stream_capturing():
+        if module is None:
+            self._due = now + self.rank.place.beat_seconds
+            return
+        if module.is_current_stream_capturing():
             return
         self._collect()
-        now = time.monotonic()
         if now < self._due:
             return
         self._due = now + self.rank.place.beat_seconds

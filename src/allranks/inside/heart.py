@@ -98,6 +98,7 @@ class Heart:
         for _ in steps:
             records.popleft()
         rank.dropped = 0
+        rank.counts_bytes = rank.place.local_rank == 0
         del guard.TROUBLE[:]
 
 

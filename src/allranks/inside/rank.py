@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 PHASES = ("importing", "preparing", "training", "done")
 """The phases that a run moves through; `loading`, `evaluating` and `saving` lie on top for their time."""
 
-READ_SECONDS = 0.2
-"""Between two looks at the network's counters: a port's own takes up to a millisecond, a step should not notice."""
-
 EVENTS_KEPT = 256
 STEPS_KEPT = 2000
 """Steps between two beats that are kept. At one beat a second that is a loop of 2,000 steps a second; of a
@@ -46,7 +43,9 @@ class Rank:
         self.records: Deque[Record] = deque(maxlen=STEPS_KEPT)
         self.carried: Optional[Tuple[int, Optional[int]]] = None
         """A step, and the bytes that the node had received by its end."""
-        self._read = -READ_SECONDS
+        self.counts_bytes = place.local_rank == 0
+        """Whether the next step's end shall read the counters: once a beat, since a read takes as long as all else
+        of ours in a step together."""
         self.dropped = 0
         self.events: Deque[Tuple[float, str, Dict[str, Any]]] = deque(maxlen=EVENTS_KEPT)
         self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
@@ -154,8 +153,8 @@ class Rank:
         self._mark = now
         self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
         self.exit_code = None
-        if self.place.local_rank == 0 and now - self._read >= READ_SECONDS:
-            self._read, self.carried = now, (step, carried.received(os.environ))
+        if self.counts_bytes:
+            self.counts_bytes, self.carried = False, (step, carried.received(os.environ))
         first, self.step, self._held = self.step is None, step, record
         if first:
             self.wake.set()
