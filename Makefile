@@ -29,8 +29,9 @@ test: system setup ray $(TINY)/model/config.json ## everything, as CI runs it
 system:
 	@scripts/system.sh
 
-test-fast: setup ## what needs no training, no root and no browser: under 60 s
-	@$(PY) -m pytest -q -n 2 --dist loadfile -m "not training and not rig and not browser and not legacy"
+# Four workers on two cores: many of these tests wait for a process.
+test-fast: setup ## what needs no training, no root, no browser and no long wait: under 60 s
+	@$(PY) -m pytest -q -n 4 --dist worksteal -m "not training and not rig and not browser and not legacy and not lengthy"
 
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh

@@ -17,6 +17,8 @@ import yaml
 from allranks import spec
 from allranks.launch.scripts import ansible
 
+pytestmark = pytest.mark.lengthy
+
 GOLDEN = Path(__file__).parent / "golden"
 SHELL = sorted(p for p in GOLDEN.rglob("*") if p.suffix in (".sh", ".sbatch"))
 WHICH = ("seeds", "hostile")

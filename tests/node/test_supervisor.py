@@ -16,6 +16,8 @@ import pytest
 from allranks.node import paths, processes
 from allranks.node.supervisor import Supervisor
 
+pytestmark = pytest.mark.lengthy
+
 
 def forest(**torchrun):
     """Everything that a training script can leave behind, below one torchrun and one rank."""

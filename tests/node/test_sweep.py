@@ -14,6 +14,8 @@ from allranks.node import paths, processes, sweep
 from allranks.node.vault import Vault
 from allranks.words import BadInput
 
+pytestmark = pytest.mark.lengthy
+
 STUBBORN = {
     "name": "torchrun",
     "deaf": True,

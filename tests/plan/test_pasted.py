@@ -15,6 +15,8 @@ from allranks import spec
 from allranks.plan import Plan, make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
 
+pytestmark = pytest.mark.lengthy
+
 LLAMA_70B = {**LLAMA_8B, "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80}
 MIXTRAL = {**LLAMA_8B, "model_type": "mixtral", "vocab_size": 32000}
 TARGETS = {"deepseek_v3": "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"}

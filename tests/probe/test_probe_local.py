@@ -21,6 +21,8 @@ from allranks.probe.steps import Step, proposed, steps
 from allranks.reach import reached
 from allranks.words import Node
 
+pytestmark = pytest.mark.lengthy
+
 HEALTHY = """#!/bin/sh
 say() { echo "allranks-probe $1"; }
 say '{"at": "begun", "python": "3.11.7"}'

@@ -17,6 +17,8 @@ from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
 from allranks.words import Event
 
+pytestmark = pytest.mark.lengthy
+
 KEY = bytes(32)
 RUN = "kept-1121-abcd"
 
