@@ -231,6 +231,22 @@ def test_only_torchrun_ended_and_its_log_says_why():
     assert (verdict.cause, verdict.where.node) == ("missing-python-module", "b")
 
 
+def test_a_torchrun_that_fails_for_no_known_reason_is_quoted():
+    watch = Watch({"world_size": 4})
+    watch.add(Event(5.0, "torchrun-ended", "b", None, {"code": 1, "failures": []}))
+    watch.add(Event(5.1, "torchrun-ended", "a", None, {"code": 1, "failures": []}))
+    watch.add_log("a", "torchrun.log", "peers are gone\n")
+    watch.add_log("b", "supervisor.log", "all is well\n")
+    watch.add_log("b", "torchrun.log", "starting\n\x1b[31mno room for torchrun\n")
+    verdict = watch.verdict(9.0)
+    assert (verdict.cause, verdict.where.node, verdict.evidence[-1]) == (
+        "unproven",
+        "b",
+        "no room for torchrun",
+    )
+    assert not any("peers" in line or "all is well" in line for line in verdict.evidence)
+
+
 def test_tokenizing_rank_is_told_from_a_straggler():
     events = [*started(), Event(2.0, "beat", "a", 0, {"phase": "preparing", "step": 10})]
     events += [raised(20.0 + r, r, message="Timed out waiting 12000ms for recv") for r in (1, 2, 3)]

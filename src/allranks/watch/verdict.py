@@ -33,15 +33,18 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
     found = with_cause(run, logs, who, settled) or unproven(run)
-    return found if settled or len(found.evidence) > 1 else _with_last_words(found, logs)
+    told = settled or (found.cause != "unproven" and len(found.evidence) > 1)
+    return found if told else _with_last_words(found, logs)
 
 
 def _with_last_words(found: Diagnosis, logs: Logs) -> Diagnosis:
-    """Where no event and no symptom says why, the end of the culprit's own log is all there is to go by."""
-    rank = found.where.rank
-    for (_, who, _), lines in logs.items():
+    """Where no event and no symptom says why, the end of the culprit's own log is all there is to go by: the rank's,
+    or of a node whose torchrun failed without a rank, torchrun's."""
+    rank, on = found.where.rank, found.where.node
+    for (node, who, name), lines in logs.items():
+        torchruns = on is not None and node == on and name.endswith("torchrun.log")
         said = [one_line(line) for line in lines if line.strip()]
-        if rank is not None and who == rank and said:
+        if said and who == rank and (rank is not None or torchruns):
             return replace(found, evidence=(*found.evidence, *said[-3:]))
     return found
 
