@@ -16,7 +16,7 @@ import transformers.trainer
 from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainingArguments
 
-from allranks.inside import adapters, exact, space, trainer_saves
+from allranks.inside import adapters, exact, parts, space, trainer_saves
 
 warnings.filterwarnings("ignore")
 ATTENTION = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
@@ -78,7 +78,7 @@ def trainer_of(kind: str, out: Path, steps: int = 2) -> Trainer:
 
 
 class Gathers:
-    """Counts what DeepSpeed is asked to put together."""
+    """Counts what DeepSpeed is asked to put together, and what we put together ourselves."""
 
     def __enter__(self):
         self.trained = self.frozen = self.largest = 0
@@ -94,11 +94,20 @@ class Gathers:
             counter.largest = max(counter.largest, sum(size for size, _ in sizes))
             return real(params, *args, **keys)
 
-        deepspeed.zero.GatheredParameters = counted
+        self.own = own = parts.gather
+
+        def counted_parts(piece, keepers):
+            sizes = [(p.ds_numel * p.element_size(), p.requires_grad) for _, p in piece]
+            counter.trained += sum(size for size, trains in sizes if trains)
+            counter.frozen += sum(size for size, trains in sizes if not trains)
+            counter.largest = max(counter.largest, sum(size for size, _ in sizes))
+            return own(piece, keepers)
+
+        deepspeed.zero.GatheredParameters, parts.gather = counted, counted_parts
         return self
 
     def __exit__(self, *_):
-        deepspeed.zero.GatheredParameters = self.real
+        deepspeed.zero.GatheredParameters, parts.gather = self.real, self.own
 
 
 def one_kind(kind: str, out: Path) -> dict:
@@ -125,27 +134,26 @@ def one_kind(kind: str, out: Path) -> dict:
 
 
 class Wrong:
-    """Rank 0 sees one value of one parameter otherwise than rank 1 holds it, in the first `times` gathers of it."""
+    """Rank 0 gets one value of one parameter otherwise than rank 1 holds it, in the first `times` gathers of it."""
 
     def __init__(self, tensor, times: int):
         self.tensor, self.left = tensor, times
 
     def __enter__(self):
-        self.real = real = deepspeed.zero.GatheredParameters
-        wrong = self
+        self.real = real = parts.gather
 
-        class Gathered(real):
-            def __enter__(self):
-                super().__enter__()
-                gathered = any(one is wrong.tensor for one in self.params)
-                if gathered and wrong.left and torch.distributed.get_rank() == 0:
-                    wrong.left -= 1
-                    wrong.tensor.data.view(-1)[-1] += 1
+        def gathered(piece, keepers):
+            found = real(piece, keepers)
+            for name, tensor in piece:
+                if tensor is self.tensor and self.left and found is not None:
+                    self.left -= 1
+                    found[name].view(-1)[-1] += 1
+            return found
 
-        deepspeed.zero.GatheredParameters = Gathered
+        parts.gather = gathered
 
     def __exit__(self, *_):
-        deepspeed.zero.GatheredParameters = self.real
+        parts.gather = self.real
 
 
 def wrongly_gathered(out: Path) -> dict:

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.inside import exact, guard
+from allranks.inside import exact, guard, parts
 from allranks.inside.adapter_files import write_whole
 
 PIECE_BYTES = 64 << 20
@@ -125,42 +125,40 @@ def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int =
     if not chosen:
         raise CannotSave("PEFT names no parameter to save: is there an adapter in the model?")
     state: Optional[Dict[str, Any]] = {} if keep else None
-    whole, parts = _sort(engine, [named[index] for index in chosen])
+    whole, divided = _sort(engine, [named[index] for index in chosen])
     if state is not None:
         state.update((name, _copy(tensor)) for name, tensor in whole)
-    gathered = _gather_pieces(parts, state, piece_bytes)
-    divided = [named[index] for index in chosen if hasattr(named[index][1], "ds_id")]
-    return Gathered(state, gathered, prove(divided, state, piece_bytes))
+    zero = [named[index] for index in chosen if hasattr(named[index][1], "ds_id")]
+    if not zero:
+        return Gathered(state, 0, {"exact": exact.WHOLE})
+    held = exact.held([tensor for _, tensor in zero], keep)
+    if held.reason:
+        gathered = _by_deepspeed(divided, state, piece_bytes)
+        return Gathered(state, gathered, {"exact": exact.NOT_LOOKED + held.reason})
+    gathered = _by_parts(divided, state, piece_bytes, held.keepers)
+    return Gathered(state, gathered, _prove(zero, held, state, piece_bytes))
 
 
-def prove(
-    divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int
+def _prove(
+    zero: List[Tuple[str, Any]], held: exact.Held, state: Optional[Dict[str, Any]], piece_bytes: int
 ) -> Dict[str, Any]:
-    """The manifest's word on what was gathered: it is what the ranks hold, or why nobody can tell.
+    """The manifest's word on what was gathered: it is what the ranks hold.
 
     What differs is gathered once more; NotExact on every rank where it differs again. Collective.
     """
-    if not divided:
-        return {"exact": exact.WHOLE}
-    table, reason = exact.held([tensor for _, tensor in divided])
-    if reason:
-        return {"exact": exact.NOT_LOOKED + reason}
-    wrong = exact.differing(divided, table, state)
+    wrong = exact.differing(zero, held.table, state)
     if not wrong:
         return {"exact": exact.PROVED}
-    again = [divided[index] for index, _ in wrong]
-    for _, tensor in again:
-        if tensor.ds_status.name == "AVAILABLE":  # a copy that ZeRO-3 keeps: the parts are what is trained
-            tensor.partition(param_list=[tensor], has_been_updated=False)
-    _gather_pieces(again, state, piece_bytes)
-    still = exact.differing(divided, table, state)
+    again = [zero[index] for index, _ in wrong]
+    _by_parts(again, state, piece_bytes, held.keepers)
+    still = exact.differing(zero, held.table, state)
     if still:
-        name, rank = divided[still[0][0]][0], still[0][1]
+        name, rank = zero[still[0][0]][0], still[0][1]
         raise NotExact(
             "%s as it was gathered is not what rank %d holds of it, and %d of %d parameters differ so, also when "
             "gathered again: nothing was written, for the adapter would not be the one that was trained. Look at "
             "the memory and the interconnect of that rank's node and of the writing rank's (allranks check); what was "
-            "saved before is untouched." % (name, rank, len(still), len(divided))
+            "saved before is untouched." % (name, rank, len(still), len(zero))
         )
     names = [name for name, _ in again]
     guard.note("gather", RuntimeError("%d tensors were not what the ranks hold and were gathered again: %s"
@@ -221,8 +219,7 @@ def _agree(choice: List[int]) -> List[int]:
 def _sort(engine: Any, named: List[Tuple[str, Any]]) -> Tuple[List[Tuple[str, Any]], List[Tuple[str, Any]]]:
     """(whole on every rank, to be gathered). Small parameters that ZeRO-3 keeps whole move no byte.
 
-    A parameter is whole only if it is on all ranks; else every rank gives its copy back first, for a gather
-    that one rank enters and another passes over never ends.
+    A parameter is whole only if it is on all ranks.
     """
     zero = [(name, tensor) for name, tensor in named if hasattr(tensor, "ds_id")]
     whole = [(name, tensor) for name, tensor in named if not hasattr(tensor, "ds_id")]
@@ -239,15 +236,8 @@ def _sort(engine: Any, named: List[Tuple[str, Any]]) -> Tuple[List[Tuple[str, An
         engine.optimizer.checkpoint_event_prologue()
         engine.optimizer.checkpoint_event_epilogue()
         return _sort(None, named)
-    parts = []
-    for pair, readiness in zip(zero, agreed):
-        if readiness == _READY:
-            whole.append(pair)
-            continue
-        if pair[1].ds_status.name == "AVAILABLE":
-            pair[1].partition(param_list=[pair[1]], has_been_updated=False)
-        parts.append(pair)
-    return whole, parts
+    whole += [pair for pair, readiness in zip(zero, agreed) if readiness == _READY]
+    return whole, [pair for pair, readiness in zip(zero, agreed) if readiness != _READY]
 
 
 def _readiness(tensor: Any) -> int:
@@ -259,23 +249,39 @@ def _readiness(tensor: Any) -> int:
     )
 
 
-def _gather_pieces(parts: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int) -> int:
-    if not parts:
+def _by_parts(
+    divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int, keepers: List[int]
+) -> int:
+    """From what every rank holds, one collective a piece; DeepSpeed's own bookkeeping is left as it is."""
+    for piece in pieces(divided, piece_bytes):
+        found = parts.gather(piece, keepers)
+        if state is not None and found is not None:
+            state.update(found)
+    return sum(_bytes(tensor) for _, tensor in divided)
+
+
+def _by_deepspeed(divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int) -> int:
+    """By DeepSpeed's own means, which know quantized parts, other groups and NVMe.
+
+    Every rank gives its copy of a parameter back first: a gather that one enters and another passes over never ends.
+    """
+    if not divided:
         return 0
     import deepspeed
 
-    total = 0
-    for piece in pieces(parts, piece_bytes):
-        total += sum(_bytes(tensor) for _, tensor in piece)
+    for _, tensor in divided:
+        if tensor.ds_status.name == "AVAILABLE":
+            tensor.partition(param_list=[tensor], has_been_updated=False)
+    for piece in pieces(divided, piece_bytes):
         with ExitStack() as whole:
             for together in _at_once([tensor for _, tensor in piece]):
                 whole.enter_context(deepspeed.zero.GatheredParameters(together, modifier_rank=None))
             if state is not None:
                 state.update((name, _copy(tensor)) for name, tensor in piece)
-    kept_whole = [tensor for _, tensor in parts if getattr(tensor, "ds_persist", False)]
+    kept_whole = [tensor for _, tensor in divided if getattr(tensor, "ds_persist", False)]
     for together in _at_once(kept_whole):  # ZeRO-3 expects these whole between steps
         together[0].all_gather(param_list=together)
-    return total
+    return sum(_bytes(tensor) for _, tensor in divided)
 
 
 def _at_once(parameters: List[Any]) -> List[List[Any]]:
@@ -293,11 +299,11 @@ def _at_once(parameters: List[Any]) -> List[List[Any]]:
     return [[parameter] for parameter in parameters]
 
 
-def pieces(parts: List[Tuple[str, Any]], piece_bytes: int) -> List[List[Tuple[str, Any]]]:
+def pieces(divided: List[Tuple[str, Any]], piece_bytes: int) -> List[List[Tuple[str, Any]]]:
     """The parameters in their order, cut where a piece would exceed `piece_bytes`; one is never divided."""
     cut: List[List[Tuple[str, Any]]] = []
     size = 0
-    for pair in parts:
+    for pair in divided:
         more = _bytes(pair[1])
         if not cut or size + more > piece_bytes:
             cut.append([])

@@ -8,6 +8,7 @@ wrote into freed memory is seen before a file is written.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.inside import flats, guard
@@ -34,23 +35,35 @@ REASONS = (
 # ---- what the ranks hold ----
 
 
-def held(parameters: List[Any]) -> Tuple[List[List[int]], str]:
-    """(for each rank its checksum of each parameter, why they are none). One collective, whatever a rank finds."""
+@dataclass(frozen=True)
+class Held:
+    """`table`: for each rank its checksum of each parameter; `reason`: why they are none; `keepers`: the ranks that
+    write."""
+
+    table: List[List[int]]
+    reason: str
+    keepers: List[int]
+
+
+def held(parameters: List[Any], keep: bool) -> Held:
+    """What the ranks hold, and who of them writes. One collective, whatever a rank finds."""
     import torch
 
     device = flats.device()
-    mine = torch.zeros(1 + len(parameters), dtype=torch.int64, device=device)
+    mine = torch.zeros(2 + len(parameters), dtype=torch.int64, device=device)
+    mine[1] = int(keep)
     try:
         mine[0] = max(_reason(one) for one in parameters)
         if not mine[0].item():
-            mine[1:] = torch.stack([_own(one).to(device) for one in parameters])
+            mine[2:] = torch.stack([_own(one).to(device) for one in parameters])
     except Exception as error:  # whatever it is: the other ranks wait in the collective below
         guard.note("checksums of the parts", error)
         mine[0] = len(REASONS) - 1
     table = [torch.empty_like(mine) for _ in range(flats.world_size())]
     torch.distributed.all_gather(table, mine)
     rows = [row.tolist() for row in table]
-    return [row[1:] for row in rows], REASONS[max(row[0] for row in rows)]
+    keepers = [rank for rank, row in enumerate(rows) if row[1]]
+    return Held([row[2:] for row in rows], REASONS[max(row[0] for row in rows)], keepers)
 
 
 def _reason(parameter: Any) -> int:
