@@ -31,6 +31,21 @@ def test_any_trouble_of_rank_0_is_told_before_it_is_raised(alone):
     assert trainer_state.agree(lambda: [1, None]) == [1, None]
 
 
+@pytest.mark.parametrize("length", [0, 492, 493, 494, 5000])
+def test_an_answer_of_any_length_comes_to_the_others(monkeypatch, length):
+    """Rank 0's broadcasts are kept, and given to rank 1 in their order: as many, and each as long."""
+    sent, answer = [], "x" * length
+    monkeypatch.setattr(trainer_state.flats, "device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(trainer_state.flats, "rank", lambda: 0)
+    monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: sent.append(tensor.clone()))
+    assert trainer_state.agree(lambda: answer) == answer
+    assert len(sent) == (1 if length <= 493 else 2)  # 512, less 8 for the length and 11 for `{"got": ""}`
+
+    monkeypatch.setattr(trainer_state.flats, "rank", lambda: 1)
+    monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: tensor.copy_(sent.pop(0)))
+    assert trainer_state.agree(lambda: "of nobody") == answer and not sent
+
+
 def test_a_save_that_cannot_be_planned_is_tried(alone, monkeypatch, tmp_path):
     monkeypatch.setattr(space.guard, "TROUBLE", [])
     assert space.has_room(SimpleNamespace(module=None), str(tmp_path), 3, with_state=True)

@@ -113,8 +113,7 @@ def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int =
     Collective: every rank calls it with the same model. Under ZeRO-3 a rank holds at most `piece_bytes`
     (or one parameter, if that is larger) beside what it keeps. Raises CannotSave on every rank.
     """
-    named = _named(model)
-    partitioned = any(hasattr(tensor, "ds_id") for _, tensor in named)
+    named, partitioned = _named(model), is_partitioned(model)
     if not partitioned and not keep:
         return Gathered(None, 0, {})
     names = [name for name, _ in named]
@@ -137,6 +136,11 @@ def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int =
         return Gathered(state, gathered, {"exact": exact.NOT_LOOKED + held.reason})
     gathered = _by_parts(divided, state, piece_bytes, held.keepers)
     return Gathered(state, gathered, _prove(zero, held, state, piece_bytes))
+
+
+def is_partitioned(model: Any) -> bool:
+    """Whether ZeRO-3 has cut its parameters among the ranks; the same on every rank."""
+    return any(hasattr(parameter, "ds_id") for parameter in model.parameters())
 
 
 def _prove(

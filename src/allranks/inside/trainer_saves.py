@@ -17,7 +17,7 @@ from typing import Any, Dict, Optional
 
 from allranks.inside import flats, guard, notice, random_state, replicas, space, trainer_state
 from allranks.inside.adapter_files import MANIFEST, sync, write_whole
-from allranks.inside.adapters import CannotSave, Gathered, NotExact, describe, gather, unwrap
+from allranks.inside.adapters import CannotSave, Gathered, NotExact, describe, gather, is_partitioned, unwrap
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
 CHECKPOINT = "_allranks_checkpoint"
@@ -98,7 +98,7 @@ def saving_model(stock: Any) -> Any:
         except CannotSave:  # before any rank gathered: stock's way is still open to all
             able = False
         # Below ZeRO-3 rank 0 alone looks for what to save: the others hear from it that there is nothing.
-        if not trainer_state.agree(lambda: able):
+        if not (able if is_partitioned(model) else trainer_state.agree(lambda: able)):
             stock(self, output_dir, _internal_call)
             return
         state = gathered.state

@@ -233,10 +233,12 @@ def _same_optimizer(folder: str, data: Dict[str, Any], optimizer: Any) -> None:
         )
 
 
+ANSWER_BYTES = 512
+"""Sent at first, with the length of all before it: nearly every answer fits, and one collective is saved."""
+
+
 def agree(act: Any) -> Any:
     """Rank 0 acts; what it got, or CannotResume with its reason, on every rank. As JSON: nothing is unpickled."""
-    import torch
-
     text = b""
     if flats.rank() == 0:
         try:
@@ -245,16 +247,25 @@ def agree(act: Any) -> Any:
             text = json.dumps({"error": str(error)}).encode("utf-8")
         except Exception as error:  # whatever it is: the other ranks wait in the broadcast below
             text = json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode("utf-8")
-    length = torch.tensor([len(text)], dtype=torch.int64, device=flats.device())
-    torch.distributed.broadcast(length, src=0)
-    buffer = torch.empty(int(length.item()), dtype=torch.uint8, device=flats.device())
-    if flats.rank() == 0:
-        buffer.copy_(torch.frombuffer(bytearray(text), dtype=torch.uint8))
-    torch.distributed.broadcast(buffer, src=0)
-    answer = json.loads(bytes(buffer.cpu().tolist()).decode("utf-8"))
+    head = len(text).to_bytes(8, "little") + text
+    told = _broadcast(head[:ANSWER_BYTES].ljust(ANSWER_BYTES))
+    length = int.from_bytes(told[:8], "little")
+    told = told[8 : 8 + length]
+    if length > len(told):
+        told += _broadcast(text[len(told) :].ljust(length - len(told)))
+    answer = json.loads(told.decode("utf-8"))
     if "error" in answer:
         raise CannotResume(answer["error"])
     return answer["got"]
+
+
+def _broadcast(data: bytes) -> bytes:
+    """Rank 0's bytes on every rank; `data` has the same length on all."""
+    import torch
+
+    buffer = torch.frombuffer(bytearray(data), dtype=torch.uint8).to(flats.device())
+    torch.distributed.broadcast(buffer, src=0)
+    return bytes(buffer.cpu().tolist())
 
 
 def _load_tensors(engine: Any, held: Tuple[Flat, ...], folder: str, types: Dict[str, str]) -> None:
