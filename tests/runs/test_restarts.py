@@ -15,7 +15,13 @@ from runner import Runner, free_port
 
 from allranks.node import processes
 from allranks.runs import keeper_apart
-from allranks.runs.keeper_restart import NEVER_CAME_SECONDS, SETTLE_SECONDS, Restarts, settle_seconds
+from allranks.runs.keeper_restart import (
+    KILLED_SECONDS,
+    NEVER_CAME_SECONDS,
+    SETTLE_SECONDS,
+    Restarts,
+    settle_seconds,
+)
 from allranks.watch.records import RankState
 from allranks.words import Diagnosis, Event, Where
 
@@ -58,6 +64,17 @@ def test_a_node_that_never_came_up_is_not_waited_for_as_one_that_failed_at_work(
     assert settle_seconds(failed, {2: rank}, {}) == SETTLE_SECONDS, "nobody could have spoken"
     rank.node = "node-1"
     assert settle_seconds(failed, {2: rank}, job) == SETTLE_SECONDS
+
+
+def test_a_killed_rank_that_starts_again_is_not_listened_to_for_long() -> None:
+    killed, ended = RankState(1), RankState(2)
+    killed.gone_code, ended.gone_code = -9, 1
+    lost = Event(5.0, "exception", "b", 2, {"type": "RuntimeError", "communication": True})
+    assert settle_seconds(lost, {1: killed, 2: ended}, {}, again=True) == KILLED_SECONDS
+    assert settle_seconds(lost, {1: killed, 2: ended}, {}) == SETTLE_SECONDS, (
+        "its end is all there will be to read"
+    )
+    assert settle_seconds(lost, {2: ended}, {}, again=True) == SETTLE_SECONDS, "nobody knows yet who it was"
 
 
 def test_the_budget_and_the_back_off() -> None:

@@ -271,7 +271,8 @@ class Keeper(threading.Thread):
             self.ended[node] = code if isinstance(code, int) else 1
         if keeper_restart.is_trouble(event) and self.trouble_at is None:
             self.trouble_at = time.monotonic()
-            self.settle_seconds = keeper_restart.settle_seconds(event, self.watch.run.ranks, self.job)
+            again = self.restarts.used < self.restarts.budget
+            self.settle_seconds = keeper_restart.settle_seconds(event, self.watch.run.ranks, self.job, again)
         self._hear(self.watch.corrected(event, time.time()))
 
     def _hear(self, event: Event) -> None:

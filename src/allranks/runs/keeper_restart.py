@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.runs.keeper_places import Swap
@@ -29,6 +30,11 @@ Every torchrun ends within 3 s of a killed rank (measured on gloo), and their ta
 
 NEVER_CAME_SECONDS = 1.0
 """The same for a node that did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
+
+
+KILLED_SECONDS = 1.0
+"""The same where a rank was killed and the run shall start again: who it was is known, and every second is one that no
+rank trains. What the others say is still heard while they are stopped, and the cause is judged after that."""
 
 
 class Decision(NamedTuple):
@@ -77,15 +83,20 @@ def is_trouble(event: Event) -> bool:
     return event.kind in ("exception", "lease-lost")
 
 
-def settle_seconds(event: Event, ranks: Mapping[int, Any], job: Mapping[str, Any]) -> float:
-    """How long after this first sign of a failure the run goes on. `ranks` are the watch's, with their `node`.
+def settle_seconds(
+    event: Event, ranks: Mapping[int, Any], job: Mapping[str, Any], again: bool = False
+) -> float:
+    """How long after this first sign of a failure the run goes on. `ranks` are the watch's, with their `node` and
+    `code`; `again`: a restart is left.
 
     A torchrun that fails before any of its ranks has spoken did not come up: the others wait for it in the rendezvous
     and will say nothing of it, only the same where the cause is everywhere. A rank speaks where `inside` is in it.
     """
     silent = all(rank.node != event.node for rank in ranks.values())
-    never_came = event.kind == "torchrun-ended" and silent and bool(job.get("inside"))
-    return NEVER_CAME_SECONDS if never_came else SETTLE_SECONDS
+    if event.kind == "torchrun-ended" and silent and bool(job.get("inside")):
+        return NEVER_CAME_SECONDS
+    killed = any(rank.code == -signal.SIGKILL for rank in ranks.values())
+    return KILLED_SECONDS if killed and again else SETTLE_SECONDS
 
 
 def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
