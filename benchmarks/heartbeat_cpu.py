@@ -28,7 +28,9 @@ LOOP = Path(__file__).parent / "_heartbeat_loop.py"
 
 
 def measure() -> str:
-    demo = measured("The demo's model, adapter and batch under DeepSpeed ZeRO-3", str(MODEL), blocks=120, steps=2)
+    demo = measured(
+        "The demo's model, adapter and batch under DeepSpeed ZeRO-3", str(MODEL), blocks=120, steps=2
+    )
     short = measured("Two layers of 512 × 512", "", blocks=100, steps=15)
     return (
         f"CPU with heartbeats against without, a beat every second; aim ≤ 1 % of the step's.\n\n- {demo}\n- {short}\n\n"
