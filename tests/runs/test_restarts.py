@@ -75,6 +75,10 @@ def test_a_killed_rank_that_starts_again_is_not_listened_to_for_long() -> None:
         "its end is all there will be to read"
     )
     assert settle_seconds(lost, {2: ended}, {}, again=True) == SETTLE_SECONDS, "nobody knows yet who it was"
+    writes = RankState(0)
+    writes.phase = "saving"
+    found = settle_seconds(lost, {0: writes, 1: killed, 2: ended}, {}, again=True)
+    assert found == SETTLE_SECONDS, "its checkpoint may still be whole"
 
 
 def test_the_budget_and_the_back_off() -> None:

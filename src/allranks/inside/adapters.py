@@ -155,6 +155,8 @@ def _prove(
         return {"exact": exact.PROVED}
     again = [zero[index] for index, _ in wrong]
     _by_parts(again, state, piece_bytes, held.keepers)
+    _give_back(again)  # a copy that ZeRO-3 keeps and that went astray: the ranks' parts are what is trained
+    _make_whole(again)
     still = exact.differing(zero, held.table, state)
     if still:
         name, rank = zero[still[0][0]][0], still[0][1]
@@ -273,19 +275,27 @@ def _by_deepspeed(divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]
         return 0
     import deepspeed
 
-    for _, tensor in divided:
-        if tensor.ds_status.name == "AVAILABLE":
-            tensor.partition(param_list=[tensor], has_been_updated=False)
+    _give_back(divided)
     for piece in pieces(divided, piece_bytes):
         with ExitStack() as whole:
             for together in _at_once([tensor for _, tensor in piece]):
                 whole.enter_context(deepspeed.zero.GatheredParameters(together, modifier_rank=None))
             if state is not None:
                 state.update((name, _copy(tensor)) for name, tensor in piece)
-    kept_whole = [tensor for _, tensor in divided if getattr(tensor, "ds_persist", False)]
-    for together in _at_once(kept_whole):  # ZeRO-3 expects these whole between steps
-        together[0].all_gather(param_list=together)
+    _make_whole(divided)
     return sum(_bytes(tensor) for _, tensor in divided)
+
+
+def _give_back(divided: List[Tuple[str, Any]]) -> None:
+    for _, tensor in divided:
+        if tensor.ds_status.name == "AVAILABLE":
+            tensor.partition(param_list=[tensor], has_been_updated=False)
+
+
+def _make_whole(divided: List[Tuple[str, Any]]) -> None:
+    """Those that ZeRO-3 expects whole between steps. Collective."""
+    for together in _at_once([tensor for _, tensor in divided if getattr(tensor, "ds_persist", False)]):
+        together[0].all_gather(param_list=together)
 
 
 def _at_once(parameters: List[Any]) -> List[List[Any]]:

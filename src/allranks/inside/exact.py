@@ -77,7 +77,7 @@ def _reason(parameter: Any) -> int:
     if getattr(parameter, "ds_secondary_tensor", None) is not None:
         return 3
     length, world = int(getattr(part, "ds_numel", part.numel())), flats.world_size()
-    if length < 1 or -(-int(parameter.ds_numel) // world) > length or _ranks(parameter) != world:
+    if length < 1 or -(-int(parameter.ds_numel) // world) != length or _ranks(parameter) != world:
         return 4
     if getattr(parameter, "comm_dtype", part.dtype) != part.dtype or parameter.dtype != part.dtype:
         return 5  # torch's autocast under DeepSpeed: the gather itself rounds

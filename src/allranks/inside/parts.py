@@ -48,6 +48,9 @@ def _own(parameter: Any) -> Any:
 def _whole(parameter: Any, parts: List[Any]) -> Any:
     import torch
 
-    values = torch.cat(parts).view(parameter.ds_tensor.dtype)[: int(parameter.ds_numel)]
-    # Of its own storage: a writer that asks for a storage's size must not find the padding.
-    return values.reshape(parameter.ds_shape).clone()
+    values = torch.cat(parts).view(parameter.ds_tensor.dtype)
+    if (
+        values.numel() > parameter.ds_numel
+    ):  # a writer that asks for a storage's size must not find the padding
+        values = values[: int(parameter.ds_numel)].clone()
+    return values.reshape(parameter.ds_shape)

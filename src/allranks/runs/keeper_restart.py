@@ -32,9 +32,10 @@ NEVER_CAME_SECONDS = 1.0
 """The same for a node that did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
 
 
-KILLED_SECONDS = 1.0
+KILLED_SECONDS = 1.5
 """The same where a rank was killed and the run shall start again: who it was is known, and every second is one that no
-rank trains. What the others say is still heard while they are stopped, and the cause is judged after that."""
+rank trains. A beat (each second) of every other rank has come by then; what they say is still heard while they are
+stopped, and the cause is judged after that."""
 
 
 class Decision(NamedTuple):
@@ -91,12 +92,14 @@ def settle_seconds(
 
     A torchrun that fails before any of its ranks has spoken did not come up: the others wait for it in the rendezvous
     and will say nothing of it, only the same where the cause is everywhere. A rank speaks where `inside` is in it.
+    A rank that writes a checkpoint needs no other any more, and gets the time to end it.
     """
     silent = all(rank.node != event.node for rank in ranks.values())
     if event.kind == "torchrun-ended" and silent and bool(job.get("inside")):
         return NEVER_CAME_SECONDS
     killed = any(rank.code == -signal.SIGKILL for rank in ranks.values())
-    return KILLED_SECONDS if killed and again else SETTLE_SECONDS
+    saves = any(rank.code is None and rank.phase == "saving" for rank in ranks.values())
+    return KILLED_SECONDS if killed and again and not saves else SETTLE_SECONDS
 
 
 def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -34,15 +34,16 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
         return None
     found = with_cause(run, logs, who, settled) or unproven(run)
     told = settled or (found.cause != "unproven" and len(found.evidence) > 1)
-    return found if told else _with_last_words(found, logs)
+    return found if told else _with_last_words(found, run, logs)
 
 
-def _with_last_words(found: Diagnosis, logs: Logs) -> Diagnosis:
+def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
     """Where no event and no symptom says why, the end of the culprit's own log is all there is to go by: the rank's,
-    or of a node whose torchrun failed without a rank, torchrun's."""
-    rank, on = found.where.rank, found.where.node
+    or of a node whose torchrun failed and names no rank in its table, torchrun's."""
+    rank, on = found.where.rank, run.nodes.get(found.where.node or "")
     for (node, who, name), lines in logs.items():
-        torchruns = on is not None and node == on and name.endswith("torchrun.log")
+        alone = on is not None and not on.failures and node == on.name
+        torchruns = alone and name.endswith("torchrun.log")
         said = [one_line(line) for line in lines if line.strip()]
         if said and who == rank and (rank is not None or torchruns):
             return replace(found, evidence=(*found.evidence, *said[-3:]))
