@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.inside import exact, guard, parts
+from allranks.inside import exact, flats, guard, parts
 from allranks.inside.adapter_files import write_whole
 
 PIECE_BYTES = 64 << 20
@@ -217,7 +217,7 @@ def _agree(choice: List[int]) -> List[int]:
     """Rank 0's choice on every rank: one byte a parameter, no pickle."""
     import torch
 
-    mine = torch.tensor(choice, dtype=torch.uint8, device=_device())
+    mine = torch.tensor(choice, dtype=torch.uint8, device=flats.device())
     torch.distributed.broadcast(mine, src=0)
     return mine.tolist()
 
@@ -233,7 +233,7 @@ def _sort(engine: Any, named: List[Tuple[str, Any]]) -> Tuple[List[Tuple[str, An
         return whole, []
     import torch
 
-    lowest = torch.tensor([_readiness(t) for _, t in zero], dtype=torch.uint8, device=_device())
+    lowest = torch.tensor([_readiness(t) for _, t in zero], dtype=torch.uint8, device=flats.device())
     torch.distributed.all_reduce(lowest, op=torch.distributed.ReduceOp.MIN)
     agreed = lowest.tolist()
     if _MOVING in agreed:
@@ -334,18 +334,6 @@ def _bytes(tensor: Any) -> int:
 def _copy(tensor: Any) -> Any:
     """A CPU copy with a storage of its own: ZeRO-3 frees the gathered one."""
     return tensor.detach().to("cpu", copy=True).contiguous()
-
-
-def _device() -> Any:
-    """Where collectives run: the accelerator's device; the CPU under gloo."""
-    import torch
-
-    if torch.distributed.get_backend() == "gloo":
-        return torch.device("cpu")
-    from deepspeed.accelerator import get_accelerator
-
-    accelerator: Any = get_accelerator()
-    return torch.device(accelerator.current_device_name())
 
 
 def _place() -> Tuple[int, int]:

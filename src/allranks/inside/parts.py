@@ -1,8 +1,8 @@
 """Puts parameters of ZeRO-3 together from the ranks' parts: one collective for as many as fit into a piece.
 
 Rank r has values r·s to (r+1)·s of a parameter (DeepSpeed's `ds_tensor`), the last part padded. DeepSpeed's own
-gather makes the parameters whole on every rank; a save needs them on the rank that writes, and gloo takes about as long
-for one call as for another a hundred times its size. Only for parts that `exact.held` can read.
+gather makes the parameters whole on every rank; a save needs them on the rank that writes. Reads parts and changes
+nothing of the model. Only for parts that `exact.held` can read.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def gather(piece: List[Tuple[str, Any]], keepers: List[int]) -> Optional[Dict[st
 
     device = flats.device()
     mine = torch.cat([_own(parameter).to(device) for _, parameter in piece])
-    rank, others = flats.rank(), keepers != [0]
-    receives = others or rank == 0
+    rank, one_writes = flats.rank(), keepers == [0]
+    receives = rank == 0 or not one_writes
     rows = [torch.empty_like(mine) for _ in range(flats.world_size())] if receives else None
-    if others:
-        torch.distributed.all_gather(rows, mine)
-    else:
+    if one_writes:
         torch.distributed.gather(mine, rows, dst=0)
+    else:
+        torch.distributed.all_gather(rows, mine)
     if rows is None or rank not in keepers:
         return None
     rows, found, begin = [row.cpu() for row in rows], {}, 0
