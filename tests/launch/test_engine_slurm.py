@@ -165,12 +165,16 @@ def test_check_and_probe_look_at_the_allocations_nodes_and_submit_nothing(login:
 
 
 def test_a_sweep_is_an_array_whose_tasks_are_runs(login: Login, rig: Rig) -> None:
-    file = login.file(LOOP, "--steps", 2, nodes=1, name="many", sweep={"seconds": [0.01, 0.02]})
+    """The last task has the array's own number, and ends while the first still runs."""
+    file = login.file(LOOP, "--steps", 4, nodes=1, name="many", sweep={"seconds": [1, 0.01]})
     runs = login.json("run", file, "--no-probe")["runs"]
     assert [(run["name"], run["state"], run["step"]) for run in runs] == [
-        ("many-0", "succeeded", 2),
-        ("many-1", "succeeded", 2),
+        ("many-0", "succeeded", 4),
+        ("many-1", "succeeded", 4),
     ], runs
+    assert runs[1]["ended_at"] < runs[0]["ended_at"], runs
+    known = said(rig, ["scontrol", "-o", "show", "job"])
+    assert all(f"Comment=allranks:{run['id']} " in known for run in runs), known
     listed = {run["id"]: run["state"] for run in login.json("ps")["runs"]}
     assert {run["id"]: "succeeded" for run in runs}.items() <= listed.items()
     assert login.no_jobs() and not living(rig)

@@ -42,9 +42,10 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
     [
         ("slurm_load_jobs error: Invalid job id specified", 1, ""),
         ("", 0, ""),
-        ("", 0, "COMPLETING"),
+        ("", 0, "7 COMPLETING"),
+        ("", 0, "9 RUNNING"),
     ],
-    ids=["unknown", "not listed", "completing"],
+    ids=["unknown", "not listed", "completing", "another task of its array runs"],
 )
 def test_a_job_that_squeue_knows_no_more_has_ended(slurm: Slurm, said: str, code: int, out: str) -> None:
     slurm.program("srun", STEP, 1)
@@ -58,7 +59,7 @@ def test_a_job_that_squeue_knows_no_more_has_ended(slurm: Slurm, said: str, code
     [
         ("ValueError: this certificate was revoked", "", 0, ""),
         ("Job 3 of the queue expired", "", 0, ""),
-        (STEP, "", 0, "RUNNING"),
+        (STEP, "", 0, "7 RUNNING"),
         (STEP, "slurm_load_jobs error: Unable to contact slurm controller", 1, ""),
     ],
     ids=["the program's word", "the program's line", "it runs", "squeue cannot tell"],

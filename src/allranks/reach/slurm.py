@@ -51,13 +51,14 @@ class SlurmTransport:
     async def has_ended(self) -> bool:
         """Whether SLURM says that the job holds no node any more; not where it says nothing."""
         try:
-            done = await self.here.run(["squeue", "-h", "-j", self.job, "-o", "%T"])
+            # One task of an array has the array's number, by which squeue tells of the others as well.
+            done = await self.here.run(["squeue", "-h", "-r", "-j", self.job, "-o", "%A %T"])
         except Unreachable:
             return False
-        states = done.out.decode("utf-8", "replace").split()
         if done.code != 0:
             return b"Invalid job id" in done.err
-        return all(state in ENDED for state in states)
+        lines = [line.split() for line in done.out.decode("utf-8", "replace").splitlines()]
+        return all(line[-1] in ENDED for line in lines if line[:1] == [self.job])
 
     async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
         words = self._here(argv) if self.gone else self.words(argv)

@@ -196,7 +196,7 @@ async def inside(run: Run, number: str, tell: Tell) -> Acquired:
     why = f"in the allocation of job {number}"
     tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
     if job.comment.startswith(slurm_jobs.MARK):
-        await slurm_jobs.mark(number, run_id)  # a job of ours that SLURM has started again
+        await slurm_jobs.mark(job, run_id)  # a job of ours that SLURM has started again
     placed = with_nodes(run, number, wanted)
     placed = replace(placed, launch=replace(placed.launch, inside=True))
     return Acquired(placed, nodes_of(run, number, wanted), run_id)

@@ -7,7 +7,7 @@ the same name or one that a run only uses, is never cancelled.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from allranks.reach.base import Completed, Unreachable
@@ -83,10 +83,8 @@ async def jobs(number: str) -> list[Job]:
 
 async def look(number: str) -> Job:
     """One job; with an empty state where SLURM knows it no more."""
-    found = await jobs(number)
-    # The number of an array is that of one of its tasks as well.
-    exact = [job for job in found if number in (job.number, job.shown)]
-    return next(iter(exact or found), Job(number))
+    # The number of an array is that of one of its tasks as well, and squeue then tells of the others too.
+    return next((job for job in await jobs(number) if number in (job.number, job.shown)), Job(number))
 
 
 async def cancel(number: str, run_id: str) -> bool:
@@ -97,9 +95,10 @@ async def cancel(number: str, run_id: str) -> bool:
     return bool(mine)
 
 
-async def mark(number: str, run_id: str) -> None:
-    """Says in the job's comment whose it is; of a job of ours alone, and for people: nothing depends on it."""
-    await ask(["scontrol", "update", f"JobId={number}", f"Comment={MARK}{run_id}"])
+async def mark(job: Job, run_id: str) -> None:
+    """Says in the comment of a job of ours whose it is. By the array and the task: the number of one task may
+    be the array's, and would rename the others."""
+    await ask(["scontrol", "update", f"JobId={job.shown or job.number}", f"Comment={MARK}{run_id}"])
 
 
 async def ending(number: str) -> str:
@@ -109,7 +108,8 @@ async def ending(number: str) -> str:
     """
     done = await ask(["scontrol", "-o", "show", "job", number])
     text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
-    values = dict(re.findall(r"(\w+)=(\S*)", text))
+    told = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in text.splitlines()]
+    values = next((one for one in told if number in names_in(one)), told[0] if len(told) == 1 else {})
     state = values.get("JobState", "") or await accounted(number)
     if not state:
         return ""
@@ -121,11 +121,18 @@ async def ending(number: str) -> str:
     return state + (f" ({'; '.join(more)})" if more else "")
 
 
+def names_in(record: Mapping[str, str]) -> tuple[str, ...]:
+    """The numbers under which `scontrol show job` knows a job: its own, and `ARRAY_TASK`."""
+    task = f"{record.get('ArrayJobId')}_{record.get('ArrayTaskId')}"
+    return (record.get("JobId", ""), task)
+
+
 async def accounted(number: str) -> str:
     """The state by the site's accounting; empty where there is none."""
-    done = await ask(["sacct", "-n", "-X", "-P", "-j", number, "-o", "State"])
-    lines = [] if done is None or done.code != 0 else done.out.decode("utf-8", "replace").split("\n")
-    return lines[0].strip() if lines else ""
+    done = await ask(["sacct", "-n", "-X", "-P", "-j", number, "-o", "JobID,JobIDRaw,State"])
+    text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
+    lines = [line.split("|") for line in text.splitlines()]
+    return next((line[2].strip() for line in lines if len(line) == 3 and number in line[:2]), "")
 
 
 async def down(nodes: str) -> list[str]:

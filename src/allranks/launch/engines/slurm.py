@@ -70,7 +70,10 @@ while [ ! -f "$go" ]; do
   waited=$((waited + 1)); sleep 0.2
 done
 run=$(cat "$go"); rm -f "$go"
-scontrol update "JobId=$SLURM_JOB_ID" "Comment=allranks:$(basename "$run")" >/dev/null 2>&1
+# The number of one task of an array is the array's, and would rename the others.
+mine=$SLURM_JOB_ID
+if [ -n "${{SLURM_ARRAY_TASK_ID:-}}" ]; then mine=${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID; fi
+scontrol update "JobId=$mine" "Comment=allranks:$(basename "$run")" >/dev/null 2>&1
 nodes=$SLURM_JOB_NUM_NODES names=$SLURM_JOB_NODELIST
 {STEP}until_end "$step"
 """
