@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +21,40 @@ NEEDS = {
     "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
     "rig": (lambda: os.geteuid() == 0, "only root can make network namespaces"),
 }
+
+
+RERUNS = 2
+"""So many tests of a suite may pass at a second try in CI; see docs/decisions/second-try.md."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In CI a test that failed is tried once more, and both are told; at a desk a failure is one at once."""
+    if os.environ.get("CI"):
+        for item in items:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def tried_twice(reporter: Any) -> dict[str, pytest.TestReport]:
+    """The first try of each test that had a second one, by its name."""
+    return {report.nodeid: report for report in reporter.stats.get("rerun", ())}
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for name, report in tried_twice(terminalreporter).items():
+        terminalreporter.section(f"RERUN {name}")
+        terminalreporter.write_line(report.longreprtext)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session):
+    """Too many second tries are a failure of the suite."""
+    result = yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    again = tried_twice(reporter) if reporter else {}
+    if len(again) > RERUNS and session.exitstatus == pytest.ExitCode.OK:
+        reporter.section(f"{len(again)} tests were tried twice, and {RERUNS} may be")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    return result
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
