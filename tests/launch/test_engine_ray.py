@@ -107,6 +107,22 @@ def test_an_actors_death_is_named_from_elsewhere_and_only_what_is_ours_ends(rig:
         assert rig.run(number, ["sh", "-c", "ls -d /tmp/allranks-ray-*"], check=False).stdout == b""
 
 
+def test_a_node_that_is_cut_off_is_named_and_the_others_are_freed(rig: Rig, tmp_path: Path) -> None:
+    """The last test of this rig: node3 does not come back. Who says it first, Ray or our keeper, is open."""
+    here = Desk(rig, tmp_path / "here")
+    begun = here.json("run", run_file(here, "--steps", 40000), "--detach")
+    assert begun["runs"], begun
+    run_id = begun["runs"][0]["id"]
+    assert until(lambda: (state_of(here, run_id)["step"] or 0) > 0), here("ps").stdout
+    rig.link(3, False)  # first, so that no connection is closed in good order
+    rig.power_off(3)
+    ended = until(lambda: (now := state_of(here, run_id))["state"] in ("stopped", "failed") and now)
+    assert ended, state_of(here, run_id)
+    named = {one["where"].get("node") for one in ended["findings"] if one["id"] in ("node-lost", "ray-actor-died")}
+    assert named == {"node3"}, ended["findings"]
+    assert until(lambda: not any(of_ray(rig, number) for number in (1, 2))), [of_ray(rig, n) for n in (1, 2)]
+
+
 def niceness(rig: Rig) -> list[bytes]:
     return rig.run(3, ["sh", "-c", "ps -o ni= -p $$"]).stdout.split()
 

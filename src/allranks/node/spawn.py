@@ -247,6 +247,11 @@ class Torchrun:
             except OSError:
                 pass
 
+    @property
+    def next_is_ready(self) -> bool:
+        """Whether the next attempt's Python was begun."""
+        return self._ready is not None
+
     def _environment(self) -> Dict[str, str]:
         env = environment(self.job, self.directory, self.secrets, os.environ)
         return {**env, **self.temporary.environment(env, self.job.get("env") or {})}

@@ -39,6 +39,9 @@ SETTLE_SECONDS = 1.0
 ALONE_SECONDS = 2.0
 """A torchrun whose ranks are all gone saves nothing, and may wait long for the other nodes' (its exit barrier)."""
 
+NEXT_WAITS_SECONDS = 0.2
+"""The same where the next attempt's torchrun is ready: nothing more is expected of this one than its exit."""
+
 KEEPER_SECONDS = 15.0
 """How long the keeper may take to end the run after a signal to its supervisor: verify, prune, report."""
 
@@ -187,7 +190,7 @@ class Supervisor:
             self._tell("sample", **sample)
         self._look_at_torchrun()
         if self.stopping is not None and self._only_torchrun_is_left(self.stopping):
-            self.stopping.hurry(ALONE_SECONDS)
+            self.stopping.hurry(NEXT_WAITS_SECONDS if self.torchrun.next_is_ready else ALONE_SECONDS)
         if self.stopping is not None and self.stopping.step():
             self._swept(self.stopping)
         self._look_at_orders()

@@ -134,7 +134,8 @@ class Keeper(threading.Thread):
             self.record.note("restart", {"again": decision.again, "why": decision.why})
         if not decision.again:
             return False
-        resume = self._choose_checkpoint(finish)
+        # Without a checkpoint of this run the word of its own beginning stands: it goes on from where that began.
+        resume = finish.go_on(keep_word=bool(self.task.get("resume")))
         if cause is not None:
             self.record.diagnosis(cause)
         self.record.finding(keeper_restart.restarted(cause, decision, resume, swaps))
@@ -149,14 +150,6 @@ class Keeper(threading.Thread):
         self._forget_attempt()
         self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
         return True
-
-    def _choose_checkpoint(self, finish: keeper_finish.Finish) -> Optional[Dict[str, Any]]:
-        """The newest verified one; the ranks find it in the output folder (`inside/trainer_saves.py`)."""
-        resume = finish.to_resume()
-        if resume is None and self.task.get("resume"):
-            return None  # the word of the run's own beginning stands: it goes on from where that began
-        chosen = finish.choose(None if resume is None else str(resume["path"]))
-        return resume if chosen else None
 
     def _wait_before(self, seconds: float) -> None:
         if seconds:

@@ -20,7 +20,7 @@ GIVE_UP_SECONDS = 3.0
 """After SIGKILL: what lives on then waits in the kernel."""
 
 SECONDS = {
-    "open": 30.0, "verify": 600.0, "newest": 600.0, "to_resume": 600.0, "choose": 30.0, "prune": 120.0,
+    "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
     "earlier": 600.0, "room": 30.0, "copy": 3600.0,
 }  # fmt: skip
 """Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
@@ -146,17 +146,24 @@ def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     return {"found": None if report is None else report.as_json()}
 
 
-def _to_resume(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    """This run's newest whole checkpoint with allranks' own state. A trainer's pickles are not taken, though the run
-    wrote them: whoever can write into the folder would run code in every rank."""
+def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) -> Dict[str, Any]:
+    """Finds this run's newest whole checkpoint with allranks' own state, and leaves word of it for the ranks.
+
+    Where there is none an earlier word is taken back, or stands with `keep_word`. A trainer's pickles are not taken,
+    though the run wrote them: whoever can write into the folder would run code in every rank. One child for both:
+    no rank trains meanwhile. `unchosen` says why the word could not be written."""
     from allranks.checkpoints import resuming
 
     wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
-    for path in resuming.of_folder(folder):
-        report, against = resuming.judge(path, wanted)
-        if report is not None and not against:
-            return {"found": report.as_json()}
-    return {"found": None}
+    judged = ((path, *resuming.judge(path, wanted)) for path in resuming.of_folder(folder))
+    found = next(((path, report) for path, report, against in judged if report is not None and not against), None)
+    if found is None and keep_word:
+        return {"found": None}
+    try:
+        _choose(folder, None if found is None else str(found[0]))
+    except OSError as error:
+        return {"found": None, "unchosen": f"{error.strerror or error}"}
+    return {"found": None if found is None else found[1].as_json()}
 
 
 def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
@@ -210,7 +217,7 @@ VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
     "open": _open,
     "verify": _verify,
     "newest": _newest,
-    "to_resume": _to_resume,
+    "go_on": _go_on,
     "choose": _choose,
     "prune": _prune,
     "earlier": _earlier,

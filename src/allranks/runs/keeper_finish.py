@@ -94,27 +94,27 @@ class Finish:
 
     def look_for_adapter(self) -> None:
         """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
-        newest = self._newest("newest")
+        newest = self._newest()
         if newest is not None:
             self.record.adapter({**summary_of(newest), "whole": True})
 
-    def to_resume(self) -> Optional[Dict[str, Any]]:
-        """The newest verified checkpoint that training can go on from, as a report; None where there is none."""
-        return self._newest("to_resume")
+    def go_on(self, keep_word: bool) -> Optional[Dict[str, Any]]:
+        """The newest verified checkpoint that the next attempt goes on from, as a report; None where there is none.
 
-    def choose(self, path: Optional[str]) -> bool:
-        """Leaves word in the output folder where the ranks shall go on; None takes back an earlier word.
+        The ranks find word of it in the output folder (`inside/trainer_saves.py`); without a checkpoint an earlier
+        word is taken back, or stands with `keep_word`."""
+        asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
+        answer, trouble = keeper_apart.call("go_on", asked, self.pulse)
+        if trouble:
+            self.record.finding(self._unverified(trouble))
+        unchosen = (answer or {}).get("unchosen")
+        if unchosen:
+            self.record.note("restart", {"again": True, "why": f"no checkpoint could be chosen: {unchosen}"})
+        return (answer or {}).get("found")
 
-        False where it could not be written."""
-        asked = {"folder": self.output_dir, "path": path}
-        answer, trouble = keeper_apart.call("choose", asked, self.pulse)
-        if answer is None:
-            self.record.note("restart", {"again": True, "why": f"{path} could not be chosen: {trouble}"})
-        return answer is not None
-
-    def _newest(self, what: str) -> Optional[Dict[str, Any]]:
+    def _newest(self) -> Optional[Dict[str, Any]]:
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
-        answer, trouble = keeper_apart.call(what, asked, self.pulse)
+        answer, trouble = keeper_apart.call("newest", asked, self.pulse)
         if trouble:
             self.record.finding(self._unverified(trouble))
         return (answer or {}).get("found")
