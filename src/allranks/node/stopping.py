@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from allranks.node import processes
 from allranks.node.processes import Stat
@@ -29,7 +29,8 @@ class Stopping:
     SIGTERM goes to the tops alone, the processes of ours whose parent is none of ours: torchrun passes it
     on to its ranks, and a rank that saves on SIGTERM still has its data loaders. A child whose parent ends
     becomes a top in its turn. After the grace time SIGKILL goes to all. During `settle_seconds` nothing is
-    signalled: what is ending by itself may do so.
+    signalled: what is ending by itself may do so. Both times count from the signal that was sent and not from when
+    it was due: a disk or a machine that paused us takes nobody's grace time, and nobody is given up unsignalled.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class Stopping:
         self._find, self._as_process, self._send = find, as_process, send
         self._began = time.monotonic()
         self._ask_at = self._began + settle_seconds
-        self._force_at = self._ask_at + grace_seconds
+        self._grace_seconds = grace_seconds
+        self._force_at: Optional[float] = None
+        self._forced_at: Optional[float] = None
         self._asked: Set[Tuple[int, int]] = set()
         self.signalled: Dict[Tuple[int, int], Dict[str, Any]] = {}
         self.left: List[Stat] = []
@@ -52,14 +55,19 @@ class Stopping:
         """One look and the signals due now; True when nothing is left, or nothing more can be done."""
         now = time.monotonic()
         self.left = self._find()
-        if not self.left or now > self._force_at + FORCE_SECONDS:
+        if not self.left or (self._forced_at is not None and now > self._forced_at + FORCE_SECONDS):
             return True
-        if now >= self._force_at:
-            for stat in self.left:
-                self._signal(stat, signal.SIGKILL)
+        if now < self._ask_at:
             return False
-        if now >= self._ask_at:
+        if self._force_at is None:
+            self._force_at = now + self._grace_seconds
+        if now < self._force_at:
             self._ask()
+            return False
+        if self._forced_at is None:
+            self._forced_at = now
+        for stat in self.left:
+            self._signal(stat, signal.SIGKILL)
         return False
 
     def run(self) -> Dict[str, Any]:
@@ -72,7 +80,9 @@ class Stopping:
         """A later wish to stop, with its own grace time: no more settling, and the shorter time counts."""
         now = time.monotonic()
         self._ask_at = min(self._ask_at, now)
-        self._force_at = min(self._force_at, now + grace_seconds)
+        self._grace_seconds = min(self._grace_seconds, grace_seconds)
+        if self._force_at is not None:
+            self._force_at = min(self._force_at, now + grace_seconds)
 
     def report(self) -> Dict[str, Any]:
         """`signalled` and `left` as lists of `{pid, start_time, name, ...}`, and the seconds it took."""
