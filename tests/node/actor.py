@@ -1,10 +1,10 @@
 """Imitates what stands below a supervisor: torchrun, ranks, data loaders, daemons. No torch.
 
 `actor.py FOLDER SPEC`: SPEC is JSON. A process writes its pid and start time to FOLDER/<name>, starts its
-children, does what it is told and waits. Keys: name; children: specs; after: seconds before the children
-begin; setsid; daemon: fork twice with setsid between; bare: exec with an empty environment; erase: overwrite
-the environment's memory; deaf: ignore SIGTERM; rank: write a start event; print: text; exit: code; kill:
-signal to itself; wait: seconds before exit or kill; leave: end as soon as the children have begun.
+children, does what it is told and waits. Keys: name; children: specs; until: a file that must be there before
+they begin; setsid; daemon: fork twice with setsid between; bare: exec with an empty environment; erase:
+overwrite the environment's memory; deaf: ignore SIGTERM; rank: write a start event; print: text; exit: code;
+kill: signal to itself; wait: seconds before exit or kill; leave: end as soon as the children have begun.
 """
 
 import ctypes
@@ -39,7 +39,8 @@ def act(folder, spec):
         print(spec["print"], flush=True)
     if "rank" in spec:
         tell(spec["rank"], began)
-    time.sleep(spec.get("after", 0))
+    while "until" in spec and not os.path.exists(spec["until"]):
+        time.sleep(0.01)
     for child in spec.get("children", ()):
         begin(folder, child)
     if spec.get("leave"):

@@ -31,8 +31,12 @@ vars(supervisor).update(order["constants"])
 directory = RunDirectory(order["job"]["run_id"])
 sys.exit(supervisor.Supervisor(directory, order["job"], bytes.fromhex(order["key"]), order["secrets"]).run())
 """
-QUICK = {"SECOND": 0.2, "SETTLE_SECONDS": 0.3}
-"""So that tests need not wait for a supervisor's second: nothing but these two is other than on a node."""
+QUICK = {"SECOND": 0.2, "SETTLE_SECONDS": 0.3, "LAST_WORDS_SECONDS": 30.0}
+"""So that tests need not wait for a supervisor's second, nor lose its last words on a busy machine: nothing but
+these three is other than on a node."""
+
+BESIDE = ("sample", "kernel")
+"""What a supervisor tells between other events, whenever that may be: every 5 s, and what the kernel had to say."""
 
 
 def until(condition, what, seconds=40.0):
@@ -48,6 +52,8 @@ def until(condition, what, seconds=40.0):
 
 class Field:
     """One run on one node. `tree` makes a command, `supervise` starts it, `alive` says who lives."""
+
+    until = staticmethod(until)
 
     def __init__(self, tmp_path: Path):
         self.run_id = "t" + uuid.uuid4().hex[:10]
@@ -79,8 +85,9 @@ class Field:
                     self.messages.append(message.data)
                     if "event" in message.data:
                         self.events.append(message.data["event"])
-            if self.lease and time.monotonic() >= next_lease:
-                self.listener.send("node-0", {"lease": self.lease})
+            lease = self.lease  # the test may take it away between two looks at it
+            if lease and time.monotonic() >= next_lease:
+                self.listener.send("node-0", {"lease": lease})
                 next_lease = time.monotonic() + 0.1
             while self.orders and self.listener.send("node-0", self.orders[0]):
                 self.orders.pop(0)
@@ -158,6 +165,14 @@ class Field:
         """Which of these live; of all that have begun when none is named."""
         names = names or tuple(path.name for path in self.pids.iterdir())
         return sorted(name for name in names if processes.still(self.process(name)))
+
+    def kinds(self):
+        """The journal's kinds in their order, without those that come when they come."""
+        return [event.kind for event in self.journal() if event.kind not in BESIDE]
+
+    def heard(self):
+        """The same of what the keeper has heard."""
+        return [event["kind"] for event in self.events if event["kind"] not in BESIDE]
 
     def journal(self, kind=None):
         events = paths.read_events(self.node.journal)[0]

@@ -29,7 +29,7 @@ def sent(home):
 
 def run(python, arguments, stdin=b"", **env):
     return subprocess.run(
-        [python, *arguments], input=stdin, capture_output=True, timeout=30, env={**os.environ, **env}
+        [python, *arguments], input=stdin, capture_output=True, timeout=120, env={**os.environ, **env}
     )
 
 
@@ -102,7 +102,11 @@ def test_a_supervisor_from_the_bundle_starts_watches_and_stops_there(field, sent
     field.wait_for("start")
     field.say(stop=0.2)
     swept = field.wait_for("swept")["data"]
-    assert [entry["signal"] for entry in swept["signalled"]] == ["SIGTERM", "SIGKILL"] and field.alive() == []
+    ended = {entry["pid"]: entry["signal"] for entry in swept["signalled"]}
+    torchrun, rank = (field.process(name).pid for name in ("torchrun", "rank"))
+    assert ended.keys() == {torchrun, rank} and ended[rank] == "SIGKILL" and field.alive() == []
+    # torchrun goes at the first word, unless the grace time of 0.2 s is over before it gets to run
+    assert ended[torchrun] in ("SIGTERM", "SIGKILL")
     # A rank that init reaps before the supervisor looks leaves no code.
     assert field.wait_for("rank-gone")["data"].get("code", -9) == -9
     field.say(bye=True)

@@ -57,6 +57,6 @@ def test_a_command_that_hangs_or_is_not_there_says_nothing():
     assert hangs.asked(1.0) is None
     child = hangs._child
     assert child is not None and hangs.asked(6.0) is None  # past its time: killed
-    child.wait(10)
+    child.wait(60)
     assert hangs.asked(6.1) is None and hangs._child is None
     assert Departure({"notice_command": ["/no/such/command"]}).asked(1.0) is None

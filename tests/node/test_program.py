@@ -130,5 +130,5 @@ def test_follow_ends_when_nobody_listens_any_more_though_nothing_comes(following
     _, program = following
     program.stdout.readline()
     program.stdout.close()
-    assert program.wait(30) == 0
+    assert program.wait(60) == 0
     assert program.stderr.read() == b""

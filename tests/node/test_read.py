@@ -210,12 +210,15 @@ def test_following_a_live_run_gives_what_comes_until_its_end(run, offset):
 
     thread = threading.Thread(target=reader)
     thread.start()
+    deadline = time.monotonic() + 60
+    while not texts and time.monotonic() < deadline:
+        time.sleep(0.01)  # an offset from the end is one from the end that it finds
     with open(os.path.join(run.root, "log"), "ab", buffering=0) as log:
         for word in (b"one ", b"\xc3", b"\xa4 ", b"end"):
             time.sleep(0.08)
             log.write(word)
         paths.write_json(run.keeper.state, {"state": "succeeded"})
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
     assert "".join(texts) == "begin one ä end"[offset if offset >= 0 else 2 :]
 
@@ -242,7 +245,7 @@ def test_following_ends_with_the_directory(run):
 def test_following_another_nodes_directory_ends_with_its_supervisor(field):
     field.supervise(field.tree(name="torchrun", print="hello", wait=0.2, exit=0))
     field.wait_for("torchrun")
-    bye = threading.Timer(0.6, field.say, kwargs={"bye": True})
+    bye = threading.Thread(target=lambda: (field.wait_for("swept"), field.say(bye=True)))
     bye.start()
     stream = list(read.follow(field.run_id, ["nodes/*/logs/torchrun.log", "nodes/*/journal.jsonl"]))
     bye.join()

@@ -71,15 +71,22 @@ def test_a_reader_never_sees_the_canary_while_the_run_lives(field):
     """It reads faster than the supervisor masks: what it is given is masked by itself."""
     field.supervise(speaker(1.0), {"HF_TOKEN": CANARY}, secrets=["HF_TOKEN"])
     field.wait_for("torchrun")
-    texts, deadline = [], time.monotonic() + 2
-    while time.monotonic() < deadline:
+    texts, began = set(), time.monotonic()
+
+    def said(words: str) -> bool:
+        return any(words in text for text in texts)
+
+    def whole() -> bool:
+        return said("log " + "*" * len(CANARY)) and said("split " + "*" * len(CANARY))
+
+    # 2 s, in which it says all; on a busy machine until it has
+    while (seconds := time.monotonic() - began) < 2 or (not whole() and seconds < 60):
         for path in ("logs/torchrun.log", "logs/rank-0.log", "ranks/rank-0.jsonl"):
             try:
-                texts.append(read.chunk(field.run_id, f"nodes/node-0/{path}")["text"])
+                texts.add(read.chunk(field.run_id, f"nodes/node-0/{path}")["text"])
             except OSError:
                 continue
-    assert any("log " + "*" * len(CANARY) in text for text in texts)
-    assert any("split " in text for text in texts)
+    assert whole()
     # Of a secret that is half written nothing is shown that the rest would complete.
     assert not any(form in text for text in texts for form in forms(CANARY))
     assert not any("split " + CANARY[:4] in text for text in texts)

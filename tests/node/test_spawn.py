@@ -116,13 +116,14 @@ def test_a_real_torchrun_with_the_bundle_in_its_ranks(field, tmp_path, how):
     if how == "stop":
         field.say(stop=5)
     ended = field.wait_for("torchrun-ended", 40)["data"]
-    swept = field.wait_for("swept", 20)["data"]
+    swept = field.wait_for("swept", 60)["data"]
     assert swept["left"] == []
     gone = {event.rank: event.data for event in field.journal("rank-gone")}
     if how == "die":
         assert ended["code"] == 1
         assert (ended["failures"][0]["rank"], ended["failures"][0]["code"]) == (1, -9)
-        assert gone[1]["code"] == -9 and gone[1]["pid"] == ended["failures"][0]["pid"]
+        # torchrun looks every 0.1 s, and takes its code from us where we come later
+        assert gone[1].get("code", -9) == -9 and gone[1]["pid"] == ended["failures"][0]["pid"]
     else:
         # torchrun waits for a rank that it stops, and may have taken its code before we look
         assert ended["code"] != 0 and gone[0].get("code", -15) == -15

@@ -61,7 +61,7 @@ def call(*words, stdin=None, program=("-m", "allranks.node"), **more):
         [sys.executable, *program, *words],
         input=json.dumps(stdin or {}).encode(),
         capture_output=True,
-        timeout=30,
+        timeout=120,
         **more,
     )
     assert done.stdout.count(b"\n") == 1, (done.stdout, done.stderr)

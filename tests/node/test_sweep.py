@@ -51,14 +51,16 @@ def test_a_sweep_finds_everything_that_a_killed_supervisor_left(widow):
     assert sweep.sweep(widow.run_id, dry_run=True)["processes"] == []
 
 
-def test_what_was_started_after_the_supervisors_death_is_found_too(field):
+def test_what_was_started_after_the_supervisors_death_is_found_too(field, tmp_path):
     """It was never recorded: it is found by its parent, or by its session and the run id it carries."""
     late = {"name": "late", "deaf": True, "children": [{"name": "later", "daemon": True, "deaf": True}]}
-    early = {"name": "rank", "setsid": True, "deaf": True, "after": 1.5, "children": [late]}
+    killed = tmp_path / "the supervisor is gone"
+    early = {"name": "rank", "setsid": True, "deaf": True, "until": str(killed), "children": [late]}
     field.supervise(field.tree(name="torchrun", deaf=True, children=[early]))
     field.recorded("torchrun", "rank")
     field.supervisor.kill()
     field.supervisor.wait()
+    killed.touch()
     late, later = field.process("late"), field.process("later")
     # The parent goes, so that `late` can be found by its session and the run id alone.
     os.kill(field.process("rank").pid, signal.SIGKILL)
