@@ -12,6 +12,18 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
+BEATS = """
+def beats(count, kind="beat"):
+    '''Waits until so many beats (or events of a kind) stand in this rank's file, on however busy a machine.'''
+    import os, time
+    path, end = os.environ["ALLRANKS_RANKS_DIR"] + "/rank-0.jsonl", time.monotonic() + 60
+    while time.monotonic() < end:
+        if os.path.exists(path) and open(path).read().count('"%s"' % kind) >= count:
+            break
+        time.sleep(0.02)
+"""
+"""For a script: what it waits for comes from the rank's own thread."""
+
 SITE = "from allranks.inside.site import activate; activate()\n"
 
 
@@ -68,6 +80,7 @@ class Field:
         return env
 
     python = sys.executable
+    beats = BEATS
 
     def start(self, script: str, rank: int = 0, **more: str | None) -> subprocess.Popen:
         path = self.root / "work" / f"train{rank}.py"

@@ -37,7 +37,7 @@ def test_values_that_are_none(node):
     for rank, process in enumerate(running):
         told = node.finish(process, rank)
         assert told.code == 0 and told.log.count("line") == 4, HOSTILE[rank]
-        assert told.kinds == ["start", "end"] and len(told.all("beat")) < 30
+        assert told.kinds == ["start", "end"] and len(told.all("beat")) < 100
 
 
 def test_a_rank_that_is_no_number_is_no_rank(node):
@@ -61,17 +61,15 @@ def test_a_folder_that_comes_late_gets_everything_that_matters(node):
 
 
 def test_a_file_that_is_moved_away_is_begun_anew(node):
-    script = (
-        f"import os, time\ntime.sleep(1.5); os.unlink({str(node.ranks / 'rank-0.jsonl')!r}); time.sleep(1.5)"
-    )
-    told = node.run(script)
+    path = str(node.ranks / "rank-0.jsonl")
+    told = node.run(f"{node.beats}beats(1)\nimport os; os.unlink({path!r}); beats(2)")
     assert told.kinds == ["end"] and len(told.all("beat")) >= 2
 
 
 def test_a_script_that_closes_all_descriptors(node):
     """As daemons do; ours may then be anybody's, and nothing of ours may end up in the script's file."""
     script = (
-        "import os, time\ntime.sleep(1.5); os.closerange(3, 64)\n"
+        f"{node.beats}beats(1, 'start')\nimport os, time; os.closerange(3, 64)\n"
         "files = [open('mine%d' % n, 'w') for n in range(20)]\ntime.sleep(0.15)\n"
         "[f.close() for f in files]\nassert all(os.path.getsize('mine%d' % n) == 0 for n in range(20))\n"
     )
@@ -102,13 +100,13 @@ def test_a_line_of_another_attempt_that_was_cut_is_not_continued(node):
 def test_a_full_disk_costs_lines_and_nothing_else(node):
     disk = node.root / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "allranks-test", disk], check=True, timeout=10)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "allranks-test", disk], check=True, timeout=60)
     try:
         (disk / "ranks").mkdir()
         (disk / "logs").mkdir()
         node.ranks, node.logs = disk / "ranks", disk / "logs"
         script = (
-            f"import os, sys, time\nfiller = {str(disk / 'filler')!r}\ntime.sleep(1.5)\n"
+            f"{node.beats}import os, sys, time\nfiller = {str(disk / 'filler')!r}\nbeats(1, 'start')\n"
             "try:\n    open(filler, 'wb').write(b'x' * 10**6)\nexcept OSError: pass\n"
             "for n in range(5000): print('lost', n, 'x' * 80)\n"
             "sys.stderr.write('lost too\\n'); os.write(2, b'') ; time.sleep(0.4)\n"
@@ -120,4 +118,4 @@ def test_a_full_disk_costs_lines_and_nothing_else(node):
         whole = [event for event in told.events if event["kind"] != "beat"]
         assert [event["kind"] for event in whole] == ["start", "end"] and whole[1]["data"] == {"code": 7}
     finally:
-        subprocess.run(["umount", disk], check=True, timeout=10)
+        subprocess.run(["umount", disk], check=True, timeout=60)

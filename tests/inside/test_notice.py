@@ -128,7 +128,7 @@ def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeyp
 
     (tmp_path / notice.REQUEST).write_text("now")
     deadline = time.monotonic() + 40
-    while not one.heard and time.monotonic() < deadline:
+    while len(told) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
 
     assert told == ["can-save", "notice-heard"]
