@@ -242,7 +242,7 @@ class Stage:
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            timeout=60,
+            timeout=240,
         )
 
     def arrived(self) -> list[Arrived]:

@@ -235,13 +235,13 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
 
 def test_an_order_reaches_the_one_who_waits_and_the_answer_comes_back(directory: RunDirectory) -> None:
     def supervise() -> None:
-        awaited = orders.wait("r", "a", seconds=10)
+        awaited = orders.wait("r", "a", seconds=60)
         awaited.answer({"supervisor": awaited.wanted})
 
     waiting = threading.Thread(target=supervise)
     wanted = {"key": "00" * 32, "secrets": {"TOKEN": "x" * 300_000}, "job": {"env": {"A": "Grüße\n'"}}}
     waiting.start()
-    assert orders.hand("r", "a", wanted, seconds=10) == {"supervisor": wanted}
+    assert orders.hand("r", "a", wanted, seconds=60) == {"supervisor": wanted}
     waiting.join()
 
 
@@ -253,28 +253,35 @@ def test_nobody_waits(directory: RunDirectory) -> None:
 def test_both_ends_go_when_the_runs_folder_goes(directory: RunDirectory) -> None:
     Path(directory.marker).unlink()
     with pytest.raises(orders.NoOrder, match="called off"):
-        orders.wait("r", "a", seconds=10)
+        orders.wait("r", "a", seconds=60)
     with pytest.raises(orders.NoOrder, match="called off"):
-        orders.hand("r", "a", {}, seconds=10)
+        orders.hand("r", "a", {}, seconds=60)
 
 
 def test_a_supervisor_that_dies_before_it_is_ready_is_said(directory: RunDirectory) -> None:
-    waiting = threading.Thread(target=lambda: orders.wait("r", "a", 10).connection.close())
+    waiting = threading.Thread(target=lambda: orders.wait("r", "a", 60).connection.close())
     waiting.start()
     with pytest.raises(orders.NoOrder, match="ended before it was ready"):
-        orders.hand("r", "a", {"key": ""}, seconds=10)
+        orders.hand("r", "a", {"key": ""}, seconds=60)
     waiting.join()
 
 
 def test_another_users_order_is_not_taken(directory: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     refused: list[str] = []
-    monkeypatch.setattr(orders, "_same_user", lambda connection: False)
-    waiting = threading.Thread(target=lambda: refused.append(no_order("r", "a", 0.7)))
+    looked = threading.Semaphore(0)
+    monkeypatch.setattr(orders, "_same_user", lambda connection: looked.release())  # None: it is not
+    waiting = threading.Thread(target=lambda: refused.append(no_order("r", "a", 60)))
     waiting.start()
     with pytest.raises(orders.NoOrder, match="another user"):
-        orders.hand("r", "a", {"key": "secret"}, seconds=10)
+        orders.hand("r", "a", {"key": "secret"}, seconds=60)
+    assert looked.acquire(timeout=60) and looked.acquire(timeout=60), "both ends look"
+    Path(directory.marker).unlink()
     waiting.join()
-    assert "sent no order" in refused[0]
+    assert "called off" in refused[0], "it took nothing, and waited on"
+
+
+def test_an_order_that_never_comes_is_said(directory: RunDirectory) -> None:
+    assert "sent no order" in no_order("r", "a", 0.1)
 
 
 def no_order(run_id: str, node: str, seconds: float) -> str:

@@ -32,7 +32,7 @@ def run(*words: str, cwd: Path | None = None, **env: str) -> subprocess.Complete
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=60,
+        timeout=240,
     )
 
 
@@ -161,14 +161,13 @@ def slurm(tmp_path_factory: pytest.TempPathFactory):
         stderr=subprocess.DEVNULL,
     )
     try:
-        for _ in range(100):
-            if run("sinfo", "-h", **env).returncode == 0:
-                break
+        deadline = time.monotonic() + 60
+        while run("sinfo", "-h", **env).returncode != 0 and time.monotonic() < deadline:
             time.sleep(0.05)
         yield env
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(60)
 
 
 @pytest.mark.parametrize("which", WHICH)
