@@ -17,6 +17,12 @@ def test_every_id_in_the_code_has_a_page(root: Path) -> None:
     assert ids and not ids - set(known())
 
 
+def test_every_rule_that_is_a_file_has_a_page(root: Path) -> None:
+    files = (root / "src" / "allranks").glob("*/rules/*.py")
+    rules = {path.stem.replace("_", "-") for path in files if path.stem != "__init__"}
+    assert {"gpu-ecc", "not-probed"} <= rules and not rules - set(known())
+
+
 def test_every_page_says_what_why_and_what_to_do() -> None:
     pages = known()
     for name in pages:

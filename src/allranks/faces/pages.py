@@ -8,7 +8,7 @@ from types import ModuleType
 
 def books() -> list[ModuleType]:
     """The rooms that have pages: each offers `ids()` and `page(id)`."""
-    from allranks import checks, diagnose, watch
+    from allranks import checks, diagnose, probe, watch
     from allranks.faces import pages_checkpoints
     from allranks.launch import pages as pages_launch
     from allranks.plan import pages as pages_plan
@@ -18,6 +18,7 @@ def books() -> list[ModuleType]:
 
     return [
         checks,
+        probe,
         diagnose,
         watch,
         pages_checkpoints,

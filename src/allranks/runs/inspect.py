@@ -191,9 +191,9 @@ def without_effect(run: Run) -> list[Finding]:
             id="key-without-effect",
             verdict=BLOCK,
             where=run.where(key),
-            saw=f"{key} is read and not acted on by this version.",
+            saw=f"{key} is carried out with launch: {{with: slurm}} alone, and not here.",
             why="the run would not be the one that was asked for.",
-            fix=f"take {key} out of the run file, or --accept key-without-effect",
+            fix=f"launch: {{with: slurm}}, or take {key} out of the run file",
         )
         for key, is_set in unheard.items()
         if is_set

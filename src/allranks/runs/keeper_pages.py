@@ -95,16 +95,16 @@ Why it matters
 What to do
   Name a folder that the run's user may write on the head node, on a disk with room.
 """,
-    "key-without-effect": """A key of the run file that this version reads and does not act on.
+    "key-without-effect": """A key of the run file that nothing carries out with this launcher.
 
 What it looks at
-  The keys that are part of the run file's schema and that no part of this version carries out.
+  `sweep` where `launch.with` is not slurm: the combinations are the tasks of a SLURM job array.
 
 Why it matters
-  The run would not be the one that was asked for: on the host instead of in the container, say.
+  The run would not be the ones that were asked for: one instead of one for each combination.
 
 What to do
-  Take the key out of the run file, or accept the finding by its id where the run is right without it.
+  `launch: {with: slurm}`, or take the key out of the run file. Accepted, one run starts without it.
 """,
     "restarted": """The whole job failed and was started again.
 

@@ -9,8 +9,9 @@ torchrun's store cannot listen, and the other nodes join whatever answers there:
 earlier run they wait until it times out.
 
 ## What to do
-A run of ours: `allranks stop` stops what is left of it, by its processes' identity. A stranger's process
-is theirs: take another `network.port`. Nothing is ever killed for a port.
+A run of ours: `allranks stop` stops what is left of it, by its processes' identity. What a dead run of ours left
+at the port, and nobody leads any more, `allranks run` ends by itself (`port-freed`). A stranger's process is theirs
+and is never ended for a port: take another `network.port`.
 
 ## Source
 torch 2.13 `TCPStore` listens on all addresses with SO_REUSEADDR; a port in TIME_WAIT alone is free for it.

@@ -1,15 +1,15 @@
-"""The checkpoint to resume from is not on every node.
+"""The checkpoint to resume from is not where it is read.
 
 ## What it looks at
-The folder that `resume` names, on every machine: whether it is there, and empty or not.
+The folder that `resume` names, on the head: rank 0 reads a checkpoint of allranks for all. Where
+`checkpoint-not-resumable` is accepted the trainer reads its own, each rank its part: then on every machine.
 
 ## Why it matters
-Each rank reads its own part of a ZeRO checkpoint from its own node: one node without the folder ends the run
-with "Can't find a valid checkpoint", or begins anew on that node alone.
+Without the folder the run cannot begin; of a trainer's own checkpoint each rank would miss its part, or begin
+anew on that node alone.
 
 ## What to do
-Copy the checkpoint to every node (`allranks checkpoints fetch` brings the parts together), or resume from
-storage that all nodes share.
+Copy the checkpoint to the machine that is named, or resume from storage that all nodes share.
 
 ## Source
 DeepSpeed 0.19 `runtime/engine.py` `load_checkpoint`; transformers 5.6 `integrations/deepspeed.py`.
@@ -33,23 +33,29 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterator[Finding]:
     path = place(context.run, str(context.run.resume)) or ""
-    for view in context.machines:
+    trainers_own = "checkpoint-not-resumable" in context.run.accept
+    for view in context.machines if trainers_own else (context.head,):
         state = mapping(view.map("storage.paths").get(path))
         if state and not state.get("exists"):
             yield context.block(
                 view,
                 key="resume",
                 saw=f"{path} is not on {view.name}",
-                expected="the checkpoint on every node",
+                expected="the checkpoint on every node" if trainers_own else "the checkpoint on the head",
                 why="its ranks would find nothing to resume from.",
                 fix=f"copy it to {view.name}, or resume from storage that all nodes share",
             )
 
 
 RESUME = {"run/resume": "/home/ubuntu/runs/old/checkpoint-50"}
-PLACE = ("*", "storage", "paths", "/home/ubuntu/runs/old/checkpoint-50")
+ACCEPTED = {**RESUME, "run/accept": ("checkpoint-not-resumable",)}
+PATH = ("storage", "paths", "/home/ubuntu/runs/old/checkpoint-50")
+THERE, NOWHERE = {"exists": True, "writable": True}, {"exists": False, "writable": True}
+ON_HEAD = {("*", *PATH): NOWHERE, ("node-0", *PATH): THERE}
 CASES = (
-    fires("cpu", {**RESUME, PLACE: {"exists": False, "writable": True}}, node="node-1", verdict="block"),
-    silent("cpu", {**RESUME, PLACE: {"exists": True, "writable": True}}),
+    fires("cpu", {**RESUME, ("*", *PATH): NOWHERE}, node="node-0", verdict="block"),
+    fires("cpu", {**ACCEPTED, **ON_HEAD}, node="node-1", verdict="block"),
+    silent("cpu", {**RESUME, **ON_HEAD}),
+    silent("cpu", {**ACCEPTED, ("*", *PATH): THERE}),
     silent("cpu", {"run/resume": "auto"}),
 )

@@ -1,8 +1,9 @@
 """A node is gone
 
 ## What is seen
-The keeper lost the connection to a node's supervisor, and it did not come back within the lease; or all ranks of
-the node fell silent together while other nodes' ranks beat.
+Nothing was heard of a node, neither its supervisor nor a rank, for ten seconds while other nodes were heard (a
+warning); or the keeper lost the connection to its supervisor, and it did not come back within the lease of 30 s (the
+run is stopped).
 
 ## Why it matters
 Power, kernel, network or supervisor of that node ended: its ranks cannot be heard and, at the lease's end, stop

@@ -9,7 +9,8 @@ Every step takes as long as its slowest rank: the others' share of that time is 
 all steps equally long, so only what lies before them tells who is late.
 
 ## What to do
-Look at that node: CPU load, storage, a noisy neighbour, the number of loader workers; compare with `allranks ps`.
+Look at that node: CPU load, storage, a noisy neighbour, the number of loader workers. The report has each
+rank's waiting.
 """
 
 from __future__ import annotations
