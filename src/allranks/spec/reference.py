@@ -30,9 +30,10 @@ test holds the two together.
 - A range inside `[ ]` or `{ }` needs quotes, since YAML reads brackets there: `["node[1-2]"]`.
 - Anchors, aliases and merge keys (`<<: *base`) work. Keys that begin with `x-` are a place for anchors and
   are not read.
-- A relative path in `nodes`, `train.llamafactory`, `deepspeed`, `code` and `environment.python` begins at
-  the run file's folder. `~` means the home folder of the machine that the path is used on. Paths in `save`
-  belong to the training environment and are kept as written.
+- A relative path in `nodes`, `train.llamafactory`, `deepspeed`, `code`, `environment.python` and
+  `environment.lock` begins at the run file's folder. `~` means the home folder of the machine that the path is
+  used on. Paths in `save` and in the trainer's own arguments belong to the training environment and are kept as
+  written; where all nodes are this machine, one that begins with `./` or `../` begins at the run file's folder.
 - `--set train.llamafactory.max_steps=50` changes one key from the command line. Its value is YAML, and a
   misspelt key is refused there too. `--set nodes.0.gpus=4` reaches into a list.
 - The file is UTF-8, at most 1 MiB, at most 32 levels deep, at most 100,000 keys and values with all aliases

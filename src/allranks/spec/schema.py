@@ -166,7 +166,7 @@ KEYS = (
         "container.shm",
         "a size: `16GiB`, `64GB`, bytes",
         "Size of /dev/shm. `G` and `GiB` are 2³⁰ bytes, `GB` is 10⁹.",
-        "the engine's",
+        "the node's own",
         size,
         "shm_bytes",
     ),
@@ -186,13 +186,16 @@ KEYS = (
     ),
     Key("container.extra", "a mapping", "Further options of the engine.", "none", free_mapping),
     Key(
-        "environment", "a mapping", "How training's Python is found where there is no container.", "this one"
+        "environment",
+        "a mapping",
+        "How training's Python is found where there is no container.",
+        "the node's `python3`",
     ),
     Key(
         "environment.python",
         "a path, or a name on the node's PATH",
         "The Python of the training environment. A relative path begins at the run file's folder.",
-        "the one that runs allranks",
+        "`python3`; on this machine the one that runs allranks",
         program_path,
     ),
     Key(
@@ -281,7 +284,7 @@ KEYS = (
     Key(
         "launch.spares",
         "0 to the number of nodes − 1",
-        "Nodes kept back, the last ones, that replace a node which failed twice.",
+        "Nodes kept back, the last ones, that replace a node which is gone or failed twice.",
         "0",
         integer(0, 16_383, "number of spare nodes", 1),
     ),
@@ -376,7 +379,7 @@ KEYS = (
         "a list of ids",
         "Findings that may pass.",
         "none",
-        listed(text(validate.finding), "[port-busy]"),
+        listed(text(validate.finding), "[driver-differs]"),
     ),
     Key(
         "resume",
@@ -403,7 +406,7 @@ KEYS = (
     Key(
         "sweep",
         "a mapping from arguments to lists",
-        "One run for each combination of values.",
+        "One run for each combination of values, as one SLURM job array: `launch.with: slurm` alone.",
         "none",
         sweep,
     ),
