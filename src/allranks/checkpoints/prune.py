@@ -1,7 +1,7 @@
 """The janitor: removes old checkpoints, and within the kept ones what neither resuming nor using needs.
 
 What stays, whatever `keep` says: the newest whole checkpoint, the best one (by trainer_state.json),
-everything newer than the newest whole one (a save may be under way), and whatever could not be judged.
+everything newer than the oldest kept one (a save may be under way), and whatever could not be judged.
 Shards stay beside an adapter that is not whole: they may be the only copy of its weights.
 """
 

@@ -1,6 +1,7 @@
 """Try the network between the nodes before a run does: connections, bandwidth, a collective.
 
-Exit code 1 where something blocks, 3 where a part could not be tried. It takes about 10 s and never hangs.
+Exit code 1 where something blocks, 3 where a part could not be tried. It takes seconds on a few nodes, two minutes
+on a hundred, and never hangs.
 """
 
 from __future__ import annotations
