@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -17,9 +18,17 @@ ALLRANKS = [sys.executable, "-m", "allranks.cli"]
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody holds and that the kernel hands to nobody who asks for any: a run needs it seconds later, and
+    its own sockets would get one that was free a moment ago."""
+    for port in random.sample(range(20000, 29000), 100):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("100 ports in a row are taken")
 
 
 @dataclass
@@ -83,7 +92,7 @@ class Runner:
     def runs(self) -> list[dict[str, Any]]:
         return self.json("ps", code=0)["runs"]
 
-    def wait_for(self, test, seconds: float = 120.0, every: float = 0.3) -> Any:
+    def wait_for(self, test, seconds: float = 240.0, every: float = 0.3) -> Any:
         """Polls `test` until it returns something true."""
         deadline = time.monotonic() + seconds
         while True:
@@ -106,7 +115,7 @@ class Runner:
 
         return self.wait_for(there)
 
-    def left(self, seconds: float = 30.0) -> list[str]:
+    def left(self, seconds: float = 90.0) -> list[str]:
         """What is alive after a run's end. A supervisor may take a moment to put its last words away."""
         deadline = time.monotonic() + seconds
         while (found := self.ours()) and time.monotonic() < deadline:

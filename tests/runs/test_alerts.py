@@ -131,21 +131,20 @@ def test_a_command_gets_the_verdict_and_the_secrets_and_no_more(tmp_path: Path, 
 
 
 def test_a_command_that_hangs_or_fails_or_is_missing_keeps_nobody(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(keeper_alerts, "COMMAND_SECONDS", 0.3)
     whys = []
-    for command in (["sleep", "60"], ["false"], [str(tmp_path / "none")]):
+    for command, seconds in ((["sleep", "60"], 0.3), (["false"], 30.0), ([str(tmp_path / "none")], 30.0)):
+        monkeypatch.setattr(keeper_alerts, "COMMAND_SECONDS", seconds)
         alerts = Alerts({"command": command}, {}, ABOUT)
         alerts.finding(finding("x"))
-        began = time.monotonic()
         alerts.close()
-        assert time.monotonic() - began < 40
+        assert alerts._thread is not None and not alerts._thread.is_alive()
         whys.append(alerts.take()[0]["why"])
     assert "did not end within" in whys[0] and "code 1" in whys[1] and "No such file" in whys[2]
 
 
 def test_without_alerts_there_is_no_thread() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     alerts = Alerts({}, {}, ABOUT)
     alerts.finding(finding("x"))
     alerts.close()
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before

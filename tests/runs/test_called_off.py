@@ -13,8 +13,10 @@ from allranks.words import Node
 
 def test_an_order_of_an_interrupted_start_ends_with_it() -> None:
     ended: list[str] = []
+    begun = asyncio.Event()
 
     async def call() -> dict[str, Any]:
+        begun.set()
         try:
             await asyncio.sleep(600)
         except asyncio.CancelledError:
@@ -26,7 +28,7 @@ def test_an_order_of_an_interrupted_start_ends_with_it() -> None:
         one = EngineStart.__new__(EngineStart)
         one.task = asyncio.ensure_future(asyncio.sleep(600))
         waiting = asyncio.ensure_future(one.order(call(), Node("node-0", "10.0.0.1", 0)))
-        await asyncio.sleep(0.01)
+        await asyncio.wait_for(begun.wait(), 60)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting

@@ -29,7 +29,7 @@ class Supervisor:
     def __init__(self, keeper: Keeper, node: str):
         self.dial, self.node = Dial(KEY, "127.0.0.1", keeper.port, node), node
         self.told: list[dict] = []
-        assert self.dial.connect(5)
+        assert self.dial.connect(60)
 
     def say(self, kind: str, rank: int | None = None, **data) -> None:
         event = Event(time.time(), kind, self.node, rank, data)
@@ -63,7 +63,7 @@ class Stage:
                 "name": "kept",
                 "file": None,
                 "nodes": ["a", "b"],
-                "join_seconds": 1.0,
+                "join_seconds": 60.0,
                 "output_dir": str(self.output),
                 "keep": 2,
                 "python": "python3",
@@ -94,7 +94,7 @@ def stage(home: Path, tmp_path: Path) -> Iterator:
     yield make
     for one in stages:
         write_json(one.directory.keeper.stop, {"at": 0})
-        one.keeper.join(10)
+        one.keeper.join(60)
 
 
 def healthy_end(supervisors: list[Supervisor]) -> None:
@@ -118,7 +118,7 @@ def test_it_starts_all_together_and_ends_well(stage) -> None:
 
 
 def test_nothing_starts_when_a_node_does_not_join(stage) -> None:
-    s = stage()
+    s = stage(keep={"join_seconds": 3.0})
     only = Supervisor(s.keeper, "a")
     only.hear("stop")
     only.say("swept")
@@ -365,7 +365,7 @@ def test_a_supervisor_that_comes_back_is_told_again_what_matters(stage) -> None:
 
 @pytest.mark.parametrize(("marked", "name"), [(True, "node-did-not-join"), (False, "submission-cut")])
 def test_a_submission_that_was_cut_off_is_told_from_a_closed_port(stage, marked, name) -> None:
-    s = stage(keep={"submitted": "submitted.json"})
+    s = stage(keep={"submitted": "submitted.json", "join_seconds": 3.0})
     if marked:
         write_json(s.directory.root + "/submitted.json", {"at": 1})
     only = Supervisor(s.keeper, "a")
