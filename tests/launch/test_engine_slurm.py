@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,27 +65,22 @@ def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
 
 
 def test_the_wait_in_the_queue_is_said_and_stop_ends_our_job_alone(login: Login, rig: Rig) -> None:
-    other = said(rig, ["sbatch", "--parsable", "--exclusive", "-w", "node3", "--wrap", "sleep 300"]).strip()
+    other = said(rig, ["sbatch", "--parsable", "--exclusive", "-w", "node3", "--wrap", "sleep 900"]).strip()
     with subprocess.Popen(
         login.command("run", login.file(LOOP, "--steps", 4000), "--detach", "--json"),
         stdout=subprocess.PIPE,
         text=True,
     ) as running:
-        deadline = time.monotonic() + 60
-        while not any("contract PENDING" in job for job in login.jobs()) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert any("contract PENDING" in job for job in login.jobs()), login.jobs()
+        assert until(lambda: any("contract PENDING" in job for job in login.jobs()), 120), login.jobs()
         said(rig, ["scancel", other])
-        answer, _ = running.communicate(timeout=150)
+        answer, _ = running.communicate(timeout=300)
     run = json.loads(answer)["runs"][0]
-    stranger = said(rig, ["sbatch", "--parsable", "--wrap", "sleep 100"]).strip()
+    stranger = said(rig, ["sbatch", "--parsable", "--wrap", "sleep 900"]).strip()
     # The controller has ended; the run goes on until it is stopped.
     assert login.json("ps")["runs"][0]["state"] in ("starting", "running")
     stopped = login.json("stop", run["id"])
     assert login.json("ps")["runs"][0]["state"] == "stopped", stopped
-    deadline = time.monotonic() + 60
-    while len(login.jobs()) > 1 and time.monotonic() < deadline:
-        time.sleep(0.3)
+    until(lambda: len(login.jobs()) == 1, 120)
     assert [job.split()[0] for job in login.jobs()] == [stranger]
     assert not living(rig)
     said(rig, ["scancel", stranger])
@@ -105,7 +99,7 @@ def state_of(login: Login, run_id: str) -> dict[str, Any]:
 def test_a_controller_that_dies_in_the_queue_leaves_a_job_that_is_found_and_ended(
     login: Login, rig: Rig
 ) -> None:
-    other = said(rig, ["sbatch", "--parsable", "--exclusive", "-N3", "--wrap", "sleep 300"]).strip()
+    other = said(rig, ["sbatch", "--parsable", "--exclusive", "-N3", "--wrap", "sleep 900"]).strip()
     running = login.start("run", login.file(LOOP, "--steps", 3, name="orphan"))
     with running:
         assert until(lambda: any("orphan PENDING" in job for job in login.jobs())), login.jobs()
@@ -166,7 +160,8 @@ def test_check_and_probe_look_at_the_allocations_nodes_and_submit_nothing(login:
 
 def test_a_sweep_is_an_array_whose_tasks_are_runs(login: Login, rig: Rig) -> None:
     """The last task has the array's own number, and ends while the first still runs."""
-    file = login.file(LOOP, "--steps", 4, nodes=1, name="many", sweep={"seconds": [1, 0.01]})
+    after = "/nfs/home/runs/many-*-1/keeper/state.json"  # the first waits for the second's end
+    file = login.file(LOOP, "--steps", 4, nodes=1, name="many", sweep={"after": [after, ""]})
     runs = login.json("run", file, "--no-probe")["runs"]
     assert [(run["name"], run["state"], run["step"]) for run in runs] == [
         ("many-0", "succeeded", 4),
@@ -204,7 +199,9 @@ def test_a_save_before_the_time_limit_and_what_it_and_a_requeue_go_on_from(login
     assert step >= 2 and "notice command" in state_of(login, first["id"])["why"]
     assert login.no_jobs() and not living(rig)
 
-    file = login.file(TRAINER, "--steps", step + 25, "--seconds", 0.1, **keys)
+    requeued = STATE / "nfs" / "requeued"  # until then it is slow: it must not end before it is requeued
+    words = ("--steps", step + 25, "--seconds", 0.1, "--slow-until", "/nfs/requeued")
+    file = login.file(TRAINER, *words, **keys)
     second = login.json("run", file, "--no-probe", "--detach")["runs"][0]["id"]
     job = login.jobs()[0].split()[0]
     saves = STATE / "nfs" / "lives" / second
@@ -213,11 +210,12 @@ def test_a_save_before_the_time_limit_and_what_it_and_a_requeue_go_on_from(login
     said(rig, ["scontrol", "requeue", job])
     # SLURM lets a requeued job wait for as long as its credentials live (AuthInfo cred_expire, 120 s).
     assert until(lambda: any(f"{job} lives PENDING" in line for line in login.jobs())), login.jobs()
+    requeued.touch()
     said(rig, ["scontrol", "update", f"JobId={job}", "StartTime=now"])
     known = {first["id"], second}
     third = until(lambda: [run["id"] for run in login.json("ps")["runs"] if run["id"] not in known and
                            run["name"] == "lives"])[0]  # fmt: skip
-    assert until(lambda: state_of(login, third)["state"] == "succeeded", 120), state_of(login, third)
+    assert until(lambda: state_of(login, third)["state"] == "succeeded", 300), state_of(login, third)
 
     assert went_on_from(second) == (f"/nfs/lives/{first['id']}/checkpoint-{step}", step)
     path, later = went_on_from(third)

@@ -37,7 +37,9 @@ SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=120
+BatchStartTimeout=120
+MessageTimeout=60
 KillWait=5
 MpiDefault=none
 SlurmdParameters=config_overrides
@@ -59,7 +61,7 @@ slurmd
 """
 
 
-def start_slurm(rig: Rig, seconds: float = 30.0) -> None:
+def start_slurm(rig: Rig, seconds: float = 120.0) -> None:
     """Returns when all nodes are idle. The daemons end with their node's namespaces, when the rig goes."""
     folder = STATE / "nfs" / "slurm"
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,11 +129,11 @@ class Login:
     def jobs(self) -> list[str]:
         return said(self.rig, ["squeue", "-h", "-r", "-o", "%i %j %T"]).splitlines()
 
-    def no_jobs(self, seconds: float = 60.0) -> bool:
+    def no_jobs(self, seconds: float = 120.0) -> bool:
         return bool(until(lambda: not self.jobs(), seconds))
 
 
-def until(holds: Callable[[], Any], seconds: float = 60.0) -> Any:
+def until(holds: Callable[[], Any], seconds: float = 120.0) -> Any:
     """What `holds` says as soon as that is true, or what it says at the end."""
     deadline = time.monotonic() + seconds
     while not (answer := holds()) and time.monotonic() < deadline:

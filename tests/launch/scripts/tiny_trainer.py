@@ -1,4 +1,5 @@
-"""transformers' Trainer on a LoRA adapter of two small layers, without DeepSpeed; a step takes --seconds."""
+"""transformers' Trainer on a LoRA adapter of two small layers, without DeepSpeed; a step takes --seconds, or one second
+for as long as --slow-until is not there."""
 
 from __future__ import annotations
 
@@ -23,17 +24,19 @@ class Samples(torch.utils.data.Dataset):
 
 
 class Slow(TrainerCallback):
-    def __init__(self, seconds: float):
-        self.seconds = seconds
+    def __init__(self, seconds: float, slow_until: str):
+        self.seconds, self.slow_until = seconds, slow_until
 
     def on_step_end(self, args, state, control, **kwargs):
-        time.sleep(self.seconds)
+        slow = self.slow_until and not os.path.exists(self.slow_until)
+        time.sleep(1.0 if slow else self.seconds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--slow-until", default="")
     asked = parser.parse_args()
     torch.manual_seed(0)
     config = LlamaConfig(
@@ -45,7 +48,8 @@ def main() -> None:
         output_dir=out, max_steps=asked.steps, save_steps=5, save_total_limit=3, learning_rate=1e-2, use_cpu=True,
         per_device_train_batch_size=1, report_to=[], disable_tqdm=True, logging_steps=1,
     )  # fmt: skip
-    trainer = Trainer(model=model, args=arguments, train_dataset=Samples(), callbacks=[Slow(asked.seconds)])
+    slow = Slow(asked.seconds, asked.slow_until)
+    trainer = Trainer(model=model, args=arguments, train_dataset=Samples(), callbacks=[slow])
     trainer.train()
     trainer.save_model(out)
 
