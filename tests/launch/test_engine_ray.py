@@ -118,7 +118,9 @@ def test_a_node_that_is_cut_off_is_named_and_the_others_are_freed(rig: Rig, tmp_
     rig.power_off(3)
     ended = until(lambda: (now := state_of(here, run_id))["state"] in ("stopped", "failed") and now)
     assert ended, state_of(here, run_id)
-    named = {one["where"].get("node") for one in ended["findings"] if one["id"] in ("node-lost", "ray-actor-died")}
+    named = {
+        one["where"].get("node") for one in ended["findings"] if one["id"] in ("node-lost", "ray-actor-died")
+    }
     assert named == {"node3"}, ended["findings"]
     assert until(lambda: not any(of_ray(rig, number) for number in (1, 2))), [of_ray(rig, n) for n in (1, 2)]
 

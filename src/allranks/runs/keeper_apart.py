@@ -156,7 +156,9 @@ def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) ->
 
     wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
     judged = ((path, *resuming.judge(path, wanted)) for path in resuming.of_folder(folder))
-    found = next(((path, report) for path, report, against in judged if report is not None and not against), None)
+    found = next(
+        ((path, report) for path, report, against in judged if report is not None and not against), None
+    )
     if found is None and keep_word:
         return {"found": None}
     try:
