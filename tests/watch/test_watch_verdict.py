@@ -109,6 +109,40 @@ def test_early_exit_with_zero_is_the_culprit():
     assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
 
 
+def done(at, rank, step=10):
+    """A script's end with 0, as a rank tells it: every one says that it is done."""
+    said = Event(at, "beat", node_of(rank), rank, {"phase": "done", "step": step})
+    return [said, Event(at, "end", node_of(rank), rank, {"code": 0}), gone(at + 0.1, rank, 0)]
+
+
+def test_a_rank_that_says_it_is_done_left_early_where_the_others_lose_it_afterwards():
+    events = [*started(), *done(20.0, 2), *(raised(20.1 + r, r) for r in (0, 1, 3))]
+    verdict = follow(events).verdict(30.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
+    assert {where.rank for where in verdict.collateral} == {0, 1, 3}
+
+
+def test_ranks_that_are_done_are_not_blamed_for_one_that_fails_alone_afterwards():
+    events = [*started(), *(event for r in (1, 2, 3) for event in done(20.0, r)), gone(24.0, 0, 1)]
+    assert follow(events).verdict(30.0).where.rank == 0
+    killed = [*events[:-1], gone(24.0, 0, -9)]
+    assert (follow(killed).verdict(30.0).cause, follow(killed).verdict(30.0).where.rank) == ("rank-sigkilled", 0)
+
+
+def test_a_rank_at_its_last_step_has_not_left_early():
+    events = [*started(), *done(20.0, 2, step=100), raised(21.0, 0), gone(21.5, 0, 1)]
+    assert follow(events).verdict(30.0).cause != "rank-exited-early"
+
+
+def test_a_rank_that_is_done_left_early_where_the_others_stand_still_for_it():
+    asked = Event(60.0, "evidence", "a", None, {"why": "no-progress"})
+    ended = [Event(90.0, "torchrun-ended", n, None, {"code": 1, "failures": []}) for n in "ab"]
+    stopped = [Event(80.0, "stopping", n, None, {"why": "no-progress"}) for n in "ab"]
+    stopped += [gone(81.0, r, -15) for r in (0, 1, 3)]
+    verdict = follow([*started(), *done(20.0, 2), asked, *stopped, *ended]).verdict(95.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 2)
+
+
 def test_a_rank_whose_code_nobody_saw_left_early_where_torchrun_has_no_failure():
     alone = Event(22.0, "torchrun-ended", "b", None, {"code": 0, "failures": []})
     events = [*started(), gone(20.0, 2), *(raised(20.5 + r / 10, r) for r in (0, 1, 3)), alone]

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional, Tuple
 
+from allranks.watch.early import by_early_exit
 from allranks.watch.reading import NO_CAUSE, Logs, join, read_all, read_culprit, says_why
 from allranks.watch.state import RunState
 from allranks.watch.who import (
     LATE_SECONDS,
     by_communication,
-    by_early_exit,
     by_exception,
     by_exit_code,
     by_node,

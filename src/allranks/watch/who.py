@@ -74,7 +74,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
                 for r in doubted[:3]
             ),
         ),
-        collateral=_collateral(run, same),
+        collateral=collateral(run, same),
         why=who or f"rank {rank.rank} raised it first; {_others(run, same)} only lost their peer.",
         fix="change the configuration or the script, not the machines."
         if everywhere
@@ -116,7 +116,7 @@ def by_signal(run: RunState) -> Optional[Diagnosis]:
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
         evidence=(f"rank {rank.rank} on {rank.node} was ended by {name}", *_table(run, rank)),
-        collateral=_collateral(run, [rank]),
+        collateral=collateral(run, [rank]),
         why=f"{name} came from outside the process (out of memory, a person, a scheduler); who sent it no event says."
         if killed
         else f"{name} is a fault of native code in that process.",
@@ -152,7 +152,7 @@ def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosi
             f"rank {rank.rank} on {rank.node} was ended by SIGKILL",
             *(f"kernel: {line}" for line in said),
         ),
-        collateral=_collateral(run, [rank]),
+        collateral=collateral(run, [rank]),
         why="the kernel ended it: the machine, or its control group, was out of memory.",
         fix=f"on {rank.node}: free memory, fewer data loader workers, a higher limit of the container or job.",
     )
@@ -219,7 +219,7 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
         collateral=tuple(
             Where(node=r.node, rank=r.rank) for r in run.ranks.values() if r.rank != odd.rank and r.alive
         )
-        or _collateral(run, [run.ranks[odd.rank]]),
+        or collateral(run, [run.ranks[odd.rank]]),
         why="its stack, its collective and its process were compared with those of all ranks before anything was"
         " stopped.",
         fix=finding.fix,
@@ -250,7 +250,7 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
             where=Where(node=node.name),
             first_seen=node.lost_at,
             evidence=(f"{node.name}: {what}", f"last heard at {node.seen_at}"),
-            collateral=_collateral(run, [r for r in run.ranks.values() if r.node == node.name]),
+            collateral=collateral(run, [r for r in run.ranks.values() if r.node == node.name]),
             why="the machine still answers for its sockets, its supervisor does not."
             if closed
             else "the machine, its kernel or its network is gone; the ranks elsewhere only lost their peers.",
@@ -266,7 +266,7 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
             where=Where(node=node.name),
             first_seen=node.lease_lost_at,
             evidence=(f"{node.name}: the lease ended",),
-            collateral=_collateral(run, []),
+            collateral=collateral(run, []),
             why="the node heard nothing from the keeper and stopped its own ranks.",
             fix=f"look at the network between {node.name} and the head.",
         )
@@ -274,43 +274,6 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
 
 
 # ---- an end without a word ----
-
-
-def by_early_exit(run: RunState) -> Optional[Diagnosis]:
-    """A rank that left with 0 before the last step, while others did not."""
-    left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run)]
-    others = [r for r in run.ranks.values() if r not in left]
-    trouble = [e.at for r in others for e in r.exceptions] + [
-        r.ended_at for r in others if r.code and r.ended_at
-    ]
-    if not left or not others:
-        return None
-    rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
-    if trouble and min(trouble) < (rank.ended_at or 0.0) - LATE_SECONDS:
-        return None
-    return Diagnosis(
-        cause="rank-exited-early",
-        confidence="certain" if rank.step is not None else "likely",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(
-            f"rank {rank.rank} on {rank.node} ended with code 0 at step {rank.step} of {_total(rank, run)}",
-        ),
-        collateral=_collateral(run, left),
-        why="it left without an error, so it stands in no table; the others waited for it in a collective.",
-        fix="look for sys.exit, a return or an exhausted data set on that rank alone.",
-    )
-
-
-def _total(rank: RankState, run: RunState) -> Optional[int]:
-    return rank.total_steps or run.total_steps
-
-
-def _before_the_end(rank: RankState, run: RunState) -> bool:
-    total = _total(rank, run)
-    if rank.phase == "done":
-        return False
-    return rank.step is None or total is None or rank.step < total
 
 
 def by_exit_code(run: RunState) -> Optional[Diagnosis]:
@@ -324,7 +287,7 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
         evidence=(f"rank {rank.rank} on {rank.node} ended with code {rank.code} and no exception was heard",),
-        collateral=_collateral(run, dead),
+        collateral=collateral(run, dead),
         why=f"rank {rank.rank} ended first with an error.",
         fix=f"read the end of rank {rank.rank}'s log.",
     )
@@ -354,7 +317,7 @@ def by_communication(run: RunState) -> Optional[Diagnosis]:
             f"rank {rank.rank}: phase {rank.phase}, step {rank.step}, last heard at {rank.beat_at}",
             one_line(f"rank {first.rank}: {first.data.get('type')}: {first.data.get('message')}"),
         ),
-        collateral=_collateral(run, [rank]),
+        collateral=collateral(run, [rank]),
         why="the others waited for it in a collective until a time-out; it never said anything itself.",
         fix=f"look at what rank {rank.rank} does there: allranks logs, its stack in stacks/rank-{rank.rank}.txt.",
     )
@@ -363,7 +326,7 @@ def by_communication(run: RunState) -> Optional[Diagnosis]:
 # ---- shared ----
 
 
-def _collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ...]:
+def collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ...]:
     """The ranks that ended after, by a communication error or our SIGTERM."""
     guilty: Dict[int, bool] = {r.rank: True for r in culprits}
     hurt = [
@@ -373,7 +336,7 @@ def _collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ..
 
 
 def _others(run: RunState, culprits: Sequence[RankState]) -> str:
-    count = len(_collateral(run, culprits))
+    count = len(collateral(run, culprits))
     return f"{count} other rank{'s' if count != 1 else ''}"
 
 

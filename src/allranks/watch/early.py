@@ -1,0 +1,57 @@
+"""A rank that left with 0 while the others went on: it stands in no table, and all the others blame each other."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+from allranks.watch.state import RankState, RunState
+from allranks.watch.who import LATE_SECONDS, collateral
+from allranks.words import Diagnosis, Where
+
+
+def by_early_exit(run: RunState) -> Optional[Diagnosis]:
+    """A rank that left with 0 before the last step, while others did not."""
+    left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run)]
+    others = [r for r in run.ranks.values() if r not in left]
+    if not left or not others:
+        return None
+    rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
+    trouble = [*_lost_a_peer(others), *(r.ended_at for r in others if r.code and r.ended_at)]
+    if trouble and min(trouble) < (rank.ended_at or 0.0) - LATE_SECONDS:
+        return None
+    return Diagnosis(
+        cause="rank-exited-early",
+        confidence="certain" if rank.step is not None else "likely",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} ended with code 0 at step {rank.step} of {_total(rank, run)}",
+        ),
+        collateral=collateral(run, left),
+        why="it left without an error, so it stands in no table; the others waited for it in a collective.",
+        fix="look for sys.exit, a return or an exhausted data set on that rank alone.",
+    )
+
+
+def _total(rank: RankState, run: RunState) -> Optional[int]:
+    return rank.total_steps or run.total_steps
+
+
+def _before_the_end(rank: RankState, run: RunState) -> bool:
+    """Whether steps were left. Every rank that ends with 0 says that it is done; where one says so too early, the
+    others lose it as a peer afterwards (gloo), or stand still (NCCL). Without that its script ended as it should."""
+    total = _total(rank, run)
+    if rank.step is not None and total is not None and rank.step >= total:
+        return False
+    if rank.phase != "done":
+        return True
+    others = [r for r in run.ranks.values() if r is not rank and r.code != 0]
+    trouble = _lost_a_peer(others)
+    if run.asked_at is not None and any(r.ended_at is None or r.ended_at > run.asked_at for r in others):
+        trouble.append(run.asked_at)
+    return any(at >= (rank.ended_at or 0.0) - LATE_SECONDS for at in trouble)
+
+
+def _lost_a_peer(ranks: List[RankState]) -> List[float]:
+    """When they told of an exception; another than of communication has been judged before."""
+    return [event.at for rank in ranks for event in rank.exceptions]
