@@ -34,7 +34,7 @@ def controller(rig: Rig, tmp_path: Path):
     def call(*words: object) -> subprocess.CompletedProcess:
         environment = [f"HOME={tmp_path}", f"ALLRANKS_HOME={tmp_path / 'allranks'}"]
         command = ["env", *environment, sys.executable, "-m", "allranks.cli", *map(str, words)]
-        return subprocess.run(rig.from_ctl(command), capture_output=True, text=True, timeout=200)
+        return subprocess.run(rig.from_ctl(command), capture_output=True, text=True, timeout=400)
 
     return call
 
@@ -83,7 +83,7 @@ def test_another_machine_with_the_same_run_file_finds_watches_and_stops_the_run(
 
     def call(*words: object) -> subprocess.CompletedProcess:
         command = rig.from_ctl([*elsewhere, "-m", "allranks.cli", *map(str, words)])
-        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
     assert json.loads(call("ps", "--json").stdout)["runs"] == []
     watcher = subprocess.Popen(
@@ -94,7 +94,7 @@ def test_another_machine_with_the_same_run_file_finds_watches_and_stops_the_run(
     try:
         stopped = call("stop", file, "--json")
         assert json.loads(stopped.stdout)["id"] == run_id
-        said, _ = watcher.communicate(timeout=120)
+        said, _ = watcher.communicate(timeout=300)
         assert json.loads(said)["runs"][0]["id"] == run_id
     finally:
         watcher.kill()

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from runner import free_port
 
 from allranks.node import processes
 from allranks.node.paths import RunDirectory
@@ -21,14 +22,13 @@ LISTEN = """
 import socket, sys, time
 server = socket.create_server(("", int(sys.argv[1])))
 print("on", flush=True)
-time.sleep(120)
+time.sleep(900)
 """
 
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("", 0)) as taken:
-        return taken.getsockname()[1]
+    return free_port()
 
 
 def listener(port: int, **environment: str) -> subprocess.Popen:
@@ -45,7 +45,7 @@ def run(folder: Path, port: int) -> dict:
     train = {"command": [str(LOOP), "--steps", "2"]}
     file.write_text(json.dumps({"nodes": "localhost", "network": {"port": port}, "train": train}))
     argv = [sys.executable, "-m", "allranks.cli", "run", str(file), "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     return json.loads(done.stdout)
 
 
@@ -65,7 +65,7 @@ def test_what_a_dead_run_of_ours_holds_is_freed(home: Path, tmp_path: Path, port
         Path(directory.node("old").processes).write_text(json.dumps(line) + "\n")
         answer = run(tmp_path, port)
         assert answer["runs"][0]["state"] == "succeeded", answer
-        assert process.wait(timeout=10) != 0
+        assert process.wait(timeout=60) != 0
     finally:
         process.kill()
         process.wait()

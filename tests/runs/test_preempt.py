@@ -53,7 +53,7 @@ def test_sigterm_to_a_supervisor_saves_and_auto_goes_on(root: Path, tmp_path: Pa
         try:
             run = wait_for_run(tmp_path / "home")
             os.kill(supervisor(run, "node-1"), signal.SIGTERM)
-            first.wait(120)
+            first.wait(240)
         finally:
             if first.poll() is None:
                 runner.call("stop", run.name)

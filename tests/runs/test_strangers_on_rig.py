@@ -28,6 +28,7 @@ start bash -c 'exec -a "python with_daemon.py" sleep 600'
 start env ALLRANKS_RUN_ID="$1" sleep 600
 start python3 -c 'import socket, time; s = socket.create_server(("", 39512)); time.sleep(600)'
 """
+NAMES = ["torchrun", "python train.py", "torchrun", "python with_daemon.py", "sleep"]  # of the first five
 TEMPORARY = ("torchelastic_stranger", "pymp-stranger", "allranks-0123456789ab")
 SHARED_MEMORY = ("torch_4711_1_0", "nccl-AbCdEf", "sem.mp-strange", "allranks-of-somebody")
 
@@ -85,9 +86,20 @@ def listed_in(rig: Rig, folder: str) -> set[str]:
 
 
 def plant(rig: Rig, run_id: str) -> list[int]:
-    said = rig.run(1, ["bash", "-c", PLANT, "plant", run_id], timeout=20).stdout
-    time.sleep(0.5)
-    return [int(pid) for pid in said.split()]
+    said = rig.run(1, ["bash", "-c", PLANT, "plant", run_id], timeout=60).stdout
+    pids = [int(pid) for pid in said.split()]
+    deadline = time.monotonic() + 60
+    words = [
+        "sh",
+        "-c",
+        'for p; do head -z -n 1 /proc/$p/cmdline | tr "\\0" "\\n"; done',
+        "read",
+        *map(str, pids),
+    ]
+    while (names := rig.run(1, words).stdout.decode().splitlines()[:5]) != NAMES:
+        assert time.monotonic() < deadline, f"they have not become what they shall be: {names}"
+        time.sleep(0.1)
+    return pids
 
 
 def recycle(rig: Rig, run_id: str, pid: int) -> None:

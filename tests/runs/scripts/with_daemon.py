@@ -24,7 +24,10 @@ pid_file = sys.argv[1]
 with open("/tmp/helper.folder", "w") as file:
     file.write(tempfile.mkdtemp(prefix="torchelastic_"))
 time.sleep(2)
-found = subprocess.run(["pgrep", "-f", "^helper-of-ours"], capture_output=True, text=True).stdout
+found, deadline = "", time.monotonic() + 60
+while not found and time.monotonic() < deadline:  # it has yet to become what it is called
+    found = subprocess.run(["pgrep", "-f", "^helper-of-ours"], capture_output=True, text=True).stdout
+    time.sleep(0.1)
 with open(pid_file, "w") as file:
     file.write(found)
 print("ready", flush=True)
