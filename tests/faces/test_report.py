@@ -345,7 +345,7 @@ def test_it_renders_on_python_3_8(run_directory, another_python):
         env={"PYTHONPATH": str(Path(report.__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -22,7 +22,7 @@ def chromium(profile: Path, page: Path, *options: str) -> subprocess.CompletedPr
         ["chromium", *QUIET.split(), f"--user-data-dir={profile}", *options, page.as_uri()],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         check=True,
     )
 

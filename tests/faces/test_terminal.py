@@ -212,7 +212,7 @@ def on_a_pty(events, monkeypatch, term: str) -> str:
     with os.fdopen(slave, "w", encoding="utf-8") as file, LiveView(out=Out(file=file)) as view:
         for event in events:
             view.add(event)
-    reader.join(5)
+    reader.join(60)
     os.close(master)
     return received.decode()
 

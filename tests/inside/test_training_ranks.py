@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(150)]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runs"))
+from runner import free_port
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(500)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def torchrun(
-    node, script: str | Path, *words: str, ranks: int = 1, told: bool = True, seconds: int = 120
+    node, script: str | Path, *words: str, ranks: int = 1, told: bool = True, seconds: int = 240
 ) -> str:
     """Starts a script under torchrun, with us or without; what torchrun and, without us, the ranks printed."""
     if not isinstance(script, Path):
@@ -138,7 +134,7 @@ def test_a_rank_that_waits_for_a_dead_one_says_that_the_communication_failed(nod
 ALONE = """
 import datetime, sys, torch.distributed as dist
 dist.init_process_group("gloo", init_method="tcp://127.0.0.1:" + sys.argv[1], rank=0, world_size=2,
-    timeout=datetime.timedelta(seconds=2))
+    timeout=datetime.timedelta(seconds=5))
 """
 
 
@@ -162,7 +158,7 @@ rows = [{"input_ids": torch.arange(n, n + 8) % 64, "labels": torch.arange(n, n +
 args = TrainingArguments("out", max_steps=6, per_device_train_batch_size=2, gradient_accumulation_steps=2,
     logging_steps=2, eval_strategy="steps", eval_steps=3, save_steps=3, use_cpu=True, report_to=[], disable_tqdm=True)
 def slow(predictions):
-    time.sleep(0.3)
+    time.sleep(0.6)
     return {}
 trainer = Trainer(model, args, train_dataset=rows, eval_dataset=rows[:8], compute_metrics=slow)
 trainer.train()

@@ -115,7 +115,7 @@ def play(rig: Rig, folder: Path) -> dict[str, dict[str, int]]:
         ),
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=900,
     )
     failed = [line for line in done.stdout.splitlines() if line.startswith(("fatal:", "failed:"))]
     if done.returncode != 0:

@@ -117,7 +117,7 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
         "--volume=/usr:/usr:ro",
         NAME,
         "sleep",
-        "300",
+        "1800",
     )
     lookalike = docker(
         rig,
@@ -130,15 +130,15 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
         "--label=org.allranks.home=/somebody/else",
         NAME,
         "sleep",
-        "300",
+        "1800",
     )
     try:
-        done = desk("run", boxed(desk, "--steps", 2000), "--detach", "--json")
+        done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--json")
         run_id = json.loads(done.stdout)["runs"][0]["id"]
         wait_for_step(desk, run_id)
         ours = docker(rig, 1, "ps", "--no-trunc", "--quiet", "--filter", f"label=org.allranks.run={run_id}")
         # Somebody works in the container by hand: it goes on, and that is said.
-        docker(rig, 1, "exec", "--detach", ours, "sh", "-c", "echo $$ > /tmp/stranger; exec sleep 300")
+        docker(rig, 1, "exec", "--detach", ours, "sh", "-c", "echo $$ > /tmp/stranger; exec sleep 1800")
         kept = desk.json("stop", run_id)
         assert (kept["state"], kept["left"]) == ("stopped", 0)
         assert [(f["id"], f["where"]["node"]) for f in kept["findings"]] == [("container-goes-on", "node1")]
@@ -160,7 +160,7 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
 
 
 def wait_for_step(desk: Desk, run_id: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         run = next(one for one in desk.json("ps")["runs"] if one["id"] == run_id)
         if run["step"]:
@@ -177,7 +177,7 @@ def loops(rig: Rig) -> list[str]:
 
 
 def test_a_killed_container_leaves_a_run_that_can_be_stopped_and_cleaned(desk: Desk, rig: Rig) -> None:
-    done = desk("run", boxed(desk, "--steps", 2000), "--detach", "--json")
+    done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--json")
     run_id = json.loads(done.stdout)["runs"][0]["id"]
     wait_for_step(desk, run_id)
     docker(rig, 1, "kill", ids(rig)[0])
@@ -229,7 +229,7 @@ def test_a_container_of_our_name_that_is_not_ours_blocks(desk: Desk, rig: Rig) -
         "--volume=/usr:/usr:ro",
         NAME,
         "sleep",
-        "300",
+        "1800",
     )
     try:
         assert len(findings(desk.json("run", file))["container-foreign"]) == 1

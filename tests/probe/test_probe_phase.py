@@ -66,7 +66,7 @@ def call(rig: Rig, folder: Path, *words: object) -> subprocess.CompletedProcess:
     (ssh / "known_hosts").write_text((STATE / "known_hosts").read_text())
     environment = [f"HOME={folder}", f"ALLRANKS_HOME={folder / 'allranks'}"]
     command = ["env", *environment, sys.executable, "-m", "allranks.cli", *map(str, words)]
-    return subprocess.run(rig.from_ctl(command), capture_output=True, text=True, timeout=200)
+    return subprocess.run(rig.from_ctl(command), capture_output=True, text=True, timeout=400)
 
 
 @pytest.mark.rig

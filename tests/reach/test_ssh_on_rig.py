@@ -44,7 +44,7 @@ def ask(
         input=json.dumps(wanted),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return {answer["node"]: answer for answer in json.loads(done.stdout)}
@@ -170,7 +170,7 @@ def test_the_agent_holds_the_key(rig: Rig, tmp_path: Path, transport: str) -> No
         "transport": transport,
     }
     command = rig.from_ctl(["env", f"HOME={tmp_path}", "ssh-agent", "sh", "-c", script])
-    done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, timeout=240)
     assert json.loads(done.stdout)[0].get("out") == "node1\n", (done.stdout, done.stderr)
 
 
@@ -191,7 +191,7 @@ def test_a_certificate_opens_a_node_that_knows_only_its_authority(
     known.write_text(f"[{address(1)}]:2222 {public}\n")
     try:
         wait = "until exec 3<>/dev/tcp/127.0.0.1/2222; do sleep .02; done"
-        rig.run(1, ["timeout", "10", "bash", "-c", wait])
+        rig.run(1, ["timeout", "60", "bash", "-c", wait])
         more = {"config": config(tmp_path, identity=str(tmp_path / "mine"), known_hosts=known)}
         answer = ask(rig, [node(1, port=2222)], ["hostname"], transport=transport, **more)["node1"]
         assert answer.get("out") == "node1\n", answer
@@ -230,9 +230,11 @@ def test_each_failure_has_its_name_and_the_others_go_on(rig: Rig, transport: str
     )
     hung = subprocess.Popen(
         rig.inside(
-            4, ["python3", "-c", "import socket,time;s=socket.create_server(('',2022));time.sleep(90)"]
+            4, ["python3", "-c", "import socket,time;s=socket.create_server(('',2022));time.sleep(900)"]
         )
     )
+    listens = "until grep -q ':07E6 ' /proc/net/tcp /proc/net/tcp6; do sleep .02; done"
+    rig.run(4, ["timeout", "60", "bash", "-c", listens])
     try:
         nodes = [
             node(1),

@@ -74,7 +74,7 @@ def test_the_rig_of_a_killed_test_run_is_removed_by_the_next(state: Path) -> Non
         recycle(state, stranger.pid)
 
         second = stands(state, 1, "and-ends")
-        said, _ = second.communicate(timeout=120)
+        said, _ = second.communicate(timeout=300)
         assert (second.returncode, said.split()) == (0, ["stands", "node1"])
         until_gone(old)
         assert stranger.poll() is None, "its pid stood in the rig's list, with another start"

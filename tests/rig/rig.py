@@ -138,7 +138,7 @@ class Rig:
             started.update({str(one.pid): one for one in sharing_network(started["ctl"])})
         for process in started.values():
             process.kill()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while any(p.alive() for p in started.values()) and time.monotonic() < deadline:
             time.sleep(0.01)
         shutil.rmtree(STATE, ignore_errors=True)
@@ -186,7 +186,7 @@ class Rig:
         process.stdin.write(b"go\n")
         process.stdin.close()
         own = os.readlink("/proc/self/ns/net")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while os.readlink(f"/proc/{process.pid}/ns/net") == own:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{name}: {(STATE / 'log' / name).read_text()[-500:]}")
@@ -239,7 +239,7 @@ class Rig:
             f"neigh add {address(other)} lladdr {hardware(other)} dev eth0 nud permanent" for other in others
         ]
 
-    def _wait_for_sshd(self, seconds: float = 20.0) -> None:
+    def _wait_for_sshd(self, seconds: float = 120.0) -> None:
         probe = 'for a in "$@"; do until exec 3<>/dev/tcp/$a/22; do sleep .02; done; exec 3>&-; done'
         addresses = [address(number) for number in range(1, self.count + 1)]
         done = subprocess.run(
