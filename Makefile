@@ -49,6 +49,14 @@ bench-fanout: setup .venvs/bench/bin/pyinfra ## one command on 32 and 100 nodes 
 	@.venvs/bench/bin/pip --disable-pip-version-check install --quiet -r requirements/bench.txt
 	@touch $@
 
+.PHONY: bench-trackers
+bench-trackers: setup .venvs/wandb/wandb ## Weights & Biases' own client in a run, online and offline
+	@$(PY) -m benchmarks trackers
+
+.venvs/wandb/wandb: requirements/wandb.txt | setup
+	@$(PY) -m pip --disable-pip-version-check install --quiet --upgrade --no-deps --target .venvs/wandb -r requirements/wandb.txt
+	@touch $@
+
 bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
 	@$(PY) -m benchmarks $(subst -,_,$*)
 

@@ -20,7 +20,7 @@ from rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
-LIMIT_SECONDS = 120.0
+LIMIT_SECONDS = 300.0
 STRANGER = "cp /bin/sleep /tmp/raylet; exec setsid /tmp/raylet 9999 </dev/null >/dev/null 2>&1 &"
 """A process that `ray stop` would end: it goes by the name alone."""
 
@@ -93,10 +93,11 @@ def test_an_actors_death_is_named_from_elsewhere_and_only_what_is_ours_ends(rig:
 
     actor = next(line for line in shown(rig, 3) if "ray::Supervisor" in line)
     rig.run(3, ["kill", "-KILL", actor.rpartition("|")[2]])
-    ended = until(lambda: (now := state_of(elsewhere, run_id))["state"] in ("stopped", "failed") and now)
-    assert ended, state_of(elsewhere, run_id)
-    finding = next(one for one in ended["findings"] if one["id"] == "ray-actor-died")
-    assert finding["where"]["node"] == "node3", finding
+    assert until(lambda: state_of(elsewhere, run_id)["state"] in ("stopped", "failed")), state_of(
+        elsewhere, run_id
+    )
+    found = [one for one in state_of(elsewhere, run_id)["findings"] if one["id"] == "ray-actor-died"]
+    assert {one["where"]["node"] for one in found} == {"node3"}, state_of(elsewhere, run_id)
     assert "node3" in watching.communicate(timeout=LIMIT_SECONDS)[0]
     # Nothing of the run or of its cluster is left; the stranger is.
     assert until(lambda: not any(of_ray(rig, number) for number in (1, 2, 3))), [

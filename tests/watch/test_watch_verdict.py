@@ -126,7 +126,10 @@ def test_ranks_that_are_done_are_not_blamed_for_one_that_fails_alone_afterwards(
     events = [*started(), *(event for r in (1, 2, 3) for event in done(20.0, r)), gone(24.0, 0, 1)]
     assert follow(events).verdict(30.0).where.rank == 0
     killed = [*events[:-1], gone(24.0, 0, -9)]
-    assert (follow(killed).verdict(30.0).cause, follow(killed).verdict(30.0).where.rank) == ("rank-sigkilled", 0)
+    assert (follow(killed).verdict(30.0).cause, follow(killed).verdict(30.0).where.rank) == (
+        "rank-sigkilled",
+        0,
+    )
 
 
 def test_a_rank_at_its_last_step_has_not_left_early():

@@ -179,10 +179,10 @@ class Keeper(threading.Thread):
     def _gather(self) -> bool:
         """Waits for every supervisor; False and a finding for each that did not come."""
         deadline = time.monotonic() + float(self.task["join_seconds"])
-        while len(self.joined) < len(self.nodes):
+        late = False
+        while len(self.joined) < len(self.nodes) and not late and not self.stop_why:
+            late = time.monotonic() > deadline  # once more then: a disk may have held up the turn before
             self._turn()
-            if self.stop_why or time.monotonic() > deadline:
-                break
         missing = [node for node in self.nodes if node not in self.joined]
         for node in () if self.stop_why else missing:
             self.record.finding(keeper_listener.did_not_join(node, self.job, self.directory.root, self.port))
@@ -316,7 +316,9 @@ class Keeper(threading.Thread):
         self.stopping = {"stop": self.job["grace_seconds"], "why": why}
         self._tell_all(self.stopping)
         deadline = time.monotonic() + float(self.job["grace_seconds"]) + STOP_MARGIN_SECONDS
-        while time.monotonic() < deadline and not self._all_swept():
+        late = False
+        while not self._all_swept() and not late:
+            late = time.monotonic() > deadline  # once more then, as in `_gather`
             self._turn()
 
     def _all_swept(self) -> bool:
