@@ -86,6 +86,7 @@ def ours(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
             controller.kill()
             controller.wait()
         if run and not FAULTS[name].goes_on:
+            thaw(FAULTS[name], rig)  # SIGKILL waits for a process that is frozen with its file system
             outcome.left = left(rig, run["id"], but=NODE if name == "power-off" else 0)
     return outcome
 
@@ -165,7 +166,7 @@ def judge(outcome: Outcome, events: list[dict[str, Any]], began: float) -> None:
         if not alarm and not final:
             continue
         where, cause = data.get("where") or {}, data.get("id") or data.get("cause")
-        place = where.get("node") == f"node{NODE}" and (not fault.rank or where.get("rank") == rank)
+        place = where.get("node") == f"node{fault.node}" and (not fault.rank or where.get("rank") == rank)
         number = where.get("rank")
         told = " ".join(filter(None, [cause, where.get("node"), "" if number is None else f"rank {number}"]))
         outcome.statements.append(f"{after} {told}")

@@ -39,7 +39,8 @@ def on_node(*command: str) -> Callable[[Rig, dict[str, Any]], None]:
 @dataclass(frozen=True)
 class Fault:
     """`inject` is None where the script does it itself. `rank` says whether a rank is to be named, or the node
-    alone; `causes` are the right ones. `goes_on`: the run must not be disturbed. `limit` is the promised time."""
+    alone, and `node` where it lies; `causes` are the right ones. `goes_on`: the run must not be disturbed. `limit` is
+    the promised time."""
 
     causes: tuple[str, ...]
     limit: float
@@ -51,6 +52,7 @@ class Fault:
     before: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     plain: bool = True
+    node: int = NODE
 
 
 LOSE = ("iptables", "-A", "OUTPUT", "-o", "eth0")
@@ -119,5 +121,6 @@ FAULTS: dict[str, Fault] = {
         rank=False,
         phases=("saving",),
         env={"SAVE_TO": SMALL_DISK},
+        node=1,
     ),
 }
