@@ -38,15 +38,14 @@ def login(rig: Rig) -> Login:
 
 
 def living(rig: Rig) -> list[str]:
-    lines = []
-    for number in (1, 2, 3):
-        shown = rig.run(
-            number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]
-        )
-        lines += [
-            line for line in shown.stdout.decode(errors="replace").splitlines() if "launch/scripts/" in line
-        ]
-    return lines
+    return [line for number in (1, 2, 3) for line in looped(rig, number)]
+
+
+def looped(rig: Rig, number: int) -> list[str]:
+    """The command lines on a node that hold a script of these tests."""
+    shown = rig.run(number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"])
+    lines = shown.stdout.decode(errors="replace").splitlines()
+    return [line for line in lines if "launch/scripts/" in line]
 
 
 def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
@@ -231,3 +230,18 @@ def went_on_from(run_id: str) -> tuple[str, int]:
     trained = [step[0] for event in events if event["kind"] == "beat" for step in event["data"]["steps"]]
     assert min(trained) == chosen["step"] + 1
     return chosen["from"], chosen["step"]
+
+
+def test_a_node_that_is_cut_off_is_named_and_its_job_ended(login: Login, rig: Rig) -> None:
+    """The last test of this rig: node3 does not come back. SLURM itself would notice after its SlurmdTimeout."""
+    run = login.json("run", login.file(LOOP, "--steps", 40000, name="cut"), "--no-probe", "--detach")["runs"][0]
+    assert until(lambda: (state_of(login, run["id"])["step"] or 0) > 0), state_of(login, run["id"])
+    rig.link(3, False)  # first, so that no connection is closed in good order
+    rig.power_off(3)
+    assert until(lambda: state_of(login, run["id"])["state"] == "failed"), state_of(login, run["id"])
+    ended = state_of(login, run["id"])
+    assert ended["diagnosis"]["where"]["node"] == "node3", ended
+    assert {one["where"]["node"] for one in ended["findings"] if one["id"] == "node-lost"} == {"node3"}, ended
+    login.json("stop", run["id"])
+    assert until(lambda: not login.jobs()), login.jobs()
+    assert not [line for number in (1, 2) for line in looped(rig, number)]
