@@ -140,6 +140,9 @@ PHASES = {
     "verify": lambda run: run["phase"] in ("verify", "prove") or run["state"] == "succeeded",
 }
 
+STEPS = 12
+"""Of the demo's 36: enough to die in."""
+
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_controller_dies_and_the_run_is_verified_and_reported_without_it(
@@ -147,7 +150,8 @@ def test_the_controller_dies_and_the_run_is_verified_and_reported_without_it(
 ) -> None:
     runner = Runner(tmp_path)
     file = root / "examples" / "tiny-deepseek-v3.yaml"
-    controller = runner.start("run", file, "--set", f"network.port={free_port()}")
+    sets = ("--set", f"network.port={free_port()}", "--set", f"train.llamafactory.max_steps={STEPS}")
+    controller = runner.start("run", file, *sets)
     runs = runner.home / "runs"
     runner.wait_for(lambda: any(runs.glob("*/keeper/state.json")), every=0.02)
 
@@ -159,7 +163,7 @@ def test_the_controller_dies_and_the_run_is_verified_and_reported_without_it(
     os.killpg(controller.pid, signal.SIGKILL)
     controller.wait()
     run = runner.json("watch", code=0)["runs"][0]
-    assert (run["state"], run["step"]) == ("succeeded", 36)
+    assert (run["state"], run["step"]) == ("succeeded", STEPS)
     assert run["adapter"]["whole"] is True and run["adapter"]["changed"] is True
     assert Path(run["directory"], "keeper", "report.html").exists()
     assert runner.left() == []
