@@ -7,6 +7,7 @@ modules, which are gathered whole. `TRIES=3` tries it with fewer.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import statistics
@@ -14,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from allranks.node import bundle
 
@@ -25,6 +28,8 @@ LEGACY = ROOT / ".venvs" / "legacy"
 MODEL = ROOT / ".cache" / "tiny-deepseek-v3" / "model"
 TRIES = int(os.environ.get("TRIES", "50"))
 WITHOUT = 5
+FACTOR = 5
+RESULTS = Path(os.environ.get("RESULTS", str(ROOT / ".cache" / "moe.jsonl")))
 LIMIT_SECONDS = 120.0
 STEPS = 8
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -38,32 +43,45 @@ def measure() -> str:
     with tempfile.TemporaryDirectory(prefix="moe-") as name:
         folder = Path(name)
         (folder / "bundle.zip").write_bytes(bundle.build())
-        with_ours = [one(folder, seed, told=True, limit=LIMIT_SECONDS) for seed in range(TRIES)]
-        ended = [seconds for seconds in with_ours if seconds is not None]
-        # five times what a training takes that ends
-        limit = 5 * max(ended, default=LIMIT_SECONDS / 5)
-        without = [one(folder, seed, told=False, limit=limit) for seed in range(min(WITHOUT, TRIES))]
-    never = sum(seconds is None for seconds in without)
+        ours = [known_or_tried(folder, seed, True, LIMIT_SECONDS) for seed in range(TRIES)]
+        ended = [one["seconds"] for one in ours if one["end"] == "all steps"]
+        limit = FACTOR * statistics.median(ended or [LIMIT_SECONDS])
+        without = [known_or_tried(folder, seed, False, limit) for seed in range(min(WITHOUT, TRIES))]
+    ends = Counter(one["end"] for one in without)
+    told = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
     return (
         f"Two ranks, gloo, transformers 4.52.4, DeepSpeed 0.16.9, the tiny DeepSeek-V3, {STEPS} steps, each time "
         f"another random text. With `allranks.inside`: **{len(ended)} of {TRIES}** came to their end (aim: all), "
-        f"median {statistics.median(ended):.1f} s, longest {max(ended):.1f} s. The same script and texts without it: "
-        f"{never} of {len(without)} did not end within {limit:.0f} s, five times as long as the longest."
+        f"median {statistics.median(ended):.1f} s, longest {max(ended):.1f} s. The first {len(without)} of these texts "
+        f"without it, same script: {told} (*hung*: not at its end after {FACTOR} times the median; *aborted*: the "
+        "ranks' gathers met with different sizes, and gloo ended one)."
     )
 
 
-def one(folder: Path, seed: int, told: bool, limit: float) -> float | None:
-    """Seconds of a training that took all its steps; None where it did not end in time."""
+def known_or_tried(folder: Path, seed: int, told: bool, limit: float) -> dict[str, Any]:
+    """One training: `seed`, `ours`, `end` and `seconds`, a line of RESULTS."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    for kept in map(json.loads, lines):
+        if (kept["seed"], kept["ours"]) == (seed, told):
+            return kept
+    end, seconds = one(folder, seed, told, limit)
+    kept = {"seed": seed, "ours": told, "end": end, "seconds": round(seconds, 1)}
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    with RESULTS.open("a") as file:
+        file.write(json.dumps(kept) + "\n")
+    print(kept, file=sys.stderr, flush=True)
+    return kept
+
+
+def one(folder: Path, seed: int, told: bool, limit: float) -> tuple[str, float]:
+    """How a training ended, and after how many seconds. Raises RuntimeError where ours fails in another way."""
     source = random.Random(seed)
     text = folder / "text"
     text.write_text(" ".join("".join(source.choices(LETTERS, k=source.randint(1, 9))) for _ in range(4000)))
     argv = [str(LEGACY / "bin" / "python"), "-m", "torch.distributed.run", "--nproc-per-node=2"]
-    argv += [
-        "--rdzv-backend=c10d",
-        "--rdzv-endpoint=127.0.0.1:0",
-        str(ROOT / "examples" / "plain_deepspeed.py"),
-    ]
-    argv += ["--model", str(MODEL), "--text", str(text), "--output", str(folder / f"{seed}-{told}")]
+    argv += ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0"]
+    argv += [str(ROOT / "examples" / "plain_deepspeed.py"), "--model", str(MODEL), "--text", str(text)]
+    argv += ["--output", str(folder / f"{seed}-{told}")]
     argv += ["--steps", str(STEPS), "--micro-batch", "1", "--length", "8"]
     began = time.monotonic()
     with (folder / "log").open("wb") as log:
@@ -77,11 +95,14 @@ def one(folder: Path, seed: int, told: bool, limit: float) -> float | None:
                 process.terminate()  # torchrun ends its ranks, which are in sessions of their own
                 process.wait(timeout=LIMIT_SECONDS)
     seconds = time.monotonic() - began
-    print(f"seed {seed}, with ours {told}: code {code}, {seconds:.1f} s", file=sys.stderr, flush=True)
     said = (folder / "log").read_text(errors="replace")
-    if code is not None and (code != 0 or f"step {STEPS} of {STEPS}" not in said):
+    if code is None:
+        return "hung", seconds
+    if code == 0 and f"step {STEPS} of {STEPS}" in said:
+        return "all steps", seconds
+    if told or "SIGABRT" not in said:
         raise RuntimeError(f"seed {seed}: exit code {code}: {said[-2000:]}")
-    return None if code is None else seconds
+    return "aborted", seconds
 
 
 def environment(folder: Path, told: bool) -> dict[str, str]:
