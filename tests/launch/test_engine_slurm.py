@@ -234,7 +234,9 @@ def went_on_from(run_id: str) -> tuple[str, int]:
 
 def test_a_node_that_is_cut_off_is_named_and_its_job_ended(login: Login, rig: Rig) -> None:
     """The last test of this rig: node3 does not come back. SLURM itself would notice after its SlurmdTimeout."""
-    run = login.json("run", login.file(LOOP, "--steps", 40000, name="cut"), "--no-probe", "--detach")["runs"][0]
+    run = login.json("run", login.file(LOOP, "--steps", 40000, name="cut"), "--no-probe", "--detach")["runs"][
+        0
+    ]
     assert until(lambda: (state_of(login, run["id"])["step"] or 0) > 0), state_of(login, run["id"])
     rig.link(3, False)  # first, so that no connection is closed in good order
     rig.power_off(3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -79,6 +80,21 @@ def test_the_controller_may_die_at_any_time_after_the_launch(runner: Runner) -> 
     run = runner.json("watch", code=0)["runs"][0]
     assert (run["state"], run["step"]) == ("succeeded", 60)
     assert Path(run["directory"], "keeper", "report.html").exists()
+    assert runner.left() == []
+
+
+def test_a_suspended_laptop_is_no_fault_and_the_controller_goes_on_looking(runner: Runner) -> None:
+    controller = runner.start("run", runner.file("--steps", 60), "--json")
+    runner.at_step(2)
+    os.killpg(controller.pid, signal.SIGSTOP)
+    try:
+        runner.wait_for(lambda: runner.runs()[0]["state"] == "succeeded")
+    finally:
+        os.killpg(controller.pid, signal.SIGCONT)
+    out, _ = controller.communicate(timeout=120)
+    run = json.loads(out)["runs"][0]
+    assert (controller.returncode, run["state"], run["step"]) == (0, "succeeded", 60)
+    assert not [f for f in run["findings"] if f["verdict"] in ("warn", "block")], run["findings"]
     assert runner.left() == []
 
 
