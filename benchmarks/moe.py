@@ -7,6 +7,7 @@ modules, which are gathered whole. `TRIES=3` tries it with fewer.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -42,11 +43,14 @@ def measure() -> str:
         )
     with tempfile.TemporaryDirectory(prefix="moe-") as name:
         folder = Path(name)
-        (folder / "bundle.zip").write_bytes(bundle.build())
-        ours = [known_or_tried(folder, seed, True, LIMIT_SECONDS) for seed in range(TRIES)]
+        (folder / "bundle.zip").write_bytes(built := bundle.build())
+        code = hashlib.sha256(built).hexdigest()[:12]
+        ours = [known_or_tried(folder, code, seed, True, LIMIT_SECONDS) for seed in range(TRIES)]
         ended = [one["seconds"] for one in ours if one["end"] == "all steps"]
-        limit = FACTOR * statistics.median(ended or [LIMIT_SECONDS])
-        without = [known_or_tried(folder, seed, False, limit) for seed in range(min(WITHOUT, TRIES))]
+        limit = FACTOR * statistics.median(ended or [LIMIT_SECONDS / FACTOR])
+        without = [known_or_tried(folder, code, seed, False, limit) for seed in range(min(WITHOUT, TRIES))]
+    if not ended:
+        raise RuntimeError(f"none came to its end: {RESULTS}")
     ends = Counter(one["end"] for one in without)
     told = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
     return (
@@ -58,14 +62,14 @@ def measure() -> str:
     )
 
 
-def known_or_tried(folder: Path, seed: int, told: bool, limit: float) -> dict[str, Any]:
-    """One training: `seed`, `ours`, `end` and `seconds`, a line of RESULTS."""
+def known_or_tried(folder: Path, code: str, seed: int, told: bool, limit: float) -> dict[str, Any]:
+    """One training: `code` (of allranks' own, by digest), `seed`, `ours`, `end` and `seconds`, a line of RESULTS."""
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
     for kept in map(json.loads, lines):
-        if (kept["seed"], kept["ours"]) == (seed, told):
+        if (kept.get("code"), kept["seed"], kept["ours"]) == (code, seed, told):
             return kept
     end, seconds = one(folder, seed, told, limit)
-    kept = {"seed": seed, "ours": told, "end": end, "seconds": round(seconds, 1)}
+    kept = {"code": code, "seed": seed, "ours": told, "end": end, "seconds": round(seconds, 1)}
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     with RESULTS.open("a") as file:
         file.write(json.dumps(kept) + "\n")

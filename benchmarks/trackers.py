@@ -83,7 +83,14 @@ def trained(folder: Path, mode: str, port: int, key: str) -> dict[str, Any]:
         "training-of-others",
     ]
     own = {**os.environ, "ALLRANKS_HOME": str(folder / "home"), "WANDB_API_KEY": key}
-    done = subprocess.run(words, env=own, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    try:
+        done = subprocess.run(
+            words, env=own, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        stop = [*words[:3], "stop", mode, "-y"]
+        subprocess.run(stop, env=own, capture_output=True, timeout=LIMIT_SECONDS, check=False)
+        raise
     if not done.stdout:
         raise RuntimeError(f"allranks ended with {done.returncode}: {done.stderr[-700:]}")
     return json.loads(done.stdout)["runs"][0]
@@ -92,22 +99,19 @@ def trained(folder: Path, mode: str, port: int, key: str) -> dict[str, Any]:
 @contextlib.contextmanager
 def server() -> Iterator[tuple[int, list[list[str]]]]:
     """Its port, and its requests as they come: method, path, key."""
-    process = subprocess.Popen(
-        [sys.executable, str(FOLDER / "_wandb_server.py")], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
+    words = [sys.executable, str(FOLDER / "_wandb_server.py")]
     requests: list[list[str]] = []
-    port = int(process.stdout.readline())
-    reader = threading.Thread(
-        target=lambda: requests.extend(json.loads(line) for line in process.stdout or ())
-    )
-    reader.start()
-    try:
-        yield port, requests
-    finally:
-        process.terminate()
-        process.wait()
-        reader.join()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        reader = threading.Thread(target=lambda: requests.extend(map(json.loads, process.stdout or ())))
+        try:
+            port = int(process.stdout.readline())
+            reader.start()
+            yield port, requests
+        finally:
+            process.terminate()
+            if reader.ident is not None:
+                reader.join()
 
 
 @contextlib.contextmanager

@@ -66,6 +66,32 @@ def test_a_pause_within_the_grace_time_leaves_nobody_alive(stage) -> None:
     assert stop.step() and stop.report()["left"] == []
 
 
+def test_a_look_that_was_held_up_takes_nobodys_grace_time(stage) -> None:
+    one = stage(signal.SIGTERM)
+    stop = one.stop(10.0)
+    found = stop._find
+
+    def slow():
+        one.now += 3600
+        return found()
+
+    stop._find = slow
+    assert not stop.step() and one.sent == ["SIGTERM"]
+    stop._find = found
+    one.now += 9.0
+    assert one.sent == ["SIGTERM"] and stop.step()
+
+
+def test_one_that_came_while_we_were_held_up_is_not_given_up_before_it_had_its_signal(stage) -> None:
+    one = stage(None)
+    stop = one.stop(0.0)
+    assert not stop.step() and one.sent == ["SIGKILL"]
+    one.living = [Stat(8, "rank", "S", 1, 8, 80, 0)]
+    one.now += FORCE_SECONDS + 1
+    assert not stop.step() and one.sent == ["SIGKILL", "SIGKILL"]
+    assert stop.step() and [found["pid"] for found in stop.report()["left"]] == [8]
+
+
 def test_what_no_signal_ends_is_said_to_be_left(stage) -> None:
     one = stage(None)
     stop = one.stop(10.0)

@@ -137,6 +137,13 @@ def test_a_rank_at_its_last_step_has_not_left_early():
     assert follow(events).verdict(30.0).cause != "rank-exited-early"
 
 
+def test_those_that_are_done_are_not_blamed_by_the_last_one_that_works_on_alone():
+    events = [*started(), *(event for r in (1, 2, 3) for event in done(20.0, r)), raised(21.0, 0)]
+    assert follow([*events, gone(21.5, 0, 1)]).verdict(30.0).cause != "rank-exited-early"
+    events = [*started(), *done(20.0, 3), raised(900.0, 0), raised(900.0, 1), gone(901.0, 0, 1)]
+    assert follow(events).verdict(905.0).cause != "rank-exited-early", "it was not its end, 15 minutes before"
+
+
 def test_a_rank_that_is_done_left_early_where_the_others_stand_still_for_it():
     asked = Event(60.0, "evidence", "a", None, {"why": "no-progress"})
     ended = [Event(90.0, "torchrun-ended", n, None, {"code": 1, "failures": []}) for n in "ab"]

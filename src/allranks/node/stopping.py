@@ -48,14 +48,15 @@ class Stopping:
         self._force_at: Optional[float] = None
         self._forced_at: Optional[float] = None
         self._asked: Set[Tuple[int, int]] = set()
+        self._forced: Set[Tuple[int, int]] = set()
         self.signalled: Dict[Tuple[int, int], Dict[str, Any]] = {}
         self.left: List[Stat] = []
 
     def step(self) -> bool:
         """One look and the signals due now; True when nothing is left, or nothing more can be done."""
-        now = time.monotonic()
         self.left = self._find()
-        if not self.left or (self._forced_at is not None and now > self._forced_at + FORCE_SECONDS):
+        now = time.monotonic()  # after the look, which a disk may have held up
+        if not self.left or self._is_given_up(now):
             return True
         if now < self._ask_at:
             return False
@@ -67,8 +68,14 @@ class Stopping:
         if self._forced_at is None:
             self._forced_at = now
         for stat in self.left:
+            self._forced.add((stat.pid, stat.start_time))
             self._signal(stat, signal.SIGKILL)
         return False
+
+    def _is_given_up(self, now: float) -> bool:
+        """Whether SIGKILL has had its time, on each that is left: one may have come while we were held up."""
+        late = self._forced_at is not None and now > self._forced_at + FORCE_SECONDS
+        return late and all((stat.pid, stat.start_time) in self._forced for stat in self.left)
 
     def run(self) -> Dict[str, Any]:
         """Steps until it is over, at most grace + `FORCE_SECONDS`."""

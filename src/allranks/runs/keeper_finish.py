@@ -107,6 +107,9 @@ class Finish:
         answer, trouble = keeper_apart.call("go_on", asked, self.pulse)
         if trouble:
             self.record.finding(self._unverified(trouble))
+            if not keep_word:
+                # Else the ranks would go on from an earlier attempt's word, and nobody says so.
+                keeper_apart.call("choose", {"folder": self.output_dir, "path": None}, self.pulse)
         unchosen = (answer or {}).get("unchosen")
         if unchosen:
             self.record.note("restart", {"again": True, "why": f"no checkpoint could be chosen: {unchosen}"})

@@ -31,7 +31,7 @@ Every torchrun ends within 3 s of a killed rank (measured on gloo), and their ta
 NEVER_CAME_SECONDS = 1.0
 """The same for a node that did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
 
-KILLED_SECONDS = 1.0
+KILLED_SECONDS = 1.2
 """The same where a rank was killed and the run shall start again: who it was is known, and every second is one that no
 rank trains. A beat (each second) of every other rank has come by then; what they say is still heard while they are
 stopped, and the cause is judged after that."""

@@ -109,7 +109,9 @@ async def ending(number: str) -> str:
     done = await ask(["scontrol", "-o", "show", "job", number])
     text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
     told = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in text.splitlines()]
-    values = next((one for one in told if number in names_in(one)), told[0] if len(told) == 1 else {})
+    # A task that still waits with others is told as one record of them all.
+    alone = told[0] if len(told) == 1 and "_" in number else {}
+    values = next((one for one in told if number in names_in(one)), alone)
     state = values.get("JobState", "") or await accounted(number)
     if not state:
         return ""

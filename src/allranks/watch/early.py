@@ -8,6 +8,10 @@ from allranks.watch.state import RankState, RunState
 from allranks.watch.who import LATE_SECONDS, collateral
 from allranks.words import Diagnosis, Where
 
+SOON_SECONDS = 120.0
+"""How long after a rank's end the others' trouble may come from it: gloo tells at once, a stall is noticed after 15 s
+or five steps."""
+
 
 def by_early_exit(run: RunState) -> Optional[Diagnosis]:
     """A rank that left with 0 before the last step, while others did not."""
@@ -21,7 +25,7 @@ def by_early_exit(run: RunState) -> Optional[Diagnosis]:
         return None
     return Diagnosis(
         cause="rank-exited-early",
-        confidence="certain" if rank.step is not None else "likely",
+        confidence="certain" if rank.step is not None and rank.phase != "done" else "likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
         evidence=(
@@ -39,17 +43,21 @@ def _total(rank: RankState, run: RunState) -> Optional[int]:
 
 def _before_the_end(rank: RankState, run: RunState) -> bool:
     """Whether steps were left. Every rank that ends with 0 says that it is done; where one says so too early, the
-    others lose it as a peer afterwards (gloo), or stand still (NCCL). Without that its script ended as it should."""
+    others, at least as many, lose it as a peer soon (gloo), or stand still (NCCL). Else its script ended as it should,
+    and who works on alone has trouble of its own."""
     total = _total(rank, run)
     if rank.step is not None and total is not None and rank.step >= total:
         return False
     if rank.phase != "done":
         return True
-    others = [r for r in run.ranks.values() if r is not rank and r.code != 0]
+    others = [r for r in run.ranks.values() if r.code != 0 and r.phase != "done"]
+    if 2 * len(others) < len(run.ranks):
+        return False
     trouble = _lost_a_peer(others)
     if run.asked_at is not None and any(r.ended_at is None or r.ended_at > run.asked_at for r in others):
         trouble.append(run.asked_at)
-    return any(at >= (rank.ended_at or 0.0) - LATE_SECONDS for at in trouble)
+    end = rank.ended_at or 0.0
+    return any(end - LATE_SECONDS <= at <= end + SOON_SECONDS for at in trouble)
 
 
 def _lost_a_peer(ranks: List[RankState]) -> List[float]:

@@ -96,7 +96,8 @@ export SLURM_JOB_ID
 printf %s "$run" >"$home/slurm-$SLURM_JOB_ID.run"
 {STEP}# The end may be moved, so it is asked for; once in a minute, by one process.
 while kill -0 "$step" 2>/dev/null; do
-  at=$(squeue -h -j "$SLURM_JOB_ID" -o %e 2>/dev/null) && at=$(date -d "$at" +%s 2>/dev/null) || at=
+  at=$(squeue -h -r -j "$SLURM_JOB_ID" -o "%A %e" 2>/dev/null | sed -n "s/^$SLURM_JOB_ID //p")
+  at=$(test -n "$at" && date -d "$at" +%s 2>/dev/null) || at=
   if [ -n "$at" ] && [ "$(($(date +%s) + before))" -ge "$at" ]; then : >"$run/{LEAVING}"; fi
   turns=0
   while [ "$turns" -lt 60 ] && kill -0 "$step" 2>/dev/null; do turns=$((turns + 1)); sleep 1; done
