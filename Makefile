@@ -4,6 +4,9 @@ PY := .venv/bin/python
 TINY := .cache/tiny-deepseek-v3
 # Each worker of pytest, and each process that a test starts, would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Four workers on two cores: many of these tests wait for a process. What trains or builds networks runs alone after them.
+FAST := not training and not rig and not browser and not legacy and not lengthy
+WORKERS := -n 4 --dist worksteal
 
 .PHONY: setup demo test test-fast lint bench docs picture clean help
 
@@ -23,15 +26,14 @@ demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local
 test: system setup ray $(TINY)/model/config.json ## everything, as CI runs it
 	@$(MAKE) --no-print-directory lint
 	@scripts/setup.sh --legacy
-	@$(PY) -m pytest -q
+	@$(PY) -m pytest -q $(WORKERS) -m "$(FAST)"; fast=$$?; $(PY) -m pytest -q -m "not ($(FAST))" && exit $$fast
 
 .PHONY: system
 system:
 	@scripts/system.sh
 
-# Four workers on two cores: many of these tests wait for a process.
 test-fast: setup ## what needs no training, no root, no browser and no long wait: under 60 s
-	@$(PY) -m pytest -q -n 4 --dist worksteal -m "not training and not rig and not browser and not legacy and not lengthy"
+	@$(PY) -m pytest -q $(WORKERS) -m "$(FAST)"
 
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh

@@ -223,7 +223,10 @@ def test_a_real_terminal_is_left_as_it_was(events, monkeypatch):
     last = COLOUR.sub("", text.rsplit("\x1b[2K", 1)[-1])
     assert last.startswith("✗ failed  step 13 of 36"), "the last frame stays"
     assert "rank 1 (pid 41001) was ended by signal 9" in COLOUR.sub("", text)
-    assert not [t for t in threading.enumerate() if "Refresh" in type(t).__name__]
+    for thread in threading.enumerate():
+        if "Refresh" in type(thread).__name__:
+            thread.join(60)  # it has been told to end
+            assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown", ""])

@@ -244,6 +244,8 @@ def test_a_node_that_is_cut_off_is_named_and_its_job_ended(login: Login, rig: Ri
     ended = state_of(login, run["id"])
     assert ended["diagnosis"]["where"]["node"] == "node3", ended
     assert {one["where"]["node"] for one in ended["findings"] if one["id"] == "node-lost"} == {"node3"}, ended
+    # Without this the job is COMPLETING until SLURM gives the node up.
+    said(rig, ["scontrol", "update", "NodeName=node3", "State=DOWN", "Reason=gone"])
     login.json("stop", run["id"])
     assert until(lambda: not login.jobs()), login.jobs()
     assert not [line for number in (1, 2) for line in looped(rig, number)]
