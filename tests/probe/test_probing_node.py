@@ -121,8 +121,8 @@ def test_both_directions_and_the_round_trip_are_measured() -> None:
         target = {"node": "b", "address": "127.0.0.1", "port": there["port"]}
         found = dial.measure({"node": "a", "key": KEY, "target": target, "streams": 2, "seconds": 0.1})
     for way in ("sent", "received"):
-        assert found[way]["streams"] == 2 and found[way]["bytes_per_second"] > 1e5
-    assert 0 < found["latency"]["least"] <= found["latency"]["median"] < 5
+        assert found[way]["streams"] == 2 and found[way]["bytes_per_second"] > 1e7
+    assert 0 < found["latency"]["least"] <= found["latency"]["median"] < 0.1
 
 
 def test_a_part_that_cannot_be_measured_says_why() -> None:

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from runner import Runner, free_port
 
 from allranks.node import processes
 from allranks.runs import keeper_apart
+from allranks.runs.keeper_finish import Finish
 from allranks.runs.keeper_restart import (
     KILLED_SECONDS,
     NEVER_CAME_SECONDS,
@@ -144,6 +146,24 @@ def test_a_word_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
     assert not trouble and answer is not None
     assert answer["found"] is None and "directory" in answer["unchosen"].lower()
+
+
+@pytest.mark.parametrize("keep_word", [True, False])
+def test_an_earlier_word_is_taken_back_where_the_folder_could_not_be_looked_at(
+    monkeypatch, keep_word
+) -> None:
+    asked, found = [], []
+
+    def call(what, arguments, pulse, stoppable=False):
+        asked.append((what, arguments.get("path")))
+        return (None, "it did not end within 600 s") if what == "go_on" else ({}, "")
+
+    monkeypatch.setattr(keeper_apart, "call", call)
+    record = SimpleNamespace(finding=found.append)
+    job = {"node": "a", "keep": {"output_dir": "/nfs/out"}}
+    finish = Finish(SimpleNamespace(), job, record, lambda: True)
+    assert finish.go_on(keep_word) is None and [one.id for one in found] == ["adapter-unverified"]
+    assert asked == [("go_on", None), *([] if keep_word else [("choose", None)])]
 
 
 def gone_on_from(folder: Path, keep_word: bool) -> tuple[str | None, str | None]:

@@ -94,7 +94,11 @@ class Finish:
 
     def look_for_adapter(self) -> None:
         """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
-        newest = self._newest()
+        asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
+        answer, trouble = keeper_apart.call("newest", asked, self.pulse)
+        if trouble:
+            self.record.finding(self._unverified(trouble))
+        newest = (answer or {}).get("found")
         if newest is not None:
             self.record.adapter({**summary_of(newest), "whole": True})
 
@@ -113,13 +117,6 @@ class Finish:
         unchosen = (answer or {}).get("unchosen")
         if unchosen:
             self.record.note("restart", {"again": True, "why": f"no checkpoint could be chosen: {unchosen}"})
-        return (answer or {}).get("found")
-
-    def _newest(self) -> Optional[Dict[str, Any]]:
-        asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
-        answer, trouble = keeper_apart.call("newest", asked, self.pulse)
-        if trouble:
-            self.record.finding(self._unverified(trouble))
         return (answer or {}).get("found")
 
     # ---- proof ----
