@@ -1,4 +1,5 @@
-"""A gloo training that saves every five steps and goes on from its newest save; one rank kills itself, once.
+"""A gloo training that saves every five steps and goes on from its newest save; one rank kills itself, once, in
+steady training: some 20 s after the first step.
 
 Every moment of every attempt is a line `{attempt, rank, what, at}` of RESTART_DIR/moments.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 
 PLACE = Path(os.environ["RESTART_DIR"])
 RANK = int(os.environ["RANK"])
+KILLED_AT, STEPS = 162, 180
 ATTEMPT = int((PLACE / "killed").exists())
 
 
@@ -38,7 +40,7 @@ if save.exists():
     first = state["step"] + 1
 dist.barrier()
 moment("loaded")
-for step in range(first, 30):
+for step in range(first, STEPS):
     loss = model(torch.full((8, 512), float(step))).pow(2).mean()
     loss.backward()
     for parameter in model.parameters():
@@ -53,7 +55,7 @@ for step in range(first, 30):
             torch.save(state, PLACE / "draft.pt")
             (PLACE / "draft.pt").replace(save)
         dist.barrier()
-    if RANK == 1 and ATTEMPT == 0 and step == 12:
+    if RANK == 1 and ATTEMPT == 0 and step == KILLED_AT:
         moment("killed")
         (PLACE / "killed").touch()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -176,7 +176,7 @@ def torchrun(home, tmp_path):
 
 
 def test_a_torchrun_that_waits_becomes_the_next_attempt(torchrun, tmp_path):
-    torchrun.make_ready()
+    torchrun.make_ready(1)
     waiting = torchrun._ready
     assert os.getsid(waiting.pid) == os.getsid(0)
     torchrun.more = {"ALLRANKS_ATTEMPT": "1"}
@@ -191,7 +191,7 @@ def test_a_torchrun_that_waits_becomes_the_next_attempt(torchrun, tmp_path):
 
 
 def test_one_that_has_died_is_done_without(torchrun, tmp_path):
-    torchrun.make_ready()
+    torchrun.make_ready(1)
     died = torchrun._ready
     died.kill()
     died.wait()
@@ -202,10 +202,12 @@ def test_one_that_has_died_is_done_without(torchrun, tmp_path):
 
 def test_without_restarts_none_waits_and_close_ends_it(torchrun):
     torchrun.job = {**torchrun.job, "restarts": 0}
-    torchrun.make_ready()
+    torchrun.make_ready(1)
     assert torchrun._ready is None
     torchrun.job = {**torchrun.job, "restarts": 1}
-    torchrun.make_ready()
+    torchrun.make_ready(2)
+    assert torchrun._ready is None, "all restarts are used"
+    torchrun.make_ready(1)
     child = torchrun._ready
     torchrun.close()
     assert child.returncode is not None and torchrun._ready is None

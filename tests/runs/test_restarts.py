@@ -175,25 +175,32 @@ def gone_on_from(folder: Path, keep_word: bool) -> tuple[str | None, str | None]
     return answer["found"] and answer["found"]["path"], word["from"]
 
 
+def when(ticks: int) -> float:
+    """The time of a process's start, which the kernel counts from the machine's."""
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.training
 def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_path: Path) -> None:
     told = tmp_path / "told"
     code = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
     file = runner.file(
-        *("--fault", "kill", "--rank", 1, "--at", 8, "--steps", 16, "--once"),
+        # long enough after the first step that the next attempt's torchrun waits already
+        *("--fault", "kill", "--rank", 1, "--at", 24, "--steps", 30, "--seconds", 0.4, "--once"),
         launch={"restarts": 1},
         alerts={"command": [sys.executable, "-c", code, str(told)]},
     )
     run = runner.json("run", file, code=0)["runs"][0]
-    assert (run["state"], run["step"], run["diagnosis"]) == ("succeeded", 16, None)
+    assert (run["state"], run["step"], run["diagnosis"]) == ("succeeded", 30, None)
     events = runner.events(run["id"])
-    assert [e["data"]["attempt"] for e in events if e["kind"] == "torchrun" and e["node"] == "node-1"] == [
-        0,
-        1,
-    ]
+    torchruns = [e["data"] for e in events if e["kind"] == "torchrun" and e["node"] == "node-1"]
+    assert [one["attempt"] for one in torchruns] == [0, 1]
     (restart,) = [e for e in events if e["kind"] == "restart"]
     assert restart["data"]["again"] is True
     died = next(e["at"] for e in events if e["kind"] == "rank-gone" and e["rank"] == 1)
+    begun = [when(one["process"]["start_time"]) for one in torchruns]
+    assert begun[0] + 5.0 < begun[1] < died, "the second one was to be there before it was needed"
     again = [
         e["at"] for e in events if e["kind"] == "beat" and e["at"] > restart["at"] and e["data"].get("steps")
     ]

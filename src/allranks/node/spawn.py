@@ -138,8 +138,8 @@ os.environ.update(order["env"])
 sys.argv = [run.__file__, *order["words"]]
 sys.exit(run.main())
 """
-"""A torchrun that has imported torch and waits for its words: seconds of the next attempt's start, spent while this one
-still stops. Until then it is in the supervisor's own session and so none of the run's processes; it ends with the
+"""A torchrun that has imported torch and waits for its words: seconds of the next attempt's start, spent before it is
+needed. Until then it is in the supervisor's own session and so none of the run's processes; it ends with the
 supervisor, or when its standard input does."""
 
 
@@ -236,11 +236,11 @@ class Torchrun:
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)
 
-    def make_ready(self) -> None:
-        """While an attempt ends that may be followed by another: begins the next one's Python. May fail in silence,
-        since `start` does without."""
+    def make_ready(self, attempt: int) -> None:
+        """Begins the Python of this attempt, where the run may come to it, while the one before still trains or ends.
+        May fail in silence, since `start` does without."""
         argv = [str(word) for word in self.job["argv"]]
-        if self._ready is None and self.job.get("restarts") and argv[1:3] == RUN:
+        if self._ready is None and attempt <= int(self.job.get("restarts") or 0) and argv[1:3] == RUN:
             env = self._environment()
             try:
                 self._ready = ready(argv[0], env, self.directory.torchrun_log)

@@ -42,6 +42,10 @@ ALONE_SECONDS = 2.0
 NEXT_WAITS_SECONDS = 0.2
 """The same where the next attempt's torchrun is ready: nothing more is expected of this one than its exit."""
 
+TRAINED_SECONDS = 5.0
+"""After a rank's first step, until the next attempt's torchrun is made ready: first steps compile and fill caches, and
+have the cores to themselves."""
+
 KEEPER_SECONDS = 15.0
 """How long the keeper may take to end the run after a signal to its supervisor: verify, prune, report."""
 
@@ -84,6 +88,7 @@ class Supervisor:
         self.signalled: Optional[int] = None
         self.departure = Departure(job)
         self.ending_at: Optional[float] = None
+        self.trained_at: Optional[float] = None
         self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
         self.next_second, self.next_alive, self.next_memory = 0.0, 0.0, 0.0
 
@@ -183,8 +188,10 @@ class Supervisor:
             if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
                 self.evidence.ask_kernel()
             failed = event.kind == "exception" or event.data.get("code")
-            if event.kind in ("exception", "end", "rank-gone") and failed and self.ending_at is None:
-                self.torchrun.make_ready()
+            if event.kind in ("exception", "end", "rank-gone") and failed:
+                self._make_next_ready()
+            if event.kind == "beat" and event.data.get("steps") and self.trained_at is None:
+                self.trained_at = time.monotonic()
             self._pass_on(event)
         for sample in self.sampler.take():
             self._tell("sample", **sample)
@@ -199,6 +206,8 @@ class Supervisor:
             self.tree.look(self.torchrun.pid)
             self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
             self.vault.keep(self.secrets)
+            if self.trained_at is not None and time.monotonic() >= self.trained_at + TRAINED_SECONDS:
+                self._make_next_ready()
         if time.monotonic() >= self.next_memory:
             self.next_memory = time.monotonic() + shared_memory.LOOK_SECONDS
             self.memory.look(self.tree.living())
@@ -301,7 +310,7 @@ class Supervisor:
     # ---- torchrun ----
 
     def _start(self, attempt: int) -> None:
-        self.attempt, self.code = attempt, None
+        self.attempt, self.code, self.trained_at = attempt, None, None
         try:
             self.torchrun.start()
         except (OSError, BadInput) as error:
@@ -312,6 +321,10 @@ class Supervisor:
         process = processes.identify(self.node, self.run_id, self.torchrun.pid)
         self._tell("torchrun", process=process.as_json(), attempt=attempt)
 
+    def _make_next_ready(self) -> None:
+        if self.attempt is not None and self.ending_at is None:
+            self.torchrun.make_ready(self.attempt + 1)
+
     def _look_at_torchrun(self) -> None:
         code = self.torchrun.ended()
         if code is None:
@@ -321,8 +334,8 @@ class Supervisor:
         for event in [*self.ranks.read(), *self.ranks.gone()]:
             self._pass_on(event)
         self._tell("torchrun-ended", code=code, failures=self.torchrun.failures(), attempt=self.attempt)
-        if code and self.ending_at is None:
-            self.torchrun.make_ready()
+        if code:
+            self._make_next_ready()
         if self.stopping is None:
             self.stop_why = OWN_END
             self.stopping = self._stopping(self.grace_seconds, SETTLE_SECONDS)
