@@ -65,6 +65,11 @@ class RunState:
             found = self.nodes[name] = NodeState(name)
         return found
 
+    def in_trouble(self, at: float) -> None:
+        """The first sign that the run fails: from then on a silence has a reason."""
+        if self.trouble_at is None or at < self.trouble_at:
+            self.trouble_at = at
+
     def machine_lives(self, node: NodeState) -> bool:
         """Whether a lost node's machine is known to live: its kernel closed the connection, or another
         supervisor of the same boot is heard (nodes that are one host)."""

@@ -1,0 +1,131 @@
+"""How the events of a node, its supervisor and its torchrun change what is known of a run."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any, Dict, Mapping
+
+from allranks.watch.records import DISK_POINTS, IDLE_PERCENT, SLOWDOWNS, NodeState
+from allranks.watch.values import integer, listed, number
+from allranks.words import Event
+
+if TYPE_CHECKING:
+    from allranks.watch.state import RunState
+
+
+EARLIER_SECONDS = 1.0
+"""Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
+
+
+def on_torchrun_ended(run: "RunState", event: Event) -> None:
+    if event.node is None:
+        return
+    node = run.node(event.node)
+    node.ended_at, node.ended_code = event.at, integer(event.data.get("code"))
+    if node.ended_code:
+        run.in_trouble(event.at)
+    node.failures = [f for f in listed(event.data.get("failures")) if isinstance(f, Mapping)][:1024]
+    for failure in node.failures:
+        rank_number, code = integer(failure.get("rank")), integer(failure.get("code"))
+        if rank_number is None:
+            continue
+        rank = run.rank(rank_number)
+        rank.node = rank.node or event.node
+        if rank.gone_code is None and code is not None:
+            rank.gone_code = code
+        if rank.gone_at is None:
+            rank.gone_at = event.at
+    _ended_well(run, node)
+
+
+def _ended_well(run: "RunState", node: NodeState) -> None:
+    """torchrun takes a dead rank's code within 0.1 s, often before anybody else sees it, and tells only of failures:
+    a rank of which it tells none, gone before any that failed and before our stop, has ended with 0."""
+    failed = [integer(f.get("rank")) for f in node.failures]
+    times = [run.ranks[n].gone_at or 0.0 for n in failed if n is not None and n in run.ranks]
+    ends = times or ([node.stopping_at] if node.stopping_at is not None else [])
+    if node.ended_code != 0 and not ends:
+        return
+    for rank in run.ranks.values():
+        unknown = rank.node == node.name and rank.gone_at is not None and rank.code is None
+        if unknown and (node.ended_code == 0 or (rank.gone_at or 0.0) < min(ends) - EARLIER_SECONDS):
+            rank.gone_code = 0
+
+
+def on_torchrun(run: "RunState", event: Event) -> None:
+    """A torchrun starts; after one that ended it is a restart, and what the last attempt left is no sign any more."""
+    if event.node is None:
+        return
+    node = run.node(event.node)
+    if node.ended_at is None:
+        return
+    node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
+    node.failures = []
+    run.trouble_at = run.stopping_at = run.step_at = None
+    run.step, run.beat_gap = -1, 0.0
+    for rank in [r.rank for r in run.ranks.values() if r.node == event.node]:
+        del run.ranks[rank]
+
+
+CLOSED = re.compile(r"^closed$|closed the connection|reset by peer|broken pipe", re.IGNORECASE)
+"""What `node/wire.py` says where the node's kernel ended the connection: that kernel lives. A reset instead of a
+close comes where the dead process had not read everything."""
+
+
+def on_supervisor(run: "RunState", event: Event) -> None:
+    on_node("joined_at")(run, event)
+    process = event.data.get("process")
+    if event.node is not None and isinstance(process, Mapping):
+        run.node(event.node).boot_id = str(process.get("boot_id") or "")
+
+
+def on_node(attribute: str) -> Any:
+    def handler(run: "RunState", event: Event) -> None:
+        if event.node is None:
+            return
+        node = run.node(event.node)
+        setattr(node, attribute, event.at)
+        if attribute == "joined_at":
+            node.lost_at, node.lost_why = None, ""  # it is back
+        elif attribute == "lost_at":
+            why = str(event.data.get("why") or "")
+            node.lost_why = "closed" if CLOSED.search(why) else why
+        elif attribute == "stopping_at" and run.stopping_at is None:
+            run.stopping_at = event.at
+
+    return handler
+
+
+def on_sample(run: "RunState", event: Event) -> None:
+    if event.node is None:
+        return
+    node = run.node(event.node)
+    node.sample, node.sample_at = dict(event.data), event.at
+    for disk in listed(event.data.get("disks"))[:16]:
+        path, free = disk.get("path"), integer(disk.get("free_bytes"))
+        if path is not None and free is not None:
+            node.disk_free.setdefault(str(path), deque(maxlen=DISK_POINTS)).append((event.at, free))
+    for gpu in listed(event.data.get("gpus"))[:64]:
+        name = str(gpu.get("uuid") or gpu.get("index"))
+        utilization = number(gpu.get("utilization"))
+        _since(node.gpu_idle, name, utilization is not None and utilization < IDLE_PERCENT, event.at)
+        slowed = [str(t) for t in listed(gpu.get("throttle")) if str(t) in SLOWDOWNS]
+        _since(node.throttled, name, bool(slowed), event.at)
+
+
+def _since(kept: Dict[str, float], name: str, holds: bool, at: float) -> None:
+    """Remembers since when something holds."""
+    if holds:
+        kept.setdefault(name, at)
+    else:
+        kept.pop(name, None)
+
+
+def on_kernel(run: "RunState", event: Event) -> None:
+    if event.node is not None:
+        node = run.node(event.node)
+        node.kernel, node.kernel_at = (
+            [str(line)[:300] for line in listed(event.data.get("lines"))][-20:],
+            event.at,
+        )
