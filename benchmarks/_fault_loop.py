@@ -55,9 +55,16 @@ def fail() -> None:
 
 
 def fill() -> None:
-    with open(os.environ["FULL_DISK"] + "/checkpoint.pt", "wb") as file:
-        while True:
-            file.write(b"x" * (1 << 20))
+    """Takes all that is free of the disk, as another program of it would, and writes nothing: the next byte that this
+    one saves does not fit."""
+    with open(os.environ["FULL_DISK"] + "/taken", "wb") as file:
+        size, taken = 1 << 33, 0
+        while size >= 4096:
+            try:
+                os.posix_fallocate(file.fileno(), taken, size)
+                taken += size
+            except OSError:
+                size //= 2
 
 
 def eat() -> None:

@@ -5,23 +5,34 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-from benchmarks._faults import FAULTS, Fault
+from benchmarks._faults import FAULTS, Fault, victim
 
 RESULTS = Path(os.environ.get("RESULTS", str(Path(__file__).parent / "results" / "faults.jsonl")))
 CUT_SECONDS = 180.0
+LEFT_SECONDS = 10.0
+
+
+FORM = 2
+"""Of a row. Rows of form 1 (without a `form`) counted an alarm about any place as noticing, knew one list of causes
+for all stalls, and counted what was left after a `stop`: they are kept in the file and stand in no table."""
 
 
 @dataclass
 class Outcome:
     """Times are seconds after the fault; None where it did not come within the limit. `by`: ours or torchrun.
 
-    `kept`: whether the newest checkpoint that was whole at the fault is whole after the end; None where there was
-    none yet. `left`: processes, containers and mounts of the run after its end. `busy`: the machine's load average
-    at the fault, for a time that a busy machine made longer.
+    The fault came to `node` and `rank`. `noticed` is the first word of the journal about that place, `named` the first
+    finding or diagnosis about it. `elsewhere`: the alarms about other places before that. `kept`: whether the newest
+    checkpoint that was whole at the fault is whole after the end; None where there was none yet. `left`: processes,
+    containers and mounts of the run `LEFT_SECONDS` after it said that it has failed, before anybody asked for a stop
+    (`asked` where one was asked for, since the run stood still and did not end); `clean_after`: seconds from that word
+    until nothing was left. `busy`: the machine's load average at the fault.
     """
 
     by: str
@@ -29,13 +40,19 @@ class Outcome:
     phase: str
     seed: int = 0
     per_node: int = 1
+    form: int = FORM
+    node: int = 0
+    rank: int = 0
     noticed: float | None = None
     named: float | None = None
     said: str = ""
     right_place: bool = False
     right_cause: bool = False
+    elsewhere: list[str] = field(default_factory=list)
     kept: bool | None = None
     left: int | None = None
+    asked: bool = False
+    clean_after: float | None = None
     trouble: str = ""
     busy: float = 0.0
     on: str = ""
@@ -46,14 +63,23 @@ class Outcome:
         return self.by, self.fault, self.phase, self.seed, self.per_node
 
 
+def begun(by: str, name: str, phase: str, seed: int, per_node: int) -> Outcome:
+    node, rank = victim(FAULTS[name], name, phase, seed, per_node)
+    return Outcome(by, name, phase, seed, per_node, node=node, rank=rank, on=time.strftime("%Y-%m-%d"))
+
+
 def known() -> dict[tuple[str, str, str, int, int], Outcome]:
-    """The newest outcome of each trial."""
+    """The newest outcome of each trial, of this form."""
     found = {}
-    for line in RESULTS.read_text().splitlines() if RESULTS.exists() else ():
-        outcome = Outcome(**json.loads(line))
-        if outcome.fault in FAULTS:
+    for row in rows_of(RESULTS):
+        if row.get("form", 1) == FORM and row["fault"] in FAULTS:
+            outcome = Outcome(**row)
             found[outcome.key] = outcome
     return found
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def keep(outcome: Outcome) -> None:
@@ -65,8 +91,8 @@ def keep(outcome: Outcome) -> None:
 # ---- the table ----
 
 HEAD = (
-    "| fault | phase | ranks | noticed, s | named, s | said | place | cause | kept | left "
-    "| torchrun notices, s | names | load |"
+    "| fault | phase | ranks | came to | noticed, s | named, s | said | place | cause | said of others before | kept "
+    "| left | clean after, s | torchrun notices, s | names | load |"
 )
 
 
@@ -78,19 +104,21 @@ def table(outcomes: Iterable[Outcome]) -> str:
         key=lambda o: (names.index(o.fault), o.per_node, FAULTS[o.fault].phases.index(o.phase), o.seed),
     )
     rows = [row(FAULTS[o.fault], o, by_key.get(("torchrun", *o.key[1:]))) for o in mine]
-    return "\n".join([summary(mine), "", HEAD, "|---" * HEAD.count(" | ") + "|---|", *rows])
+    return "\n".join([summary(mine), "", HEAD, "|---" * (HEAD.count(" | ") + 1) + "|", *rows])
 
 
 def row(fault: Fault, mine: Outcome, theirs: Outcome | None) -> str:
-    cells = [mine.fault, mine.phase, f"3 × {mine.per_node}", shown(mine.noticed), shown(mine.named)]
+    place = f"node{mine.node}" + (f" rank {mine.rank}" if fault.rank else "")
+    cells = [mine.fault, mine.phase, f"3 × {mine.per_node}", place, shown(mine.noticed), shown(mine.named)]
     cells.append(mine.trouble or mine.said or "nothing")
     if fault.goes_on:
-        cells += ["undisturbed" if mine.right_place else "DISTURBED", "", "", ""]
+        cells += ["undisturbed" if mine.right_place else "DISTURBED", "", "", "", "", ""]
     elif mine.trouble:
-        cells += ["", "", "", ""]
+        cells += ["", "", "", "", "", ""]
     else:
-        cells += [word(mine.right_place), word(mine.right_cause)]
-        cells += ["" if mine.kept is None else "yes" if mine.kept else "LOST", str(mine.left)]
+        cells += [word(mine.right_place), word(mine.right_cause), ", ".join(mine.elsewhere)]
+        cells += ["" if mine.kept is None else "yes" if mine.kept else "LOST"]
+        cells += [f"{mine.left}" + (" (stopped)" if mine.asked else ""), shown(mine.clean_after)]
     cells += (
         ["", ""] if theirs is None else [shown(theirs.noticed, CUT_SECONDS), theirs.trouble or theirs.said]
     )
@@ -111,20 +139,31 @@ def summary(outcomes: list[Outcome]) -> str:
     healthy = [o for o in made if FAULTS[o.fault].goes_on]
     if not judged:
         return ""
-    late = [o for o in judged if o.noticed is None or o.noticed > FAULTS[o.fault].limit]
-    waits = [o.noticed for o in judged if o.noticed is not None]
+    late = {name: [o for o in judged if is_late(o, name)] for name in ("noticed", "named")}
+    times = {
+        name: [t for o in judged if (t := getattr(o, name)) is not None] for name in ("noticed", "named")
+    }
+    middle = {name: f"{statistics.median(found):.1f} s" if found else "-" for name, found in times.items()}
     saves = [o.kept for o in judged if o.kept is not None]
+    ended = [o for o in judged if not o.asked]
     place, cause = share(o.right_place for o in judged), share(o.right_cause for o in judged)
-    kinds, wait = len({o.fault for o in made}), statistics.median(waits) if waits else 0.0
     return (
-        f"{kinds} kinds of fault, {len(judged)} trials that had to be seen: right place **{place}** (aim ≥ 95 %), right"
-        f" cause **{cause}** (aim ≥ 90 %), {len(late)} noticed later than promised, median {wait:.1f} s; the last whole"
-        f" checkpoint kept in {share(saves) if saves else 'none'} of {len(saves)}; left after the end:"
-        f" {sum(o.left or 0 for o in judged)} (processes, containers, mounts). {len(healthy)} trials that must not be"
-        f" disturbed: {sum(not o.right_place for o in healthy)} disturbed. {len(outcomes) - len(made)} could not be"
-        f" made here. `load` is the machine's load average on its 2 cores at the fault: other work ran beside these"
-        f" trials, which makes times longer, never shorter."
+        f"{len({o.fault for o in made})} kinds of fault, {len(judged)} trials that had to be seen: right place"
+        f" **{place}** (aim ≥ 95 %), right cause **{cause}** (aim ≥ 90 %). {len(late['noticed'])} noticed later than"
+        f" promised, median {middle['noticed']}; {len(late['named'])} named later than that, median {middle['named']}."
+        f" {sum(len(o.elsewhere) for o in judged)} alarms about another place before the right one. The last whole"
+        f" checkpoint kept in {share(saves) if saves else 'none'} of {len(saves)}. Of {len(ended)} that ended by"
+        f" themselves, {LEFT_SECONDS:.0f} s after their last word {sum(o.left or 0 for o in ended)} processes,"
+        f" containers and mounts were left, of the {len(judged) - len(ended)} that were stopped"
+        f" {sum(o.left or 0 for o in judged if o.asked)}. {len(healthy)} trials that must not be disturbed:"
+        f" {sum(not o.right_place for o in healthy)} disturbed. {len(outcomes) - len(made)} could not be made here."
+        f" `load` is the machine's load average at the fault: other work beside it makes times longer, never shorter."
     )
+
+
+def is_late(outcome: Outcome, name: str) -> bool:
+    at = getattr(outcome, name)
+    return at is None or at > FAULTS[outcome.fault].limit
 
 
 def share(values: Iterable[bool | None]) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,27 +18,52 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "rig"))
 from allranks.checkpoints.find import newest_verified
-from benchmarks._fault_results import CUT_SECONDS, Outcome
-from benchmarks._faults import FAULTS, NODE, OOM_GROUP, SMALL_DISK, Fault
+from benchmarks._fault_judge import judge
+from benchmarks._fault_results import CUT_SECONDS, LEFT_SECONDS, Outcome, begun
+from benchmarks._faults import FAULTS, HEAD, LOOP, OOM_GROUP, SMALL_DISK, Fault
 from rig import STATE, Rig, address
 
-LOOP = Path(__file__).parent / "_fault_loop.py"
 SHARED = Path(tempfile.gettempdir()) / f"allranks-faults{STATE.name.rpartition('rig')[2]}"
 START_SECONDS = 300.0
 STAY_SECONDS = 30.0
+MORE_SECONDS = 10.0
+"""How long a run that stands still is followed after it was named rightly: a wrong word after the right one counts."""
+
 END_SECONDS = 60.0
 """A node that hears nothing stops its ranks after the lease (30 s) and the grace time (10 s)."""
 
+NODES = (1, 2, 3)
+OVER = ("failed", "stopped")
+
 
 @contextlib.contextmanager
-def rig_with(fault: Fault) -> Iterator[Rig]:
-    with Rig(3, shared=[sys.prefix, str(SHARED)]) as rig:
-        for command in fault.before:
-            rig.run(NODE, ["sh", "-c", command])
-        if "SAVE_TO" in fault.env:
-            make = f"truncate -s 8G /run/d && mkfs.ext4 -q /run/d && mkdir -p {SMALL_DISK}"
-            rig.run(1, ["sh", "-c", f"{make} && mount /run/d {SMALL_DISK}"])
+def stoppable() -> Iterator[None]:
+    """SIGINT and SIGTERM end the bench through its own ends of all that it has begun; a second one does not cut
+    that short."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def end(number: int, _frame: object) -> None:
+        for one in signals:
+            signal.signal(one, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = {one: signal.signal(one, end) for one in signals}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextlib.contextmanager
+def rig_with(fault: Fault, node: int) -> Iterator[Rig]:
+    with Rig(len(NODES), shared=[sys.prefix, str(SHARED)]) as rig:
         try:
+            for command in fault.before:
+                rig.run(node, ["sh", "-c", command])
+            if "SAVE_TO" in fault.env:
+                make = f"truncate -s 8G /run/d && mkfs.ext4 -q -m 0 /run/d && mkdir -p {SMALL_DISK}"
+                rig.run(HEAD, ["sh", "-c", f"{make} && mount /run/d {SMALL_DISK}"])
             yield rig
         finally:
             thaw(fault, rig)
@@ -49,45 +75,34 @@ def thaw(fault: Fault, rig: Rig) -> None:
     """A frozen file system would keep the end of its namespace waiting. Nothing where the rig has gone."""
     if "SAVE_TO" in fault.env:
         with contextlib.suppress(KeyError, IndexError, OSError):
-            rig.run(1, ["fsfreeze", "-u", SMALL_DISK], check=False)
+            rig.run(HEAD, ["fsfreeze", "-u", SMALL_DISK], check=False)
 
 
-def arguments(outcome: Outcome, rank: int) -> list[str]:
-    words = ["--fault", outcome.fault, "--phase", outcome.phase, "--rank", str(rank)]
+def arguments(outcome: Outcome) -> list[str]:
+    words = ["--fault", outcome.fault, "--phase", outcome.phase, "--rank", str(outcome.rank)]
     return [*words, "--step", str(25 + 10 * outcome.seed)]
-
-
-def rank_of(outcome: Outcome) -> int:
-    return (NODE - 1) * outcome.per_node + outcome.seed % outcome.per_node
 
 
 # ---- ours ----
 
 
 def ours(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
-    outcome = Outcome("ours", name, phase, seed, per_node, on=time.strftime("%Y-%m-%d"))
-    folder = fresh()
-    with rig_with(FAULTS[name]) as rig:
+    outcome = begun("ours", name, phase, seed, per_node)
+    fault, folder = FAULTS[name], fresh()
+    with rig_with(fault, outcome.node) as rig:
         call = caller(rig, folder)
         controller = subprocess.Popen(
             call("run", run_file(outcome, folder), "--json"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
-        run: dict[str, Any] = {}
         try:
             if wait_for(folder / "reached", controller):
-                run = status(call)
-                suffer(outcome, rig, call, run, folder, controller)
+                run = {**status(call), "controller": controller}
+                Trial(outcome, rig, call, run, folder).run()
             else:
                 refused(outcome, output_of(controller))
         finally:
-            with contextlib.suppress(subprocess.SubprocessError):
-                words = call("stop", run["id"], "-y") if run else ["true"]
-                subprocess.run(words, capture_output=True, timeout=120, check=False)
             controller.kill()
             controller.wait()
-        if run and not FAULTS[name].goes_on:
-            thaw(FAULTS[name], rig)  # SIGKILL waits for a process that is frozen with its file system
-            outcome.left = left(rig, run["id"], but=NODE if name == "power-off" else 0)
     return outcome
 
 
@@ -100,85 +115,127 @@ def run_file(outcome: Outcome, folder: Path) -> Path:
         "environment": {"python": sys.executable},
         "env": {"FAULT_DIR": str(folder), **fault.env},
         "save": {"to": fault.env.get("SAVE_TO", str(folder / "out"))},
-        "train": {"command": [str(LOOP), *arguments(outcome, rank_of(outcome))]},
+        "train": {"command": [str(LOOP), *arguments(outcome)]},
     }
     path = folder / "run.yaml"
     path.write_text(json.dumps(data))
     return path
 
 
-def suffer(
-    outcome: Outcome,
-    rig: Rig,
-    call: Callable[..., list[str]],
-    run: dict[str, Any],
-    folder: Path,
-    controller: subprocess.Popen,
-) -> None:
-    """The fault, what is said of it, and what is left of the checkpoints."""
-    before = newest_verified(str(folder / "out" / run["id"]))
-    outcome.busy = os.getloadavg()[0]
-    try:
-        began = inject(FAULTS[outcome.fault], rig, {**run, "controller": controller}, folder)
-    except subprocess.CalledProcessError as error:
-        outcome.trouble = (
-            f"cannot be made here: {' '.join(error.stderr.decode('utf-8', 'replace').split())[-200:]}"
+class Trial:
+    """A run that has come to the place of its fault: the fault, what is said of it, and what is left."""
+
+    def __init__(
+        self, outcome: Outcome, rig: Rig, call: Callable[..., list[str]], run: dict[str, Any], folder: Path
+    ):
+        self.outcome, self.fault = outcome, FAULTS[outcome.fault]
+        self.rig, self.call, self.status, self.folder = rig, call, run, folder
+
+    def run(self) -> None:
+        before = self.newest()
+        self.outcome.busy = os.getloadavg()[0]
+        try:
+            began = inject(self.fault, self.rig, self.status, self.folder, self.outcome.node)
+        except subprocess.CalledProcessError as error:
+            said = " ".join(error.stderr.decode("utf-8", "replace").split())[-200:]
+            self.outcome.trouble = f"cannot be made here: {said}"
+            return self.stop()
+        if self.fault.lost:
+            return self.without_keeper(began)
+        over_at = self.follow(began)
+        if not self.fault.goes_on:
+            self.count_what_is_left(over_at)
+        else:
+            self.stop()
+        if before is not None:  # a run that goes on replaces it by newer ones
+            after = self.newest()
+            self.outcome.kept = after is not None and (after.step or 0) >= (before.step or 0)
+
+    def newest(self) -> Any:
+        """The run's newest whole checkpoint, where its output lies: the head may have a disk of its own for it."""
+        folder = str(self.status["output_dir"])
+        head = f"/proc/{self.rig.init_pid(HEAD)}/root" if "SAVE_TO" in self.fault.env else ""
+        return newest_verified(head + folder)
+
+    def stop(self) -> None:
+        with contextlib.suppress(subprocess.SubprocessError):
+            words = self.call("stop", self.status["id"], "-y")
+            subprocess.run(words, capture_output=True, timeout=120, check=False)
+
+    # ---- with a keeper ----
+
+    def follow(self, began: float) -> float | None:
+        """Reads the keeper's journal; when the run said that it is over, None where it goes on or stands still."""
+        until = began + (STAY_SECONDS if self.fault.goes_on else CUT_SECONDS)
+        while time.time() < until:
+            found = [e for e in self.journal() if e["at"] >= began - 0.2]
+            quiet = judge(self.outcome, found, began)
+            ends = [e["at"] for e in found if e["kind"] == "state" and e["data"].get("state") in OVER]
+            if ends:
+                return ends[0]
+            if self.fault.stands and self.outcome.right_cause:
+                until = min(until, began + (self.outcome.named or 0.0) + MORE_SECONDS)
+            if self.fault.goes_on:
+                late = [e["at"] for e in found if e["kind"] == "beat" and e["data"].get("steps")]
+                self.outcome.right_place = quiet and bool(late) and late[-1] > began + STAY_SECONDS / 2
+            time.sleep(0.5)
+        return None
+
+    def journal(self) -> list[dict[str, Any]]:
+        path = f"{self.status['directory']}/keeper/journal.jsonl"
+        text = self.rig.run(HEAD, ["cat", path]).stdout.decode("utf-8", "replace")
+        return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+    def count_what_is_left(self, over_at: float | None) -> None:
+        """Before anybody asks for a stop, `LEFT_SECONDS` after the last word. A node that was cut off has until its
+        lease and its grace time are over; one without power is not there."""
+        outcome = self.outcome
+        gone = outcome.node if self.fault.cut or outcome.fault == "power-off" else 0
+        outcome.asked = over_at is None
+        if over_at is None:
+            self.stop()
+            over_at = time.time()
+            thaw(self.fault, self.rig)  # SIGKILL waits for a process that is frozen with its file system
+        near = [n for n in NODES if n != gone]
+        outcome.left, outcome.clean_after = self.left(near, over_at, LEFT_SECONDS)
+        if self.fault.cut:
+            outcome.left += self.left([gone], over_at, END_SECONDS)[0]
+
+    def left(self, nodes: list[int], since: float, seconds: float) -> tuple[int, float | None]:
+        """Processes, containers and mounts of the run on these nodes, and when after `since` there were none."""
+        run_id = self.status["id"]
+        look = (
+            f"grep -lzs '^ALLRANKS_RUN_ID={run_id}$' /proc/[0-9]*/environ; grep -s {run_id} /proc/mounts; "
+            f"docker ps -aq --filter name={run_id} 2>/dev/null; true"
         )
-        return
-    follow(outcome, rig, run, began)
-    with contextlib.suppress(subprocess.SubprocessError):
-        subprocess.run(call("stop", run["id"], "-y"), capture_output=True, timeout=120, check=False)
-    if before is not None:  # a run that goes on replaces it by newer ones
-        after = newest_verified(str(folder / "out" / run["id"]))
-        outcome.kept = after is not None and (after.step or 0) >= (before.step or 0)
+        while True:
+            lines = [self.rig.run(n, ["sh", "-c", look]).stdout.split(b"\n") for n in nodes]
+            count = sum(len(one) - 1 for one in lines)
+            after = time.time() - since
+            if not count or after > seconds:
+                return count, None if count else round(after, 1)
+            time.sleep(0.5)
 
+    # ---- without one ----
 
-def follow(outcome: Outcome, rig: Rig, run: dict[str, Any], began: float) -> None:
-    """Reads the keeper's journal until the run has ended, or the right cause of a stall is named."""
-    fault = FAULTS[outcome.fault]
-    stay = STAY_SECONDS if fault.goes_on else CUT_SECONDS
-    while time.time() < began + stay:
-        found = [e for e in journal(rig, run) if e["at"] >= began - 0.2]
-        judge(outcome, found, began)
-        if any(e["kind"] == "state" and e["data"].get("state") in ("failed", "stopped") for e in found):
-            break
-        if outcome.right_cause and "no-progress" in fault.causes:
-            break  # such a run goes on until a person or ten minutes stop it
-        time.sleep(0.5)
-    if fault.goes_on:
-        late = [e["at"] for e in journal(rig, run) if e["kind"] == "beat" and e["data"].get("steps")]
-        outcome.right_place = outcome.noticed is None and bool(late) and late[-1] > began + stay / 2
-
-
-def judge(outcome: Outcome, events: list[dict[str, Any]], began: float) -> None:
-    """All of what was said so far, judged anew: the diagnosis counts where there is one, else any alarm."""
-    fault, rank = FAULTS[outcome.fault], rank_of(outcome)
-    outcome.noticed = outcome.named = None
-    outcome.said, outcome.statements = "", []
-    outcome.right_place = outcome.right_cause = decided = False
-    for event in events:
-        data, after = event["data"], round(event["at"] - began, 1)
-        alarm = event["kind"] == "finding" and data.get("verdict") in ("warn", "block")
-        dead = event["kind"] in ("rank-gone", "exception", "lost", "torchrun-ended", "lease-lost")
-        if (alarm or dead) and outcome.noticed is None:
-            outcome.noticed = after
-        final = event["kind"] == "diagnosis"
-        if not alarm and not final:
-            continue
-        where, cause = data.get("where") or {}, data.get("id") or data.get("cause")
-        place = where.get("node") == f"node{fault.node}" and (not fault.rank or where.get("rank") == rank)
-        number = where.get("rank")
-        told = " ".join(filter(None, [cause, where.get("node"), "" if number is None else f"rank {number}"]))
-        outcome.statements.append(f"{after} {told}")
-        if place and outcome.named is None:
-            outcome.named = after
-        if decided and not final:
-            continue
-        outcome.said = told
-        right = place and cause in fault.causes
-        outcome.right_place = place if final else outcome.right_place or place
-        outcome.right_cause = right if final else outcome.right_cause or right
-        decided = decided or final
+    def without_keeper(self, began: float) -> None:
+        """The other nodes end by their leases, and whoever asks is told that the run is lost."""
+        outcome = self.outcome
+        others = [n for n in NODES if n != HEAD or outcome.fault == "keeper"]
+        outcome.left, outcome.clean_after = self.left(others, began, END_SECONDS)
+        while time.time() < began + CUT_SECONDS:
+            told = status(self.call)
+            after = round(time.time() - began, 1)
+            found = told.get("diagnosis") or {}
+            outcome.said = " ".join(filter(None, [f"{told['state']}:", found.get("cause"), told.get("why")]))
+            if told["state"] != "running" and outcome.noticed is None:
+                outcome.noticed = after
+            if told["state"] == "lost":
+                outcome.named = after
+                outcome.right_place = (found.get("where") or {}).get("node") == f"node{HEAD}"
+                outcome.right_cause = any(right.fits(found) for right in self.fault.right)
+                return
+            time.sleep(2.0)
 
 
 # ---- plain torchrun ----
@@ -187,28 +244,28 @@ def judge(outcome: Outcome, events: list[dict[str, Any]], began: float) -> None:
 def plain(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
     """The same script under three torchruns, started in each node by hand."""
     fault = FAULTS[name]
-    outcome = Outcome("torchrun", name, phase, seed, per_node, on=time.strftime("%Y-%m-%d"))
-    folder, rank = fresh(), rank_of(outcome)
-    with rig_with(fault) as rig, contextlib.ExitStack() as stack:
-        logs = [stack.enter_context(open(folder / f"torchrun-{n}.log", "wb")) for n in (1, 2, 3)]
+    outcome = begun("torchrun", name, phase, seed, per_node)
+    folder = fresh()
+    with rig_with(fault, outcome.node) as rig, contextlib.ExitStack() as stack:
+        logs = [stack.enter_context(open(folder / f"torchrun-{n}.log", "wb")) for n in NODES]
         env = {"FAULT_DIR": str(folder), "GLOO_SOCKET_IFNAME": "eth0", "OMP_NUM_THREADS": "1", **fault.env}
         started = []
-        for number, log in zip((1, 2, 3), logs, strict=True):
+        for number, log in zip(NODES, logs, strict=True):
             words = ["env", *(f"{k}={v}" for k, v in env.items())]
             words += [sys.executable, "-m", "torch.distributed.run", "--nnodes=3"]
             words += [f"--nproc-per-node={per_node}", f"--node-rank={number - 1}"]
             words += [f"--master-addr={address(1)}", "--master-port=29500"]
-            command = [*words, str(LOOP), *arguments(outcome, rank)]
+            command = [*words, str(LOOP), *arguments(outcome)]
             started.append(subprocess.Popen(rig.inside(number, command), stdout=log, stderr=log))
         try:
             if not wait_for(folder / "reached", started[0]):
                 outcome.trouble = "did not come to the fault"
                 return outcome
             outcome.busy = os.getloadavg()[0]
-            watch_torchruns(outcome, inject(fault, rig, {}, folder), started, folder)
+            watch_torchruns(outcome, inject(fault, rig, {}, folder, outcome.node), started, folder)
             blamed = blamed_by(folder)
             outcome.said = ", ".join(f"node{n}: rank {r}" for n, r in sorted(blamed.items())) or "nobody"
-            outcome.right_place = bool(blamed) and set(blamed.values()) == {rank}
+            outcome.right_place = bool(blamed) and set(blamed.values()) <= ranks_of(outcome)
         finally:
             thaw(fault, rig)
             rig.down()
@@ -219,7 +276,7 @@ def plain(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
 
 def watch_torchruns(outcome: Outcome, began: float, started: list[subprocess.Popen], folder: Path) -> None:
     """Until one of them ends or prints an error. The dead node's own is not there to say anything."""
-    numbers = [n for n in (1, 2, 3) if not (outcome.fault == "power-off" and n == NODE)]
+    numbers = [n for n in NODES if not (outcome.fault == "power-off" and n == outcome.node)]
     cut = STAY_SECONDS if FAULTS[outcome.fault].goes_on else CUT_SECONDS
     while time.time() < began + cut and outcome.noticed is None:
         gone = any(started[n - 1].poll() is not None for n in numbers)
@@ -232,12 +289,18 @@ def watch_torchruns(outcome: Outcome, began: float, started: list[subprocess.Pop
 def blamed_by(folder: Path) -> dict[int, int]:
     """The rank in each node's "Root Cause (first observed failure)"."""
     found = {}
-    for number in (1, 2, 3):
+    for number in NODES:
         text = (folder / f"torchrun-{number}.log").read_text(errors="replace")
         match = re.search(r"Root Cause.*?rank\s*:\s*(\d+)", text, re.DOTALL)
         if match:
             found[number] = int(match.group(1))
     return found
+
+
+def ranks_of(outcome: Outcome) -> set[int]:
+    """Whom a right word may blame: the rank, or any of the node where the fault is the node's."""
+    first = (outcome.node - 1) * outcome.per_node
+    return {outcome.rank} if FAULTS[outcome.fault].rank else set(range(first, first + outcome.per_node))
 
 
 # ---- tools ----
@@ -248,12 +311,12 @@ def fresh() -> Path:
     return Path(tempfile.mkdtemp(prefix="trial-", dir=SHARED))
 
 
-def inject(fault: Fault, rig: Rig, run: dict[str, Any], folder: Path) -> float:
+def inject(fault: Fault, rig: Rig, run: dict[str, Any], folder: Path, node: int) -> float:
     """The moment of the fault."""
     if fault.inject is None:
         at = folder / "at"
         return float(at.read_text()) if at.exists() else float((folder / "reached").read_text())
-    fault.inject(rig, run)
+    fault.inject(rig, run, node)
     return time.time()
 
 
@@ -281,26 +344,6 @@ def status(call: Callable[..., list[str]]) -> dict[str, Any]:
     return json.loads(done.stdout)["runs"][0]
 
 
-def journal(rig: Rig, run: dict[str, Any]) -> list[dict[str, Any]]:
-    text = rig.run(1, ["cat", f"{run['directory']}/keeper/journal.jsonl"]).stdout.decode("utf-8", "replace")
-    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
-
-
-def left(rig: Rig, run_id: str, but: int) -> int:
-    """Processes, containers and mounts of the run, on the nodes that are there, when all have had their time."""
-    look = (
-        f"grep -lzs '^ALLRANKS_RUN_ID={run_id}$' /proc/[0-9]*/environ; grep -s {run_id} /proc/mounts; "
-        f"docker ps -aq --filter name={run_id} 2>/dev/null; true"
-    )
-    deadline = time.time() + END_SECONDS
-    while True:
-        lines = [rig.run(n, ["sh", "-c", look]).stdout.split(b"\n") for n in (1, 2, 3) if n != but]
-        count = sum(len(one) - 1 for one in lines)
-        if not count or time.time() > deadline:
-            return count
-        time.sleep(1.0)
-
-
 def output_of(process: subprocess.Popen) -> str:
     process.kill()
     return (process.communicate()[0] or b"").decode("utf-8", "replace")
@@ -318,8 +361,8 @@ def refused(outcome: Outcome, said: str) -> None:
     node = (first.get("where") or {}).get("node")
     outcome.noticed = outcome.named = 0.0
     outcome.said = f"not started: {first['id']} {node or ''}".strip()
-    outcome.right_place = node == f"node{NODE}"
-    outcome.right_cause = outcome.right_place and first["id"] in FAULTS[outcome.fault].causes
+    outcome.right_place = node == f"node{outcome.node}"
+    outcome.right_cause = outcome.right_place and any(one.fits(first) for one in FAULTS[outcome.fault].right)
     outcome.left = 0
     if not outcome.right_cause:  # something else stood in the way, not this fault
         outcome.trouble = outcome.said

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,84 +14,158 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "rig"))
 from rig import Rig
 
-NODE = 2
-"""The node that the fault comes to (its place in node1 … node3); the head is node1."""
+HEAD = 1
+"""The place of the head in node1 … node3; the keeper runs there, and the run's output lies there."""
 
+OTHERS = (2, 3)
+LOOP = Path(__file__).parent / "_fault_loop.py"
 SMALL_DISK = "/run/small-disk"
 _V1 = Path("/sys/fs/cgroup/memory").is_dir()
 OOM_GROUP = "/sys/fs/cgroup/memory/allranks-bench" if _V1 else "/sys/fs/cgroup/allranks-bench"
 OOM_LIMIT = "memory.limit_in_bytes" if _V1 else "memory.max"
 
+Inject = Callable[[Rig, dict[str, Any], int], object]
+"""Makes the fault on the node of that number. `run` is what `ps` says of it, with its `controller`."""
 
-def supervisor_pid(rig: Rig, run: dict[str, Any], number: int) -> str:
+
+def kill_supervisor(rig: Rig, run: dict[str, Any], number: int) -> None:
     path = f"{run['directory']}/nodes/node{number}/supervisor.json"
-    return str(json.loads(rig.run(number, ["cat", path]).stdout)["pid"])
+    pid = json.loads(rig.run(number, ["cat", path]).stdout)["pid"]
+    rig.run(number, ["kill", "-9", str(pid)])
 
 
-def without_power(rig: Rig, run: dict[str, Any]) -> None:
+def without_power(rig: Rig, run: dict[str, Any], number: int) -> None:
     """The cable first: a machine without power sends no FIN for its sockets, a killed namespace does."""
-    rig.link(NODE, False)
-    rig.power_off(NODE)
+    rig.link(number, False)
+    rig.power_off(number)
 
 
-def on_node(*command: str) -> Callable[[Rig, dict[str, Any]], None]:
-    return lambda rig, run: rig.run(NODE, list(command)) and None
+def on_node(*command: str) -> Inject:
+    return lambda rig, run, number: rig.run(number, list(command))
+
+
+@dataclass(frozen=True)
+class Right:
+    """A right statement: one of these ids or causes; with `words`, a pattern that what was seen must match; with
+    `line`, naming the line of the script that holds this text."""
+
+    ids: tuple[str, ...]
+    words: str = ""
+    line: str = ""
+
+    def fits(self, data: dict[str, Any]) -> bool:
+        """Whether a finding or a diagnosis, as JSON, is this statement."""
+        if (data.get("id") or data.get("cause")) not in self.ids:
+            return False
+        said = "\n".join([str(data.get("saw") or ""), *map(str, data.get("evidence") or ())])
+        where = data.get("where") or {}
+        return bool(re.search(self.words, said)) and (
+            not self.line or where.get("line") == line_of(self.line)
+        )
+
+
+def line_of(text: str) -> int:
+    """The number of the line of the training script that holds `text`; 0 where none or more than one does."""
+    found = [n for n, line in enumerate(LOOP.read_text().splitlines(), 1) if text in line]
+    return found[0] if len(found) == 1 else 0
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`inject` is None where the script does it itself. `rank` says whether a rank is to be named, or the node
-    alone, and `node` where it lies; `causes` are the right ones. `goes_on`: the run must not be disturbed. `limit` is
-    the promised time."""
+    """`right` are the right statements of it; `inject` is None where the script makes it itself.
 
-    causes: tuple[str, ...]
+    It comes to one of `nodes`, which the seed draws. `rank` says whether a rank is to be named, or the node alone.
+    `limit` is the promised time. `goes_on`: the run must not be disturbed; `stands`: it stands still, and does not end
+    for minutes; `lost`: the keeper goes with it, and what is told of the run is told without it; `cut`: the node is
+    there and cannot be heard, so it ends its ranks itself, later."""
+
+    right: tuple[Right, ...]
     limit: float
-    inject: Callable[[Rig, dict[str, Any]], None] | None = None
+    inject: Inject | None = None
     rank: bool = True
     goes_on: bool = False
+    stands: bool = False
+    lost: bool = False
+    cut: bool = False
     core: bool = False
     phases: tuple[str, ...] = ("steady",)
     before: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     plain: bool = True
-    node: int = NODE
+    nodes: tuple[int, ...] = (HEAD, *OTHERS)
+
+
+def victim(fault: Fault, name: str, phase: str, seed: int, per_node: int) -> tuple[int, int]:
+    """(node, rank) of a trial. Seeds after each other go round the fault's nodes, so three of them come to all."""
+    nodes = random.Random(f"{name} {phase} {per_node}").sample(fault.nodes, len(fault.nodes))
+    node = nodes[seed % len(nodes)]
+    local = random.Random(f"{name} {phase} {per_node} {seed}").randrange(per_node)
+    return node, (node - 1) * per_node + local
 
 
 LOSE = ("iptables", "-A", "OUTPUT", "-o", "eth0")
 ALL = ("start", "first", "steady", "saving")
-STALL = ("rank-holds-up", "rank-silent", "collective-timeout-straggler", "no-progress")
-LOST = ("node-lost", "node-failure", "lease-lost", "peer-node-network-broken", "supervisor-lost")
+UP = ("rank-holds-up", "collective-timeout-straggler")
+STOPPED = (Right(("rank-silent",)), Right(UP, "stopped by a signal"))
+GONE = (Right(("node-lost", "node-failure")),)
+CUT_OFF = (*GONE, Right(("lease-lost", "peer-node-network-broken")))
+FROZEN = (Right(("storage-frozen", "nfs-stale-or-io-error")), Right(UP, "waiting for storage"))
+ON_DISK = {"SAVE_TO": SMALL_DISK}
 FAULTS: dict[str, Fault] = {
-    "sigkill": Fault(("rank-sigkilled", "cpu-oom-killed"), 2.0, core=True, phases=ALL),
-    "exception": Fault(("rank-crashed-first",), 2.0, core=True, phases=ALL),
-    "exit0": Fault(("rank-exited-early",), 15.0, core=True, phases=("first", "steady")),
-    "sigstop": Fault(STALL, 15.0, core=True, phases=("steady", "saving")),
-    "mismatch": Fault((*STALL, "collective-mismatch"), 15.0, core=True),
-    "power-off": Fault(LOST, 15.0, without_power, rank=False, core=True, phases=ALL),
-    "sleep": Fault(STALL, 15.0),
-    "loader": Fault(STALL, 15.0),
+    "sigkill": Fault((Right(("rank-sigkilled",)),), 2.0, core=True, phases=ALL),
+    "exception": Fault(
+        (Right(("rank-crashed-first",), "the label of sample 7 is -1"),), 2.0, core=True, phases=ALL
+    ),
+    "exit0": Fault((Right(("rank-exited-early",)),), 15.0, core=True, phases=("first", "steady")),
+    "sigstop": Fault(STOPPED, 15.0, core=True, phases=("steady", "saving")),
+    "mismatch": Fault(
+        (
+            Right(("collective-mismatch",), line="dist.broadcast("),
+            Right(("rank-holds-up", "collective-differs"), "it is in .*, the others in "),
+        ),
+        15.0,
+        core=True,
+    ),
+    "power-off": Fault(GONE, 15.0, without_power, rank=False, core=True, phases=ALL, nodes=OTHERS),
+    "sleep": Fault((Right(UP, line='"sleep": lambda'),), 15.0, stands=True),
+    "loader": Fault((Right((*UP, "waits-for-data"), "its data"),), 15.0, stands=True),
     "oom": Fault(
-        ("cpu-oom-killed", "rank-sigkilled"),
+        (Right(("cpu-oom-killed",)),),
         15.0,
         before=(f"mkdir -p {OOM_GROUP} && echo 1G > {OOM_GROUP}/{OOM_LIMIT}",),
         env={"OOM_GROUP": OOM_GROUP},
     ),
     "disk": Fault(
-        ("disk-full-checkpoint",),
+        (Right(("disk-full-checkpoint",)),),
         2.0,
-        before=(f"mkdir -p {SMALL_DISK} && mount -t tmpfs -o size=2m small {SMALL_DISK}",),
-        env={"FULL_DISK": SMALL_DISK},
+        phases=("saving",),
+        env={**ON_DISK, "FULL_DISK": SMALL_DISK},
+        nodes=(HEAD,),
     ),
     "link-down": Fault(
-        LOST, 15.0, lambda rig, run: rig.link(NODE, False), rank=False, phases=("steady", "saving")
+        CUT_OFF,
+        15.0,
+        lambda rig, run, number: rig.link(number, False),
+        rank=False,
+        cut=True,
+        phases=("steady", "saving"),
+        nodes=OTHERS,
     ),
-    "one-way": Fault(LOST, 15.0, on_node("iptables", "-A", "OUTPUT", "-o", "eth0", "-j", "DROP"), rank=False),
+    "one-way": Fault(
+        CUT_OFF,
+        15.0,
+        on_node("iptables", "-A", "OUTPUT", "-o", "eth0", "-j", "DROP"),
+        rank=False,
+        cut=True,
+        nodes=OTHERS,
+    ),
     "ports-blocked": Fault(
-        ("data-ports-closed", "data-ports-blocked", "gloo-connect-full-mesh", *STALL, *LOST),
+        (Right(("data-ports-closed", "data-ports-blocked", "gloo-connect-full-mesh")),),
         60.0,
         rank=False,
         phases=("start",),
         before=("iptables -A INPUT -p tcp --syn --dport 1024:65535 -j REJECT",),
+        nodes=OTHERS,
     ),
     "slow-link": Fault(
         (),
@@ -107,20 +183,41 @@ FAULTS: dict[str, Fault] = {
         goes_on=True,
     ),
     "supervisor": Fault(
-        LOST,
-        15.0,
-        lambda rig, run: rig.run(NODE, ["kill", "-9", supervisor_pid(rig, run, NODE)]) and None,
-        rank=False,
-        plain=False,
+        (Right(("supervisor-lost",)),), 15.0, kill_supervisor, rank=False, plain=False, nodes=OTHERS
     ),
-    "controller": Fault((), 0.0, lambda rig, run: run["controller"].kill(), goes_on=True, plain=False),
+    "controller": Fault(
+        (), 0.0, lambda rig, run, number: run["controller"].kill(), goes_on=True, plain=False
+    ),
     "frozen-output": Fault(
-        (*STALL, "nfs-stale-or-io-error"),
+        FROZEN,
         15.0,
-        lambda rig, run: rig.run(1, ["fsfreeze", "-f", SMALL_DISK]) and None,
+        lambda rig, run, number: rig.run(number, ["fsfreeze", "-f", SMALL_DISK]),
         rank=False,
+        stands=True,
         phases=("saving",),
-        env={"SAVE_TO": SMALL_DISK},
-        node=1,
+        env=ON_DISK,
+        nodes=(HEAD,),
+    ),
+    "keeper": Fault(
+        (Right(("supervisor-lost",)),),
+        60.0,
+        kill_supervisor,
+        rank=False,
+        lost=True,
+        plain=False,
+        nodes=(HEAD,),
+    ),
+    "head-off": Fault(
+        (Right(("node-failure", "head-unreachable")),),
+        60.0,
+        without_power,
+        rank=False,
+        lost=True,
+        plain=False,
+        nodes=(HEAD,),
     ),
 }
+"""What cannot come to the head: a head without power, network or supervisor takes the keeper with it or cuts it off
+from all others. That is another trial (`keeper`, `head-off`): the other nodes end by their leases, nobody stops them,
+and the run is told as lost. Closed ports of the head close the rendezvous, and are another fault than those of data.
+The run's output lies on the head, so a fault of its file system is the head's."""

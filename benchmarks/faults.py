@@ -7,10 +7,14 @@
     BY=ours or BY=torchrun, RANKS=4 …                one side alone; ranks a node (1; the core faults also with 4)
 
 Each trial's outcome is a line of benchmarks/results/faults.jsonl (or of RESULTS), and the section is made of all of
-them, so that the whole table can be measured piece by piece. `noticed` is the first warning, or the first word of
-the death, after the fault; `named` the first finding or diagnosis with the right node (and rank, where it is a
-rank's fault); right or wrong is what the diagnosis says, where there is one. Of torchrun it is the first of its
-programs that ends or prints an error, and the rank in its own "root cause". All nodes share this machine's clock.
+them, so that the whole table can be measured piece by piece. The seed draws the node and the rank that a fault comes
+to (the head and rank 0 among them where the fault can come there) and its step. Only what is said of that place
+counts: `noticed` is the first warning, or the first word of the death in the journal, `named` the first finding or
+diagnosis. Alarms about another place before it are counted and shown. Right or wrong is what the diagnosis says, where
+there is one; each fault has statements of its own that are right. What is left is counted before anybody asks for a
+stop, some seconds after a run has said that it failed. Of torchrun it is the first of its programs that ends or prints
+an error, and the rank in its own "root cause". All nodes share this machine's clock. SIGINT and SIGTERM end it with
+the rig.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import shutil
 from collections.abc import Iterator
 
 from benchmarks import _fault_results as kept
-from benchmarks._fault_trial import SHARED, ours, plain
+from benchmarks._fault_trial import SHARED, ours, plain, stoppable
 from benchmarks._faults import FAULTS
 from rig import only_one
 
@@ -54,7 +58,7 @@ def wanted() -> Iterator[tuple[str, str, str, int, int]]:
 
 def measure() -> str:
     done = {} if os.environ.get("AGAIN") else kept.known()
-    with only_one(), contextlib.ExitStack() as stack:
+    with stoppable(), only_one(), contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, SHARED, ignore_errors=True)
         for by, name, phase, seed, per_node in wanted():
             if by in chosen("BY", ["ours", "torchrun"]) and (by, name, phase, seed, per_node) not in done:

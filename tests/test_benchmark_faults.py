@@ -1,0 +1,145 @@
+"""The faults' benchmark: whom a fault comes to, and what of all that was said of it counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks import _fault_judge as judging
+from benchmarks import _fault_results as results
+from benchmarks._fault_trial import stoppable
+from benchmarks._faults import FAULTS, HEAD, line_of, victim
+
+
+def outcome(name: str, node: int = 2, rank: int = 1) -> results.Outcome:
+    made = results.begun("ours", name, FAULTS[name].phases[0], 0, 1)
+    made.node, made.rank = node, rank
+    return made
+
+
+def said(at: float, name: str, node: str | None, rank: int | None = None, **more: Any) -> dict[str, Any]:
+    data = {"id": name, "verdict": "warn", "where": {"node": node, "rank": rank}, **more}
+    return {"at": 100.0 + at, "kind": "finding", "node": "node1", "rank": None, "data": data}
+
+
+def final(at: float, cause: str, node: str, rank: int | None = None, **more: Any) -> dict[str, Any]:
+    data = {"cause": cause, "where": {"node": node, "rank": rank}, **more}
+    return {"at": 100.0 + at, "kind": "diagnosis", "node": "node1", "rank": None, "data": data}
+
+
+def test_an_alarm_about_another_place_is_counted_and_is_no_noticing() -> None:
+    made = outcome("power-off")
+    judging.judge(made, [said(0.2, "loss-nan", "node1", 0), said(10.0, "node-lost", "node2")], 100.0)
+    assert (made.noticed, made.named) == (10.0, 10.0)
+    assert made.elsewhere == ["0.2 loss-nan node1 rank 0"]
+    assert made.right_place and made.right_cause
+
+
+def test_a_statement_without_a_place_blames_nobody_and_notices_nothing() -> None:
+    made = outcome("sleep")
+    judging.judge(made, [said(13.0, "no-progress", None)], 100.0)
+    assert (made.noticed, made.elsewhere, made.right_place) == (None, [], False)
+
+
+def test_a_death_counts_at_its_place_alone() -> None:
+    made = outcome("sigkill")
+    gone = {"kind": "rank-gone", "data": {"code": -9}}
+    events = [
+        {**gone, "at": 100.1, "node": "node3", "rank": 2},
+        {**gone, "at": 100.4, "node": "node2", "rank": 1},
+    ]
+    assert not judging.judge(made, events, 100.0)
+    assert made.noticed == 0.4
+
+
+@pytest.mark.parametrize(
+    ("fault", "right", "wrong"),
+    [
+        (
+            "sigstop",
+            said(11, "rank-silent", "node2", 1),
+            said(11, "rank-holds-up", "node2", 1, saw="rank 1 holds up the others: it is at loop.py:9"),
+        ),
+        (
+            "mismatch",
+            said(11, "rank-holds-up", "node2", 1, saw="it is in broadcast number 3, the others in all_reduce"),
+            said(11, "rank-silent", "node2", 1),
+        ),
+        (
+            "loader",
+            said(11, "rank-holds-up", "node2", 1, saw="it waits for its data loader at loop.py:9"),
+            said(11, "no-progress", "node2", 1),
+        ),
+        ("oom", final(3, "cpu-oom-killed", "node2", 1), final(3, "rank-sigkilled", "node2", 1)),
+        ("power-off", said(10, "node-lost", "node2"), said(10, "supervisor-lost", "node2")),
+    ],
+)  # fmt: skip
+def test_each_fault_has_right_statements_of_its_own(fault: str, right: dict, wrong: dict) -> None:
+    made = outcome(fault)
+    judging.judge(made, [right], 100.0)
+    assert made.right_cause
+    judging.judge(made, [wrong], 100.0)
+    assert made.right_place and not made.right_cause
+
+
+def test_a_rank_that_sleeps_is_named_with_its_line() -> None:
+    made, line = outcome("sleep"), line_of('"sleep": lambda')
+    assert line > 0
+    event = said(14, "rank-holds-up", "node2", 1)
+    event["data"]["where"]["line"] = line + 1
+    judging.judge(made, [event], 100.0)
+    assert not made.right_cause
+    event["data"]["where"]["line"] = line
+    judging.judge(made, [event], 100.0)
+    assert made.right_cause
+
+
+def test_the_diagnosis_counts_before_an_alarm() -> None:
+    made = outcome("sigkill")
+    events = [said(1, "rank-sigkilled", "node2", 1), final(6, "rank-crashed-first", "node3", 2)]
+    judging.judge(made, events, 100.0)
+    assert (made.named, made.right_place, made.right_cause) == (1.0, False, False)
+
+
+def test_three_seeds_come_to_all_nodes_and_the_head_is_spared_where_it_takes_the_keeper_along() -> None:
+    for name, fault in FAULTS.items():
+        for phase in fault.phases:
+            for ranks in (1, 4):
+                drawn = [victim(fault, name, phase, seed, ranks) for seed in range(3)]
+                assert {node for node, _ in drawn} == set(fault.nodes)
+                assert all(rank // ranks == node - 1 for node, rank in drawn)
+    assert HEAD in FAULTS["sigkill"].nodes and HEAD not in FAULTS["power-off"].nodes
+
+
+def test_rows_of_the_old_form_are_kept_and_stand_in_no_table(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "faults.jsonl"
+    monkeypatch.setattr(results, "RESULTS", path)
+    path.write_text(json.dumps({"by": "ours", "fault": "sigkill", "phase": "steady", "left": 0}) + "\n")
+    assert results.known() == {}
+    results.keep(outcome("sigkill"))
+    assert len(path.read_text().splitlines()) == 2
+    text = results.table(results.known().values())
+    assert len(results.known()) == 1 and text.count("| sigkill |") == 1
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in lines}) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_bench_through_its_own_ends(number: int) -> None:
+    ended = []
+    with pytest.raises(SystemExit) as caught, stoppable():
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(60)
+        finally:
+            os.kill(os.getpid(), number)  # a second one does not cut the ends short
+            ended.append(number)
+    assert ended == [number] and caught.value.code == 128 + number
