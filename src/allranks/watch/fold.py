@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
+from allranks.watch import pauses
 from allranks.watch.fold_nodes import (
     on_kernel,
     on_node,
@@ -90,7 +91,8 @@ def _on_beat(run: "RunState", event: Event) -> None:
         _change_phase(run, rank, str(phase), at)
     progress = (data.get("shard"), data.get("progress"))
     if progress != rank.progress and progress != (None, None):
-        rank.progress, rank.moved_at = progress, at
+        rank.progress = progress
+        pauses.moved(run, rank, at)
     total = data.get("total_steps")
     if total is not None:
         rank.total_steps = integer(total) or rank.total_steps
@@ -107,9 +109,10 @@ def _on_beat(run: "RunState", event: Event) -> None:
 
 def _change_phase(run: "RunState", rank: RankState, phase: str, at: float) -> None:
     """Remembers how long a phase that lies between the steps took at most: the next one may take as long."""
-    if rank.phase in ("evaluating", "saving") and rank.phase_at is not None:
+    pauses.moved(run, rank, at)
+    if rank.phase in ("evaluating", "saving", "compiling") and rank.phase_at is not None:
         run.longest[rank.phase] = max(run.longest.get(rank.phase, 0.0), at - rank.phase_at)
-    rank.phase, rank.phase_at, rank.moved_at = phase, at, at
+    rank.phase, rank.phase_at = phase, at
 
 
 def _on_step(rank: RankState, entry: Any) -> None:
@@ -126,7 +129,7 @@ def _on_step(rank: RankState, entry: Any) -> None:
                 rank.first_losses.append(loss)
     for kept, value in ((rank.seconds, values[2]), (rank.data_seconds, values[3]), (rank.tokens, values[4])):
         measured = number(value)
-        if measured is not None and measured >= 0:
+        if measured is not None and 0 <= measured < float("inf"):
             kept.append(measured)
             if kept is rank.seconds:
                 rank.steps_seen += 1
@@ -137,8 +140,8 @@ def _on_step(rank: RankState, entry: Any) -> None:
 def _advance(run: "RunState", rank: RankState, step: Optional[int], at: float) -> None:
     if step is None or (rank.step is not None and step <= rank.step):
         return
-    rank.step = step
-    rank.step_at = rank.moved_at = at
+    pauses.moved(run, rank, at)
+    rank.step, rank.step_at = step, at
     if rank.first_step_at is None and step > 0:
         rank.first_step_at = at
     if step > run.step:
@@ -208,7 +211,10 @@ def _on_flight(run: "RunState", event: Event) -> None:
 
 def _on_evidence(run: "RunState", event: Event) -> None:
     """The keeper asks: what was answered before is of another moment."""
-    run.asked_at = event.at
+    if event.data.get("quiet"):
+        run.looked_at = event.at
+    else:
+        run.asked_at = event.at
     run.stacks, run.looks, run.flights = {}, {}, {}
 
 

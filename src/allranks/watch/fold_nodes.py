@@ -62,7 +62,7 @@ def on_torchrun(run: "RunState", event: Event) -> None:
         return
     node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
     node.failures = []
-    run.trouble_at = run.stopping_at = run.step_at = None
+    run.trouble_at = run.stopping_at = run.step_at = run.last_move = None
     run.step, run.beat_gap = -1, 0.0
     for rank in [r.rank for r in run.ranks.values() if r.node == event.node]:
         del run.ranks[rank]
@@ -123,9 +123,8 @@ def _since(kept: Dict[str, float], name: str, holds: bool, at: float) -> None:
 
 
 def on_kernel(run: "RunState", event: Event) -> None:
+    """What the kernel said, or why nobody may read it: its silence then proves nothing."""
     if event.node is not None:
-        node = run.node(event.node)
-        node.kernel, node.kernel_at = (
-            [str(line)[:300] for line in listed(event.data.get("lines"))][-20:],
-            event.at,
-        )
+        node, lines = run.node(event.node), listed(event.data.get("lines"))
+        node.kernel, node.kernel_at = [str(line)[:300] for line in lines][-20:], event.at
+        node.kernel_unread = str(event.data.get("why") or "")[:200]

@@ -10,6 +10,7 @@ from math import exp, log
 from statistics import median
 from typing import List, Optional, Tuple
 
+from allranks.watch import pauses
 from allranks.watch.state import RankState, RunState
 
 LEAST_SECONDS = 12.5
@@ -40,7 +41,8 @@ FIRST_STEP_SECONDS = 600.0
 operator, the first all-gather) and a hang look the same."""
 
 START_SECONDS = 1800.0
-"""torch's default process-group time-out for gloo (30 min): loading and preparing may take as long."""
+"""torch's default process-group time-out for gloo (30 min): loading, preparing, compiling and the work after the last
+step may take as long."""
 
 BETWEEN_SECONDS = 30.0
 BETWEEN_FACTOR = 3.0
@@ -48,6 +50,7 @@ BETWEEN_FACTOR = 3.0
 takes until its own limit, `FIRST_BETWEEN_SECONDS`."""
 
 FIRST_BETWEEN_SECONDS = 900.0
+STARTING = frozenset(("importing", "loading", "preparing"))
 SAMPLED_RANKS = 16
 """Ranks whose steps are looked at: in data parallelism all take the same step."""
 
@@ -87,8 +90,10 @@ def steps_seen(run: RunState) -> int:
 def allowed_silence(run: RunState) -> Optional[float]:
     """Seconds in which something must move, by the phase of the rank furthest from training; None: no limit."""
     phases = {rank.phase for rank in run.ranks.values() if rank.alive}
-    if phases & {"importing", "loading", "preparing"}:
+    if phases & STARTING:
         return START_SECONDS
+    if "compiling" in phases:
+        return max(START_SECONDS, BETWEEN_FACTOR * run.longest.get("compiling", 0.0))
     for phase in ("saving", "evaluating"):
         if phase in phases:
             known = run.longest.get(phase)
@@ -97,6 +102,8 @@ def allowed_silence(run: RunState) -> Optional[float]:
             )
     if "training" not in phases:
         return None
+    if has_trained(run):
+        return START_SECONDS
     typical, longest = step_seconds(run), longest_step(run)
     if typical is None or longest is None:
         return FIRST_STEP_SECONDS
@@ -106,7 +113,19 @@ def allowed_silence(run: RunState) -> Optional[float]:
         )
         return max(EARLY_SECONDS, LONGEST_FACTOR * first, STEP_FACTOR * typical)
     paced = STEP_FACTOR * typical - STEP_LATE_SECONDS
-    return max(LEAST_SECONDS, paced, LONGEST_FACTOR * longest, _spread(_recent(run)))
+    return max(LEAST_SECONDS, paced, LONGEST_FACTOR * longest, _spread(_recent(run)), pauses.allowed(run))
+
+
+def has_trained(run: RunState) -> bool:
+    """Whether the steps are over: all that are left stand at the last one, or more than half of the ranks are done.
+    What a script does then (merging, uploading) takes as long as it takes, often on one rank alone."""
+    left = [rank for rank in run.ranks.values() if rank.alive and rank.phase != "done"]
+    done = sum(rank.code == 0 or (rank.alive and rank.phase == "done") for rank in run.ranks.values())
+    if done > len(left):
+        return True
+    return bool(left) and all(
+        rank.step is not None and rank.step == (rank.total_steps or run.total_steps) for rank in left
+    )
 
 
 def _spread(seconds: List[float]) -> float:
@@ -118,10 +137,23 @@ def _spread(seconds: List[float]) -> float:
 
 def allowed_gap(run: RunState, rank: RankState) -> float:
     """Seconds in which a rank must beat. Its beats come from a thread of its own, so they stop only where the
-    process is frozen or holds Python's lock in one long call, as loading may."""
-    if rank.phase in ("training", "evaluating", "saving"):
+    process is frozen or holds Python's lock in one long call, as loading or a first step may: there only a process
+    that the node has seen stopped since its last beat is called silent as soon."""
+    steps = rank.step is not None and rank.phase in ("training", "evaluating", "saving")
+    if steps or sampled_state(run, rank) == "T":
         return max(LEAST_SECONDS - 1.5, GAP_FACTOR * run.beat_gap)
     return 60.0
+
+
+def sampled_state(run: RunState, rank: RankState) -> Optional[str]:
+    """The process's state in the node's last sample, where that is newer than the rank's last beat."""
+    node = run.nodes.get(rank.node or "")
+    if node is None or node.sample_at is None or node.sample_at < (rank.beat_at or 0.0):
+        return None
+    ranks = node.sample.get("ranks")
+    entry = ranks.get(str(rank.rank)) if isinstance(ranks, dict) else None
+    state = entry.get("state") if isinstance(entry, dict) else None
+    return str(state) if state else None
 
 
 GAP_FACTOR = 4.0

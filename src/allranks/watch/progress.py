@@ -9,7 +9,7 @@ from typing import Dict, Iterable, List, Mapping, Optional
 from allranks.watch.state import RankState, RunState
 from allranks.words import Event
 
-PHASES = ("importing", "loading", "preparing", "training", "evaluating", "saving", "done")
+PHASES = ("importing", "loading", "preparing", "compiling", "training", "evaluating", "saving", "done")
 
 
 @dataclass(frozen=True)

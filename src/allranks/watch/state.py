@@ -36,12 +36,16 @@ class RunState:
         self.clashes: List[Tuple[str, int, int]] = []
         self.digests: Dict[str, Dict[str, int]] = {}
         self.longest: Dict[str, float] = {}
+        self.last_move: Optional[float] = None
+        self.pauses: List[float] = []
         self.beat_gap = self.node_gap = 0.0
         self.trouble_at: Optional[float] = None
         self.paused_until = 0.0
         self.flights: Dict[int, Mapping[str, Any]] = {}
         self.asked_at: Optional[float] = None
-        """When the keeper asked all ranks for their stacks; what they answered stands in the three that follow."""
+        """When the keeper asked all ranks for their stacks; what they answered stands in those that follow."""
+        self.looked_at: Optional[float] = None
+        """The same, where nothing was said of a stall yet (`looking`)."""
         self.stacks: Dict[int, Mapping[str, Any]] = {}
         self.looks: Dict[int, Mapping[str, Any]] = {}
         self.held_up: Optional[Tuple[float, Any, Finding]] = None
@@ -76,6 +80,13 @@ class RunState:
         others = (n for n in self.nodes.values() if n is not node and n.boot_id == node.boot_id)
         same_boot = any(n.lost_at is None for n in others) if node.boot_id else False
         return node.lost_why == "closed" or same_boot
+
+    @property
+    def moved_at(self) -> Optional[float]:
+        """When a living rank moved last: took a step, changed its phase, moved a progress bar."""
+        return max(
+            (r.moved_at for r in self.ranks.values() if r.alive and r.moved_at is not None), default=None
+        )
 
     @property
     def quiet(self) -> bool:

@@ -25,6 +25,7 @@ BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
 """Twice the default lease: nothing that is only late stays silent for so long while others beat."""
 
+EACH_TIME = True
 STATES = {"T": "stopped by a signal", "t": "stopped by a debugger", "D": "waiting for storage", "Z": "dead"}
 
 
@@ -75,7 +76,7 @@ def _beats(rank: int, until: int) -> list:
             "kind": "beat",
             "node": "ab"[rank % 2],
             "rank": rank,
-            "data": {"phase": "training"},
+            "data": {"phase": "training", "step": 1},
         }
         for second in range(1, until)
     ]
