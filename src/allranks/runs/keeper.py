@@ -27,6 +27,7 @@ STALLS = ("no-progress", "rank-silent")
 """The findings after which all ranks are asked for what they do, before anything is killed."""
 
 ASK_AGAIN_SECONDS = 60.0
+"""Of one and the same stall."""
 
 
 class Keeper(threading.Thread):
@@ -292,8 +293,8 @@ class Keeper(threading.Thread):
 
     def _ask_for_evidence(self, why: str) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
-        asked = self.watch.run.asked_at
-        if asked is not None and time.time() - asked < ASK_AGAIN_SECONDS:
+        asked, moved = self.watch.run.asked_at, self.watch.run.moved_at
+        if asked is not None and (moved is None or moved <= asked) and time.time() - asked < ASK_AGAIN_SECONDS:
             return
         self._hear(Event(time.time(), "evidence", self.job["node"], None, {"why": why}))
         self._tell_all({"stacks": True})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from allranks.watch import verdict as _verdict
@@ -22,10 +23,25 @@ until it has listened again for a while."""
 FORGET_SECONDS = 300.0
 """A statement that no longer holds may be said again after this long, so that a flapping one is folded."""
 
+EACH_SECONDS = 65.0
+"""A stall that passed is over, and the next one is another: a detector with `EACH_TIME` says that it holds again, at
+most this often. Longer than the keeper's ASK_AGAIN_SECONDS (60), so that each brings evidence of its own."""
+
 LINES_KEPT = 400
 """The last lines kept of each log for the verdict."""
 
 Statement = Union[Finding, Diagnosis]
+
+
+class _Said:
+    """One statement about one place: when it was said last, when it held last, whether it ceased to since, how often
+    it was said."""
+
+    __slots__ = ("at", "ceased", "held_at", "times")
+
+    def __init__(self) -> None:
+        self.at = self.held_at = 0.0
+        self.ceased, self.times = False, 0
 
 
 class Watch:
@@ -42,6 +58,7 @@ class Watch:
         self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
         self._after: Dict[str, List[Any]] = {}
         self._looks: List[Any] = []
+        self._each_time = {n for n, module in rules().items() if getattr(module, "EACH_TIME", False)}
         for name, module in rules().items():
             for kind in getattr(module, "AFTER", ()):
                 self._after.setdefault(kind, []).append((name, module.after))
@@ -51,7 +68,7 @@ class Watch:
         self.blocking: List[Finding] = []
         self.blocked_at: Optional[float] = None
         self.faulty: Dict[str, str] = {}
-        self._said: Dict[Tuple[Any, ...], float] = {}
+        self._said: Dict[Tuple[Any, ...], _Said] = {}
 
     def again(self) -> "Watch":
         """A watch of the next attempt: the nodes that are there and their clocks are known, nothing else is."""
@@ -95,8 +112,17 @@ class Watch:
         self._ticked = now
         said: List[Statement] = []
         for name, look in self._looks:
-            said.extend(self._new(self._ask(name, look, now), now))
+            found = self._ask(name, look, now)
+            said.extend(self._new(found, now))
+            if name in self._each_time and not found and now >= self.run.paused_until:
+                self._note_ceased(name)
         return said
+
+    def _note_ceased(self, name: str) -> None:
+        """The detector sees nothing at all any more: what it has said is over. Another suspect alone ends no stall."""
+        for key, known in self._said.items():
+            if key[0] == name:
+                known.ceased = True
 
     def _ask(self, name: str, detector: Any, about: Any) -> List[Finding]:
         """One detector's findings. A fault in it is said once and silences it alone: the run goes on watched."""
@@ -122,15 +148,21 @@ class Watch:
         for finding in findings:
             key = (finding.id, finding.where)
             level = VERDICTS.index(finding.verdict)
-            held = self._said.get((*key, level))
+            known = self._said.setdefault((*key, level), _Said())
             worse_said = any((*key, higher) in self._said for higher in range(level + 1, len(VERDICTS)))
-            if (held is None or now - held > FORGET_SECONDS) and not worse_said:
-                fresh.append(finding)
+            if self._is_due(known, finding.id, now) and not worse_said:
+                known.at, known.ceased, known.times = now, False, known.times + 1
+                fresh.append(_numbered(finding, known.times))
                 if finding.verdict == BLOCK:
                     self.blocking.append(finding)
                     self.blocked_at = self.blocked_at or now
-            self._said[(*key, level)] = now
+            known.held_at = now
         return fresh
+
+    def _is_due(self, known: _Said, name: str, now: float) -> bool:
+        if not known.times or now - known.held_at > FORGET_SECONDS:
+            return True
+        return name in self._each_time and known.ceased and now - known.at > EACH_SECONDS
 
     def add_lines(
         self, rank: "int | None", lines: Iterable[str], node: "str | None" = None, source: str = ""
@@ -161,3 +193,8 @@ class Watch:
 
     def progress(self, now: "float | None" = None) -> Progress:
         return progress_of(self.run, now)
+
+
+def _numbered(finding: Finding, times: int) -> Finding:
+    """What is said again says so: the same words about the same place would be taken for the old statement."""
+    return finding if times == 1 else replace(finding, saw=f"{finding.saw} (number {times} in this run)")

@@ -21,6 +21,9 @@ from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
 
+EACH_TIME = True
+"""A run that moved and stands still again has another stall, of which new evidence is needed."""
+
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or now < run.paused_until:

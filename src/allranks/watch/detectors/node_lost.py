@@ -23,6 +23,7 @@ from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Event, Finding, Where
 
 AFTER = ("lost",)
+EACH_TIME = True
 LEASE_SECONDS = 30.0
 """The default lease: until it ends, a supervisor may dial again and nothing has happened."""
 

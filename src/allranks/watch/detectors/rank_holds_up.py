@@ -28,6 +28,7 @@ from allranks.words import BLOCK, WARN, Finding, Where
 ANSWER_SECONDS = 8.0
 """A beat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less what overlaps."""
 
+EACH_TIME = True
 BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
 

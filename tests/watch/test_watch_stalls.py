@@ -1,0 +1,118 @@
+"""Runs told second by second: stalls that pass and come again, clocks that are set, ranks that leave."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from allranks.watch import Watch
+from allranks.words import Event, Finding
+
+WAITS = [
+    ["/u/train.py", 30, "<module>"],
+    ["/x/site-packages/torch/distributed/distributed_c10d.py", 9, "all_reduce"],
+]
+WORKS = [["/u/train.py", 58, "<module>"], ["/u/export.py", 7, "merge_and_push"]]
+
+
+class Run:
+    """`nodes` nodes with `per_node` ranks each; `clocks` holds how far each node's clock is ahead of the head's."""
+
+    def __init__(self, nodes=3, per_node=1, **expect):
+        ranks = nodes * per_node
+        self.watch = Watch({"world_size": ranks, **expect})
+        self.ranks, self.per_node, self.said, self.clocks = range(ranks), per_node, [], {}
+        for node in range(nodes):
+            self.event(0.0, "joined", node)
+            self.event(0.0, "supervisor", node, process={"boot_id": f"b{node}"})
+        for rank in self.ranks:
+            self.event(0.1, "start", rank // per_node, rank, pid=100 + rank, start_time=1)
+
+    def event(self, at, kind, node, rank=None, **data):
+        """What happens at `at` by the head's clock, told by the node's clock, heard at once."""
+        told = Event(at + self.clocks.get(node, 0.0), kind, f"n{node}", rank, data)
+        self._keep(at, self.watch.add(told, received=at))
+
+    def beat(self, at, rank, step, moved=True, phase="training", loss=3.0, total=1000, seconds=1.0):
+        steps = [[step, loss, seconds, 0.0, 1, 1e-5]] if moved else []
+        beat = {"phase": phase, "step": step, "total_steps": total, "steps": steps}
+        self.event(at, "beat", rank // self.per_node, rank, **beat)
+
+    def second(self, at, step, moved=True, but=(), dark=(), **beat):
+        """One second of the whole run; the ranks in `but` are not heard, of the nodes in `dark` nothing is."""
+        for rank in self.ranks:
+            node = rank // self.per_node
+            if node not in dark:
+                self.watch.heard(f"n{node}", at)
+                if rank not in but:
+                    self.beat(at, rank, step, moved, **beat)
+        self.tick(at)
+
+    def tick(self, at):
+        self._keep(at, self.watch.tick(at))
+
+    def train(self, first, last, step=0, moved=True, **beat):
+        """Seconds `first` to `last`, one step each where it moves; the last step."""
+        for at in range(first, last + 1):
+            step += 1 if moved else 0
+            self.second(float(at), step, moved, **beat)
+        return step
+
+    def alarms(self, *names):
+        return [
+            (at, f.id, f.verdict, f.where.node, f.where.rank)
+            for at, f in self.said
+            if f.id in names or not names
+        ]
+
+    def _keep(self, at, statements):
+        self.said += [(at, f) for f in statements if isinstance(f, Finding)]
+        assert not self.watch.faulty
+
+
+# ---- a stall that passed, and the next one ----
+
+
+def test_a_hang_soon_after_a_stall_that_passed_is_told() -> None:
+    run = Run()
+    step = run.train(1, 100)
+    run.train(101, 120, step, moved=False)
+    step = run.train(121, 220, step)
+    run.train(221, 900, step, moved=False)
+    found = [(at, name) for at, name, *_ in run.alarms()]
+    assert [name for _, name in found] == ["no-progress", "no-progress"]
+    # The pause of 20 s that passed may be the run's own pace (`pauses`): the next may take half as long again.
+    assert found[0][0] <= 115.0 and 221.0 < found[1][0] <= 255.0
+    first, second = (f.saw for _, f in run.said)
+    assert "(number 2 in this run)" in second and "number" not in first
+
+
+def test_stalls_in_quick_succession_are_folded_but_the_last_is_told() -> None:
+    run, step, at = Run(), 0, 0
+    step, at = run.train(1, 60), 60
+    for _ in range(4):
+        run.train(at + 1, at + 16, step, moved=False)
+        step = run.train(at + 17, at + 20, step)
+        at += 20
+    run.train(at + 1, at + 200, step, moved=False)
+    times = [when for when, *_ in run.alarms("no-progress")]
+    assert all(later - sooner > 60.0 for sooner, later in pairwise(times))
+    assert times[-1] > at
+
+
+def test_a_stall_that_lasts_is_told_once() -> None:
+    run = Run()
+    run.train(61, 1800, run.train(1, 60), moved=False)
+    assert [name for _, name, *_ in run.alarms()] == ["no-progress"]
+
+
+@pytest.mark.parametrize(("name", "gone"), [("node-lost", {"dark": (1,)})])
+def test_what_falls_silent_a_second_time_is_told_a_second_time(name, gone) -> None:
+    run = Run()
+    step = run.train(1, 100)
+    run.train(101, 125, step, moved=False, **gone)
+    step = run.train(126, 200, step)
+    run.train(201, 290, step, moved=False, **gone)
+    found = [(at, node) for at, _, verdict, node, _ in run.alarms(name) if verdict == "warn"]
+    assert [node for _, node in found] == ["n1", "n1"] and found[0][0] < 126.0 and found[1][0] > 200.0
