@@ -29,7 +29,7 @@ class RankState:
     __slots__ = (
         "beat_at", "beat_gap", "bus_id", "data_seconds", "end_at", "end_code", "exceptions", "first_losses",
         "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity", "learning_rate", "loss",
-        "losses", "memory", "memory_every", "moved_at", "nan_steps", "node", "phase", "phase_at", "progress",
+        "losses", "memory", "memory_every", "moved_at", "nan_steps", "node", "own_seconds", "phase", "phase_at", "progress",
         "rank", "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen",
         "tokens", "total_steps", "uuid", "world_size",
     )  # fmt: skip
@@ -62,6 +62,7 @@ class RankState:
         self.steps_seen = 0
         self.seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.data_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
+        self.own_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.tokens: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.saved_steps: Deque[int] = deque(maxlen=8)
         self.rss_bytes: Optional[int] = None
@@ -94,7 +95,7 @@ class NodeState:
 
     __slots__ = (
         "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel", "kernel_at",
-        "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at",
+        "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at",
         "swept_at", "throttled",
     )  # fmt: skip
 
@@ -117,4 +118,5 @@ class NodeState:
         self.throttled: Dict[str, float] = {}
         self.kernel: List[str] = []
         self.kernel_at: Optional[float] = None
+        self.kernel_unread: str = ""
         self.boot_id: str = ""
