@@ -53,7 +53,7 @@ def test_a_pause_that_came_before_is_no_alarm_however_long_ago() -> None:
 
 
 def test_a_single_long_pause_is_no_licence_for_a_longer_one() -> None:
-    """An outage of ten minutes that passed: the next hang is told after a minute and a half, not after a quarter hour."""
+    """Ten minutes once may be an outage that passed: the next hang is told after a minute and a half."""
     run = Run()
     run.steps(1, 50)
     run.stands(50, 600)
