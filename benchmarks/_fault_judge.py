@@ -17,8 +17,9 @@ def judge(outcome: Outcome, events: list[dict[str, Any]], began: float) -> bool:
     outcome.right_place = outcome.right_cause = decided = False
     for event in events:
         data, after = event["data"], round(event["at"] - began, 1)
-        final = event["kind"] == "diagnosis"
-        alarm = event["kind"] == "finding" and data.get("verdict") in ("warn", "block")
+        first_word = event["kind"] == "diagnosis" and bool(data.get("provisional"))
+        final = event["kind"] == "diagnosis" and not first_word
+        alarm = first_word or (event["kind"] == "finding" and data.get("verdict") in ("warn", "block"))
         if not alarm and not final:
             if is_death(event):
                 quiet = False

@@ -433,3 +433,12 @@ def test_many_nodes_at_one_step_share_a_line():
 def test_a_log_gets_each_step_once():
     text = piped(steps(*((f"node-{n}", what) for what in ("docker pull \x1b[31mx", "two") for n in range(3))))
     assert text.count("docker pull") == 1 and text.count("two") == 1 and "\x1b" not in text
+
+
+def test_the_first_word_of_a_failure_is_said_at_once_and_the_verdict_is_the_last(events):
+    said = {"cause": "rank-sigkilled", "confidence": "likely", "where": {"node": "b", "rank": 1}}
+    said["evidence"] = ["rank 1 on b was ended by SIGKILL"]
+    first = Event(1e9, "diagnosis", "a", None, {**said, "provisional": True})
+    text = piped([Event(1e9, "phase", "a", None, {"phase": "watch"}), first, first])
+    assert text.count("rank 1 on b was ended by SIGKILL (so far") == 1
+    assert "so far" not in piped([Event(1e9, "diagnosis", "a", None, said)])

@@ -15,7 +15,7 @@ from allranks.node.paths import RunDirectory, write_json
 from allranks.runs import keeper, keeper_listener, keeper_saves
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
-from allranks.words import Event
+from allranks.words import Diagnosis, Event, Where
 
 pytestmark = pytest.mark.lengthy
 
@@ -164,6 +164,44 @@ def test_a_request_to_stop_ends_the_run_as_stopped(stage) -> None:
         one.hear("stop")
         one.say("swept")
     assert s.end()["state"] == "stopped"
+
+
+def test_a_death_is_named_before_the_run_is_stopped_and_one_verdict_stands_at_the_end(stage) -> None:
+    s = stage()
+    both = s.both()
+    for one in both:
+        one.hear("start")
+    for rank, one in enumerate(both):
+        one.say("start", rank, pid=rank + 9, start_time=1)
+        one.say("beat", rank, step=3, total_steps=9, phase="training", steps=[])
+    both[1].say("rank-gone", 1, pid=10, code=-9)
+    both[1].say("torchrun-ended", code=1, failures=[{"rank": 1, "local_rank": 0, "pid": 10, "code": -9}])
+    for one in both:
+        one.hear("stop")
+        one.say("swept", why="the run failed")
+    state = s.end()
+    lines = [json.loads(line) for line in Path(s.directory.keeper.journal).read_text().splitlines()]
+    told = [(e["kind"], e["data"].get("provisional"), e["data"].get("phase")) for e in lines]
+    verdicts = [e["data"] for e in lines if e["kind"] == "diagnosis"]
+    assert [bool(v.get("provisional")) for v in verdicts] == [True, False]
+    assert {(v["cause"], v["where"]["rank"]) for v in verdicts} == {("rank-sigkilled", 1)}
+    assert told.index(("diagnosis", True, None)) < told.index(("phase", None, "stop"))
+    assert state["state"] == "failed" and "provisional" not in state["diagnosis"]
+    assert [f["id"] for f in state["findings"]].count("rank-sigkilled") == 1
+
+
+def test_a_first_word_does_not_outlive_a_run_that_somebody_stopped(stage) -> None:
+    s = stage()
+    record = s.keeper.record
+    record.first_word(Diagnosis("rank-sigkilled", "likely", Where("b", 1)))
+    assert record.state_now["diagnosis"]["provisional"]
+    both = s.both()
+    write_json(s.directory.keeper.stop, {"at": 0})
+    for one in both:
+        one.hear("stop")
+        one.say("swept", why="asked to stop")
+    state = s.end()
+    assert (state["state"], state["diagnosis"]) == ("stopped", None)
 
 
 def test_a_sweep_of_a_torchruns_own_end_is_no_answer_to_a_stop(stage) -> None:

@@ -68,6 +68,18 @@ def say_findings(out: Out, groups: Sequence[Folded], verbose: bool = False) -> N
         out.line("")
 
 
+def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What the keeper knows of a failure at once, as a finding; its verdict follows as one of its own."""
+    found = diagnosis_of(raw) or {}
+    said = found.get("evidence") or [found.get("cause") or ""]
+    return {
+        "id": found.get("cause"),
+        "verdict": WARN,
+        "where": found.get("where"),
+        "saw": f"{said[0]} (so far: the verdict follows when the run has been stopped)",
+    }
+
+
 def say_finding(out: Out, group: Folded, verbose: bool = False) -> None:
     """`run.yaml:25  …`, then `  why  …` and `  do   …`. What is to be done is never broken: it is copied."""
     place = group.place()

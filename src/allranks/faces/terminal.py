@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.live import Live
 
 from allranks.faces.console import Out
-from allranks.faces.messages import print_findings, print_summary, say_findings
+from allranks.faces.messages import first_word, print_findings, print_summary, say_findings
 from allranks.faces.report_findings import count_text, folded
 from allranks.faces.report_text import compact_seconds, count, loss_text, natural, number, seconds, share
 from allranks.faces.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
@@ -118,6 +118,8 @@ class LiveView:
                 self.on_step(str(event.node), str(event.data.get("what", "")))
                 return
             self.flush()
+            if event.kind == "diagnosis" and event.data.get("provisional") is True:
+                say_findings(self.out, folded([first_word(event.data)]))
             before = self.run.phase
             if self.lines and event.kind == "phase" and before == "watch":
                 self.progress_line(last=True)

@@ -19,6 +19,7 @@ from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault
+from allranks.runs.keeper_first_word import FirstWord
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
@@ -69,6 +70,7 @@ class Keeper(threading.Thread):
         self.saves = keeper_saves.Saves(self.job)
         self.notice: Optional[str] = None
         self.asked = StopRequest(directory, job)
+        self.first_word = FirstWord(self.record.first_word)
 
     def run(self) -> None:
         """Never raises: a fault of ours is a finding and ends the run, it does not leave it unwatched."""
@@ -168,7 +170,7 @@ class Keeper(threading.Thread):
         self.tails.clear()
         self.trouble_at = self.stop_why = self.stopping = None
         self.blocking = []
-        self.record.state_now.update(step=None, why="")
+        self.record.forget_attempt()
 
     def _give_up(self, finish: keeper_finish.Finish) -> None:
         """Before any rank was started: somebody asked to stop, or a finding says why it cannot begin."""
@@ -193,6 +195,7 @@ class Keeper(threading.Thread):
         """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
         while self.stop_why is None:
             self._turn()
+            self.first_word.look(self.watch, bool(self.stop_why or self.notice or self.blocking))
             if all(node in self.ended for node in self.places.at):
                 return
             if self.trouble_at is not None and time.monotonic() - self.trouble_at > self.settle_seconds:
@@ -267,15 +270,16 @@ class Keeper(threading.Thread):
             self.trouble_at = time.monotonic()
             again = self.restarts.used < self.restarts.budget
             self.settle_seconds = keeper_restart.settle_seconds(event, self.watch.run.ranks, self.job, again)
-        self._hear(self.watch.corrected(event, time.time()))
+        now = time.time()
+        self._hear(self.watch.corrected(event, now), now)
 
-    def _hear(self, event: Event) -> None:
-        """Into the journal, and before the judge; `event` is on the head's clock."""
+    def _hear(self, event: Event, arrived: Optional[float] = None) -> None:
+        """Into the journal, and before the judge; `event` is on the head's clock, and `arrived` by it."""
         self.record.event(event)
         if not self.places.trains(event.node):
             return
         self.saves.add(event)
-        for statement in self.watch.add(event):
+        for statement in self.watch.add(event, arrived=arrived):
             self._state(statement)
 
     def _state(self, statement: Any) -> None:
@@ -294,7 +298,11 @@ class Keeper(threading.Thread):
     def _ask_for_evidence(self, why: str) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
         asked, moved = self.watch.run.asked_at, self.watch.run.moved_at
-        if asked is not None and (moved is None or moved <= asked) and time.time() - asked < ASK_AGAIN_SECONDS:
+        if (
+            asked is not None
+            and (moved is None or moved <= asked)
+            and time.time() - asked < ASK_AGAIN_SECONDS
+        ):
             return
         self._hear(Event(time.time(), "evidence", self.job["node"], None, {"why": why}))
         self._tell_all({"stacks": True})

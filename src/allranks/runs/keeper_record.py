@@ -115,6 +115,22 @@ class Record:
         self.state_now["diagnosis"] = diagnosis.as_json()
         self.note("diagnosis", diagnosis.as_json())
 
+    def first_word(self, diagnosis: Diagnosis) -> None:
+        """What is known before all were heard: the verdict takes its place. Alerts are sent of that alone."""
+        data = {**diagnosis.as_json(), "provisional": True}
+        self.state_now["diagnosis"] = data
+        self.note("diagnosis", data)
+
+    def forget_attempt(self) -> None:
+        """A glance at the next attempt shows nothing of the last one; a verdict of that stays."""
+        self.drop_first_word()
+        self.state_now.update(step=None, why="")
+
+    def drop_first_word(self) -> None:
+        """Where no verdict follows: the run did not fail after all, or is started again."""
+        if (self.state_now["diagnosis"] or {}).get("provisional"):
+            self.state_now["diagnosis"] = None
+
     def adapter(self, data: Optional[Dict[str, Any]]) -> None:
         self.state_now["adapter"] = data
         self.note("adapter", data or {})
@@ -122,6 +138,8 @@ class Record:
     def end(self, state: str, why: str = "") -> None:
         """The run's last state. What is found after it (no room for a copy) is still written and told."""
         self.state_now["ended_at"] = time.time()
+        if state != "failed":
+            self.drop_first_word()
         self.state(state, why)
         if self.alerts is not None:
             self.alerts.end(state, self.state_now["diagnosis"], why)

@@ -1,0 +1,63 @@
+"""What is known of a failure at once: said before the keeper has listened to all nodes and has stopped the run.
+
+The verdict comes seconds later, from all events and the ends of all logs. Until then this stands, marked as
+provisional, in the terminal, in the state and in the journal; the verdict takes its place, and no alert is sent of it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Mapping, Optional
+
+from allranks.runs.keeper_endings import AFTER_THE_END
+from allranks.watch import Watch
+from allranks.words import Diagnosis
+
+LISTEN_SECONDS = 0.7
+"""After the first sign. A dead rank's exit code comes with that sign, the others' complaints within some tenths of a
+second, beats once in one: what is promised is a death within 2 s."""
+
+AGAIN_SECONDS = 0.5
+"""Where nothing can be said yet. A verdict reads what every rank has said of its end."""
+
+HEARSAY = frozenset((
+    "unproven", "benign-noise", "collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh",
+    "peer-node-network-broken", "rendezvous-timeout", "torchelastic-signal", "ray-worker-died",
+))  # fmt: skip
+"""What ranks say of each other: whom that is about is known when all have been heard."""
+
+
+class FirstWord:
+    """Of each attempt one word at most."""
+
+    def __init__(self, say: Callable[[Diagnosis], None]):
+        self.say = say
+        self._looked_at: Optional[float] = None
+        self._said = False
+
+    def look(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
+        """Called every turn. `decided`: somebody asked to stop, or a finding has stopped the run and said why.
+
+        `now` is of the monotonic clock: a clock that is set must not delay it."""
+        if watch.run.trouble_at is None:
+            self._looked_at, self._said = None, False
+            return
+        clock = time.monotonic() if now is None else now
+        if self._looked_at is None:
+            self._looked_at = clock + LISTEN_SECONDS - AGAIN_SECONDS
+        if self._said or decided or clock - self._looked_at < AGAIN_SECONDS:
+            return
+        self._looked_at = clock
+        found = watch.verdict(time.time())
+        if found is not None and is_sure(found, watch.run.ranks):
+            self._said = True
+            self.say(found)
+
+
+def is_sure(found: Diagnosis, ranks: Mapping[int, Any]) -> bool:
+    """Whether the events name the place and the cause already. An abort after the end of a rank's Python may be none
+    of a failure at all, which all ranks' ends decide together."""
+    if found.cause in HEARSAY or found.confidence == "unproven" or found.where.node is None:
+        return False
+    rank = None if found.where.rank is None else ranks.get(found.where.rank)
+    return rank is None or not (rank.end_code == 0 and rank.gone_code in AFTER_THE_END)

@@ -1,0 +1,78 @@
+"""What is said of a failure at once: only what the events alone prove, once an attempt, and never after the verdict."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.runs.keeper_first_word import AGAIN_SECONDS, LISTEN_SECONDS, FirstWord
+from allranks.watch import Watch
+from allranks.words import Diagnosis, Event
+
+
+def watched(*events: Event) -> Watch:
+    watch = Watch({"world_size": 2})
+    for rank, node in enumerate("ab"):
+        watch.add(Event(0.0, "start", node, rank, {"pid": rank + 9, "start_time": 1}))
+        watch.add(Event(1.0, "beat", node, rank, {"phase": "training", "step": 5}))
+    for event in events:
+        watch.add(event)
+    return watch
+
+
+KILLED = Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -9})
+PEER = Event(2.1, "exception", "a", 0, {"type": "RuntimeError", "message": "Connection closed by peer",
+                                        "communication": True, "frames": []})  # fmt: skip
+ABORTED = (
+    Event(2.0, "end", "b", 1, {"code": 0}),
+    Event(2.1, "rank-gone", "b", 1, {"pid": 10, "code": -6}),
+    Event(2.2, "torchrun-ended", "b", None, {"code": 1, "failures": [{"rank": 1, "code": -6}]}),
+)
+
+
+def looked(watch: Watch, *times: float, decided: bool = False) -> list:
+    said: list[Diagnosis] = []
+    word = FirstWord(said.append)
+    for now in times:
+        word.look(watch, decided, now)
+    return [(one.cause, one.where.node, one.where.rank) for one in said]
+
+
+def test_a_death_is_named_within_a_second_and_once() -> None:
+    assert LISTEN_SECONDS < 1.0
+    watch = watched(PEER, KILLED)
+    assert looked(watch, 50.0, 50.0 + LISTEN_SECONDS - 0.1) == []
+    assert looked(watch, 50.0, 50.0 + LISTEN_SECONDS, 52.0, 53.0) == [("rank-sigkilled", "b", 1)]
+
+
+@pytest.mark.parametrize(
+    "events", [(), (PEER,), ABORTED], ids=["healthy", "complaint", "abort after the end"]
+)
+def test_what_is_not_sure_yet_waits_for_the_verdict(events: tuple) -> None:
+    assert looked(watched(*events), 50.0, 51.0, 52.0, 53.0) == []
+
+
+def test_a_run_that_a_finding_has_stopped_has_its_word_already() -> None:
+    assert looked(watched(KILLED), 50.0, 51.0, 52.0, decided=True) == []
+
+
+def test_what_comes_late_is_said_when_it_comes() -> None:
+    said: list[Diagnosis] = []
+    word, watch = FirstWord(said.append), watched(PEER)
+    word.look(watch, False, 50.0)
+    word.look(watch, False, 51.0)
+    assert said == []
+    watch.add(KILLED)
+    word.look(watch, False, 51.0 + AGAIN_SECONDS)
+    assert [one.cause for one in said] == ["rank-sigkilled"]
+
+
+def test_the_next_attempt_has_a_word_of_its_own() -> None:
+    said: list[Diagnosis] = []
+    word, watch = FirstWord(said.append), watched(KILLED)
+    for now in (50.0, 51.0):
+        word.look(watch, False, now)
+    word.look(watch.again(), False, 60.0)
+    fresh = watched(KILLED)
+    for now in (70.0, 71.0):
+        word.look(fresh, False, now)
+    assert len(said) == 2
