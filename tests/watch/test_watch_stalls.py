@@ -107,7 +107,7 @@ def test_a_stall_that_lasts_is_told_once() -> None:
     assert [name for _, name, *_ in run.alarms()] == ["no-progress"]
 
 
-@pytest.mark.parametrize(("name", "gone"), [("node-lost", {"dark": (1,)})])
+@pytest.mark.parametrize(("name", "gone"), [("rank-silent", {"but": (1,)}), ("node-lost", {"dark": (1,)})])
 def test_what_falls_silent_a_second_time_is_told_a_second_time(name, gone) -> None:
     run = Run()
     step = run.train(1, 100)
@@ -116,3 +116,98 @@ def test_what_falls_silent_a_second_time_is_told_a_second_time(name, gone) -> No
     run.train(201, 290, step, moved=False, **gone)
     found = [(at, node) for at, _, verdict, node, _ in run.alarms(name) if verdict == "warn"]
     assert [node for _, node in found] == ["n1", "n1"] and found[0][0] < 126.0 and found[1][0] > 200.0
+
+
+# ---- clocks that are set ----
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+@pytest.mark.parametrize("ahead", [-90.0, 120.0])
+def test_a_nodes_clock_that_is_set_alarms_nobody(nodes, ahead) -> None:
+    """chrony's makestep, a virtual machine that resumes; and back again, as one that was ahead is put right."""
+    run = Run(nodes, steps=1000)
+    node = nodes - 1
+    step = run.train(1, 60)
+    run.clocks[node] = ahead
+    step = run.train(61, 200, step)
+    run.clocks[node] = 0.0
+    run.train(201, 400, step)
+    assert run.said == []
+
+
+@pytest.mark.parametrize("jump", [-90.0, 90.0])
+def test_the_heads_own_clock_that_is_set_alarms_nobody_and_blinds_for_seconds_only(jump) -> None:
+    run = Run(2)
+    step = run.train(1, 100)
+    for node in (0, 1):
+        run.clocks[node] = -jump  # theirs go on as they did
+    step = run.train(101 + int(jump), 200 + int(jump), step)
+    assert run.said == []
+    at = 201 + int(jump)
+    run.train(at, at + 60, step, moved=False, but=(1,))
+    first = run.alarms()[0]
+    assert (first[1], first[4]) == ("rank-silent", 1) and first[0] - at <= 15.0
+
+
+def test_a_clock_that_was_set_is_known_again_after_half_a_minute() -> None:
+    run = Run(2)
+    step = run.train(1, 60)
+    run.clocks[1] = -90.0
+    run.train(61, 100, step)
+    run.event(101.0, "exception", 1, 1, type="KeyError", message="x")
+    assert run.watch.run.ranks[1].exceptions[0].at == pytest.approx(101.0, abs=0.1)
+
+
+def test_what_comes_late_after_an_outage_keeps_its_own_times() -> None:
+    """A minute without a link: nothing is heard, so nothing says that the clock was set."""
+    run = Run(2)
+    run.train(1, 60)
+    event = Event(70.0, "exception", "n1", 1, {"type": "KeyError", "message": "x"})
+    run.watch.add(event, received=130.0)
+    assert run.watch.run.ranks[1].exceptions[0].at == pytest.approx(70.0, abs=0.1)
+
+
+# ---- how late the living may be ----
+
+
+def test_a_hiccup_is_forgotten() -> None:
+    """A minute without beats, half an hour ago; then the rank is stopped."""
+    run = Run()
+    step = run.train(1, 100)
+    run.train(101, 160, step, moved=False, but=(1,))
+    step = run.train(161, 1960, step)
+    run.said.clear()
+    run.train(1961, 2000, step, moved=False, but=(1,))
+    first = run.alarms()[0]
+    assert (first[1], first[4]) == ("rank-silent", 1) and first[0] - 1960 <= 15.0
+
+
+def test_a_nodes_hiccup_is_forgotten() -> None:
+    run = Run()
+    step = run.train(1, 100)
+    run.train(101, 106, step, moved=False, dark=(1,))
+    step = run.train(107, 1907, step)
+    assert run.said == []
+    run.train(1908, 1940, step, moved=False, dark=(1,))
+    first = run.alarms()[0]
+    assert (first[1], first[3]) == ("node-lost", "n1") and first[0] - 1907 <= 15.0
+
+
+def test_beats_that_come_late_every_twenty_minutes_alarm_once_at_most() -> None:
+    run, step = Run(), 0
+    for begin in range(0, 3600, 1200):
+        step = run.train(begin + 1, begin + 1186, step)
+        for second in range(
+            begin + 1187, begin + 1201
+        ):  # a call that holds Python's lock; the others step on
+            step += 1
+            run.second(float(second), step, but=(1,))
+    assert [name for _, name, *_ in run.alarms()] == ["rank-silent"]
+
+
+def test_what_the_watcher_missed_makes_nobody_late() -> None:
+    """The keeper's disk holds it up for half a minute: all that was said meanwhile comes at once."""
+    run = Run()
+    step = run.train(1, 100)
+    step = run.train(131, 200, step + 30)
+    assert run.said == [] and run.watch.run.beat_gap < 2.0 and run.watch.run.node_gap < 2.0

@@ -30,7 +30,8 @@ def _on_start(run: "RunState", event: Event) -> None:
     fresh = run.ranks.get(event.rank)
     if fresh is None or fresh.identity != identity or data.get("pid") is None:
         fresh = run.ranks[event.rank] = RankState(event.rank)  # a restarted rank begins anew
-        fresh.started_at = fresh.beat_at = fresh.phase_at = fresh.moved_at = event.at
+        fresh.started_at = fresh.phase_at = event.at
+        fresh.beat_at = fresh.moved_at = fresh.phase_heard_at = run.arrived
         fresh.phase = "importing"
     fresh.node, fresh.host = event.node, host
     fresh.identity = identity if data.get("pid") is not None else None
@@ -78,21 +79,19 @@ def _on_settings(run: "RunState", event: Event) -> None:
 def _on_beat(run: "RunState", event: Event) -> None:
     if event.rank is None:
         return
-    rank, data, at = run.rank(event.rank), event.data, event.at
+    rank, data, at, heard = run.rank(event.rank), event.data, event.at, run.arrived
     if rank.node is None:
         rank.node = event.node
     if rank.beat_at is not None and rank.phase == "training":
-        rank.beat_gap = max(at - rank.beat_at, 0.98 * rank.beat_gap)  # fades: one hiccup is not for ever
-        if rank.beat_gap > run.beat_gap:
-            run.beat_gap = rank.beat_gap
-    rank.beat_at = at if rank.beat_at is None else max(at, rank.beat_at)
+        run.beat_gaps.add(run.ears.silence(rank.beat_at, heard), heard)
+    rank.beat_at = heard if rank.beat_at is None else max(heard, rank.beat_at)
     phase = data.get("phase")
     if phase is not None and phase != rank.phase:
         _change_phase(run, rank, str(phase), at)
     progress = (data.get("shard"), data.get("progress"))
     if progress != rank.progress and progress != (None, None):
         rank.progress = progress
-        pauses.moved(run, rank, at)
+        pauses.moved(run, rank, heard)
     total = data.get("total_steps")
     if total is not None:
         rank.total_steps = integer(total) or rank.total_steps
@@ -108,11 +107,13 @@ def _on_beat(run: "RunState", event: Event) -> None:
 
 
 def _change_phase(run: "RunState", rank: RankState, phase: str, at: float) -> None:
-    """Remembers how long a phase that lies between the steps took at most: the next one may take as long."""
-    pauses.moved(run, rank, at)
+    """Remembers how long a phase that lies between the steps took at most: the next one may take as long. By the node's
+    clock or by ours, the longer one: a node's clock may be set meanwhile, and what it says may come all at once."""
+    pauses.moved(run, rank, run.arrived)
     if rank.phase in ("evaluating", "saving", "compiling") and rank.phase_at is not None:
-        run.longest[rank.phase] = max(run.longest.get(rank.phase, 0.0), at - rank.phase_at)
-    rank.phase, rank.phase_at = phase, at
+        took = max(at - rank.phase_at, run.arrived - (rank.phase_heard_at or run.arrived))
+        run.longest[rank.phase] = max(run.longest.get(rank.phase, 0.0), took)
+    rank.phase, rank.phase_at, rank.phase_heard_at = phase, at, run.arrived
 
 
 def _on_step(rank: RankState, entry: Any) -> None:
@@ -140,7 +141,7 @@ def _on_step(rank: RankState, entry: Any) -> None:
 def _advance(run: "RunState", rank: RankState, step: Optional[int], at: float) -> None:
     if step is None or (rank.step is not None and step <= rank.step):
         return
-    pauses.moved(run, rank, at)
+    pauses.moved(run, rank, run.arrived)
     rank.step, rank.step_at = step, at
     if rank.first_step_at is None and step > 0:
         rank.first_step_at = at

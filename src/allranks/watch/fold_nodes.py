@@ -6,6 +6,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, Dict, Mapping
 
+from allranks.watch.clocks import Lateness
 from allranks.watch.records import DISK_POINTS, IDLE_PERCENT, SLOWDOWNS, NodeState
 from allranks.watch.values import integer, listed, number
 from allranks.words import Event
@@ -63,7 +64,7 @@ def on_torchrun(run: "RunState", event: Event) -> None:
     node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
     node.failures = []
     run.trouble_at = run.stopping_at = run.step_at = run.last_move = None
-    run.step, run.beat_gap = -1, 0.0
+    run.step, run.beat_gaps = -1, Lateness(run.beat_gaps.most)
     for rank in [r.rank for r in run.ranks.values() if r.node == event.node]:
         del run.ranks[rank]
 
@@ -101,7 +102,7 @@ def on_sample(run: "RunState", event: Event) -> None:
     if event.node is None:
         return
     node = run.node(event.node)
-    node.sample, node.sample_at = dict(event.data), event.at
+    node.sample, node.sample_at = dict(event.data), run.arrived
     for disk in listed(event.data.get("disks"))[:16]:
         path, free = disk.get("path"), integer(disk.get("free_bytes"))
         if path is not None and free is not None:

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from allranks.watch import verdict as _verdict
 from allranks.watch.catalogue import rules
+from allranks.watch.clocks import NodeClock
 from allranks.watch.progress import Progress, progress_of
 from allranks.watch.state import RunState
 from allranks.watch.who import by_stall
@@ -47,14 +48,14 @@ class _Said:
 class Watch:
     """Follows one run. `expect` holds what the plan promised: `world_size`, `trainable_parameters`, `steps`.
 
-    Times of events should be on the head's clock. Where the caller gives `received`, its own clock at the
-    arrival, a node's clock is corrected here: the smallest difference seen is its offset, since a message
-    can be late but not early.
+    Times of events should be on the head's clock. Where the caller gives `received`, its own clock at the arrival, a
+    node's clock is corrected here; `arrived` is the same for an event that is corrected already. How long somebody
+    is silent is judged by the arrival.
     """
 
     def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
         self.run = RunState(expect)
-        self.offsets: Dict[str, float] = {}
+        self.clocks: Dict[str, NodeClock] = {}
         self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
         self._after: Dict[str, List[Any]] = {}
         self._looks: List[Any] = []
@@ -73,21 +74,23 @@ class Watch:
     def again(self) -> "Watch":
         """A watch of the next attempt: the nodes that are there and their clocks are known, nothing else is."""
         fresh = Watch(self.run.expect)
-        fresh.offsets = self.offsets
+        fresh.clocks = self.clocks
         for node in self.run.nodes.values():
             kept = fresh.run.node(node.name)
             kept.joined_at, kept.seen_at, kept.boot_id = node.joined_at, node.seen_at, node.boot_id
             kept.lost_at, kept.lost_why = node.lost_at, node.lost_why
         return fresh
 
-    def add(self, event: Event, received: "float | None" = None) -> List[Statement]:
+    def add(
+        self, event: Event, received: "float | None" = None, arrived: "float | None" = None
+    ) -> List[Statement]:
         """Takes one event in; returns what it makes known, each statement once."""
         if received is not None:
-            event = self.corrected(event, received)
-        self.run.fold(event)
+            event, arrived = self.corrected(event, received), received
+        self.run.fold(event, arrived)
         said: List[Statement] = []
         for name, after in self._after.get(event.kind, ()):
-            said.extend(self._new(self._ask(name, after, event), event.at))
+            said.extend(self._new(self._ask(name, after, event), self.run.arrived))
         return said
 
     def heard(self, node: str, at: float) -> None:
@@ -98,8 +101,7 @@ class Watch:
         """The event with its time on the clock of `received`."""
         if event.node is None:
             return event
-        offset = min(received - event.at, self.offsets.get(event.node, received - event.at))
-        self.offsets[event.node] = offset
+        offset = self.clocks.setdefault(event.node, NodeClock()).offset(event.at, received)
         return Event(event.at + offset, event.kind, event.node, event.rank, event.data)
 
     def tick(self, now: float) -> List[Statement]:
@@ -109,7 +111,9 @@ class Watch:
                 return []
             if not 0.0 <= now - self._ticked < PAUSE_SECONDS:
                 self.run.paused_until = now + AFTER_PAUSE_SECONDS
+                self.run.shift(now - self._ticked, now)
         self._ticked = now
+        self.run.now = max(self.run.now, now)
         said: List[Statement] = []
         for name, look in self._looks:
             found = self._ask(name, look, now)

@@ -34,8 +34,9 @@ def moved(run: "RunState", rank: "RankState", at: float) -> None:
     before = run.last_move
     if before is None or at > before:
         run.last_move = at
-        if before is not None and at - before > LEAST_SECONDS and rank.steps_seen >= KNOWN_STEPS:
-            _remember(run, at - before)
+        paused = 0.0 if before is None else run.ears.silence(before, at)
+        if paused > LEAST_SECONDS and rank.steps_seen >= KNOWN_STEPS:
+            _remember(run, paused)
 
 
 def _remember(run: "RunState", seconds: float) -> None:

@@ -27,11 +27,11 @@ class RankState:
     """One rank: who it is, where it stands, how it ended. Unknown is None. Times are on the head's clock."""
 
     __slots__ = (
-        "beat_at", "beat_gap", "bus_id", "data_seconds", "end_at", "end_code", "exceptions", "first_losses",
+        "beat_at", "bus_id", "data_seconds", "end_at", "end_code", "exceptions", "first_losses",
         "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity", "learning_rate", "loss",
-        "losses", "memory", "memory_every", "moved_at", "nan_steps", "node", "own_seconds", "phase", "phase_at", "progress",
-        "rank", "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen",
-        "tokens", "total_steps", "uuid", "world_size",
+        "losses", "memory", "memory_every", "moved_at", "nan_steps", "node", "own_seconds", "phase",
+        "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes", "saved_steps", "seconds", "settings",
+        "started_at", "step", "step_at", "steps_seen", "tokens", "total_steps", "uuid", "world_size",
     )  # fmt: skip
 
     def __init__(self, rank: int) -> None:
@@ -45,9 +45,10 @@ class RankState:
         self.settings: Mapping[str, Any] = {}
         self.phase: Optional[str] = None
         self.phase_at: Optional[float] = None
+        self.phase_heard_at: Optional[float] = None
+        """The same by the watcher's own clock."""
         self.started_at: Optional[float] = None
         self.beat_at: Optional[float] = None
-        self.beat_gap = 0.0
         self.step: Optional[int] = None
         self.total_steps: Optional[int] = None
         self.step_at: Optional[float] = None
@@ -95,8 +96,8 @@ class NodeState:
 
     __slots__ = (
         "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel", "kernel_at",
-        "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at", "stopping_at",
-        "swept_at", "throttled",
+        "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at",
+        "stopping_at", "swept_at", "throttled",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from allranks.watch.clocks import Ears, Lateness
 from allranks.watch.fold import HANDLERS
 from allranks.watch.records import NodeState, RankState
 from allranks.words import Event, Finding
@@ -15,6 +16,9 @@ __all__ = ["NodeState", "RankState", "RunState"]
 
 GAP_SECONDS = 10.0
 """A longer silence of a node is an outage that has passed, not its pace."""
+
+BEAT_GAP_SECONDS = 15.0
+"""A rank that was late for longer is given no more than a minute, four times that: what a loading one is given."""
 
 
 class RunState:
@@ -25,6 +29,10 @@ class RunState:
         self.ranks: Dict[int, RankState] = {}
         self.nodes: Dict[str, NodeState] = {}
         self.at: Optional[float] = None
+        self.now = self.arrived = 0.0
+        """The watcher's own clock: its newest time, and when the event that is folded arrived. Silences are judged by
+        it, since a node's clock may be set at any time; what came first, by the events' times."""
+        self.ears = Ears()
         self.started_at: Optional[float] = None
         self.phase: Optional[str] = None
         self.state: Optional[str] = None
@@ -38,7 +46,7 @@ class RunState:
         self.longest: Dict[str, float] = {}
         self.last_move: Optional[float] = None
         self.pauses: List[float] = []
-        self.beat_gap = self.node_gap = 0.0
+        self.beat_gaps, self.node_gaps = Lateness(BEAT_GAP_SECONDS), Lateness(GAP_SECONDS)
         self.trouble_at: Optional[float] = None
         self.paused_until = 0.0
         self.flights: Dict[int, Mapping[str, Any]] = {}
@@ -82,6 +90,16 @@ class RunState:
         return node.lost_why == "closed" or same_boot
 
     @property
+    def beat_gap(self) -> float:
+        """How late beats of living ranks came of late, in seconds."""
+        return self.beat_gaps.of(self.now)
+
+    @property
+    def node_gap(self) -> float:
+        """The same of nodes."""
+        return self.node_gaps.of(self.now)
+
+    @property
     def moved_at(self) -> Optional[float]:
         """When a living rank moved last: took a step, changed its phase, moved a progress bar."""
         return max(
@@ -106,13 +124,38 @@ class RunState:
         return int(value) if isinstance(value, (int, float)) and value > 0 else None
 
     def heard(self, node: NodeState, at: float) -> None:
-        """A word of the node, or of one of its ranks. The longest gap so far says how late a living one can be."""
+        """A word of the node, or of one of its ranks, at `at` by the watcher's clock. The longest gap of late says how
+        late a living one can be."""
+        self.now = max(self.now, at)
+        self.ears.hear(at)
         if node.seen_at is not None and node.lost_at is None:
-            self.node_gap = max(self.node_gap, min(at - node.seen_at, GAP_SECONDS))
+            self.node_gaps.add(self.ears.silence(node.seen_at, at), at)
         node.seen_at = max(at, node.seen_at or at)
 
-    def fold(self, event: Event) -> None:
-        """Takes one event in; an event of an unknown kind only moves the clock."""
+    def shift(self, seconds: float, now: float) -> None:
+        """The watcher was away for so long, or its clock was set by so much (below zero: back): nobody was silent for
+        that long. What was heard since then was heard just now."""
+        ahead = max(0.0, seconds)
+
+        def moved(at: Optional[float]) -> Optional[float]:
+            return None if at is None else min(at + ahead, now)
+
+        for rank in self.ranks.values():
+            rank.beat_at, rank.moved_at = moved(rank.beat_at), moved(rank.moved_at)
+        for node in self.nodes.values():
+            node.seen_at, node.lost_at = moved(node.seen_at), moved(node.lost_at)
+            node.sample_at = moved(node.sample_at)
+        self.asked_at, self.looked_at = moved(self.asked_at), moved(self.looked_at)
+        self.last_move = moved(self.last_move)
+        if self.held_up is not None:
+            self.held_up = (min(self.held_up[0] + ahead, now), *self.held_up[1:])
+        self.now = now
+
+    def fold(self, event: Event, arrived: "float | None" = None) -> None:
+        """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time); an event
+        of an unknown kind only moves the clock."""
+        self.arrived = event.at if arrived is None else arrived
+        self.now = max(self.now, self.arrived)
         if self.at is None or event.at > self.at:
             self.at = event.at
         if self.started_at is None:
@@ -120,7 +163,7 @@ class RunState:
         if event.node is not None:
             node = self.node(event.node)
             if event.kind != "lost":  # that is the keeper's word, not the node's
-                self.heard(node, event.at)
+                self.heard(node, self.arrived)
         handler = HANDLERS.get(event.kind)
         if handler is None:
             return
