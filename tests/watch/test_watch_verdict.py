@@ -335,7 +335,7 @@ def test_a_restart_begins_anew():
         ("Memory cgroup out of memory: Killed process 12 (python)", 20.2, "cpu-oom-killed", "certain"),
         ("Out of memory: Killed process 71822 (python)", 20.2, "cpu-oom-killed", "likely"),
         ("Out of memory: Killed process 12 (python)", 11.0, "rank-sigkilled", "likely"),
-        ("NVRM: Xid (PCI:0000:3b:00): 79", 20.2, "rank-sigkilled", "likely"),
+        ("NVRM: Xid (PCI:0000:3b:00): 79", 20.2, "xid-gpu-fault", "likely"),
     ],
 )
 def test_the_kernels_word_after_a_sigkill_says_why(line, at, cause, confidence):

@@ -5,10 +5,14 @@ Events know who and when; texts know why. The text of the culprit's own rank and
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+import re
+import signal
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.diagnose import Evidence, Line, conclude, modules, parse
+from allranks.diagnose.evidence import COMMUNICATION
 from allranks.watch.state import RankState, RunState
+from allranks.watch.xid import concerns, kernel_lines
 from allranks.words import Diagnosis, Event, Where
 
 Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
@@ -26,6 +30,13 @@ WHO_ALONE = frozenset((
 """Causes that only say how it ended: the events know that better than any log."""
 
 
+OWN_FAULT = re.compile(
+    r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
+    r"|Assertion [`'].*failed"
+)
+"""A watchdog also ends a rank whose own GPU failed; then it says so."""
+
+
 def says_why(diagnosis: Diagnosis) -> bool:
     return diagnosis.cause not in NO_CAUSE and diagnosis.cause not in WHO_ALONE
 
@@ -34,14 +45,34 @@ def is_catalogued(cause: str) -> bool:
     return cause in modules()
 
 
+def own_logs(logs: Logs, rank: RankState) -> List[Sequence[str]]:
+    return [lines for (_, number, _), lines in logs.items() if number == rank.rank]
+
+
+def logs_read(logs: Logs) -> FrozenSet[int]:
+    """The ranks of whose log anything was read."""
+    return frozenset(n for (_, n, _), lines in logs.items() if n is not None and any(map(str.strip, lines)))
+
+
+def aborted_waiting(run: RunState, logs: Logs) -> FrozenSet[int]:
+    """Ranks that SIGABRT ended and whose log only blames others: NCCL's watchdog ends so whoever waited for long."""
+    aborted = [r for r in run.ranks.values() if r.code == -signal.SIGABRT]
+    return frozenset(r.rank for r in aborted if _only_blames(own_logs(logs, r)))
+
+
+def _only_blames(own: Iterable[Sequence[str]]) -> bool:
+    lines = [line for part in own for line in part]
+    return any(map(COMMUNICATION.search, lines)) and not any(map(OWN_FAULT.search, lines))
+
+
 def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
-    """The cause that this rank's exceptions, its log and its node's own logs show."""
-    own = [lines for (node, number, _), lines in logs.items() if number == rank.rank]
+    """The cause that this rank's exceptions, its log, its node's own logs and its node's kernel show."""
+    own = own_logs(logs, rank)
     nodes = [
         lines for (node, number, _), lines in logs.items() if number is None and node in (rank.node, None)
     ]
     seen = Evidence()
-    for line in _exceptions([rank]):
+    for line in (*_exceptions([rank]), *(kernel_lines(run, rank) if concerns(rank) else ())):
         seen.add(line)
     for lines in own:
         _feed(seen, lines, rank.rank, rank.node)
@@ -51,11 +82,11 @@ def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
 
 
 def read_all(run: RunState, logs: Logs) -> Diagnosis:
-    """The cause that all exceptions and logs together show."""
+    """The cause that all exceptions, logs and kernels together show."""
     seen = Evidence()
     if run.world_size:
         seen.world_sizes[None] = {run.world_size}
-    for line in _exceptions(run.ranks.values()):
+    for line in (*_exceptions(run.ranks.values()), *kernel_lines(run)):
         seen.add(line)
     left = LINES_READ
     for (node, number, source), lines in sorted(

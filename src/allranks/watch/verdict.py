@@ -11,28 +11,39 @@ from dataclasses import replace
 from typing import Optional, Tuple
 
 from allranks.watch.early import by_early_exit
-from allranks.watch.reading import NO_CAUSE, Logs, join, read_all, read_culprit, says_why
+from allranks.watch.gone import by_node, gone_before
+from allranks.watch.killed import by_signal
+from allranks.watch.reading import (
+    NO_CAUSE,
+    Logs,
+    aborted_waiting,
+    join,
+    logs_read,
+    read_all,
+    read_culprit,
+    says_why,
+)
 from allranks.watch.state import RunState
 from allranks.watch.who import (
     LATE_SECONDS,
     by_communication,
     by_exception,
     by_exit_code,
-    by_node,
-    by_signal,
     by_stall,
     one_line,
     unproven,
 )
+from allranks.watch.xid import CAUSE as GPU_FAULT
+from allranks.watch.xid import judged
 from allranks.words import Diagnosis, Finding
 
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     """The one statement about a run that went wrong, None where nothing did."""
-    who, settled = _who(run)
+    who, settled = _who(run, logs)
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
-    found = with_cause(run, logs, who, settled) or unproven(run)
+    found = judged(run, with_cause(run, logs, who, settled) or unproven(run))
     told = settled or (found.cause != "unproven" and len(found.evidence) > 1)
     return found if told else _with_last_words(found, run, logs)
 
@@ -50,24 +61,21 @@ def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
     return found
 
 
-def _who(run: RunState) -> Tuple[Optional[Diagnosis], bool]:
-    """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one."""
-    stalled = by_stall(run)
-    if stalled is not None:
-        return stalled, True
-    raised, killed = by_exception(run), by_signal(run)
+def _who(run: RunState, logs: Logs) -> Tuple[Optional[Diagnosis], bool]:
+    """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one; a node that was
+    silent before both of them comes first."""
+    first = by_stall(run) or (by_node(run) if gone_before(run) else None)
+    if first is not None:
+        return first, True
+    waited = aborted_waiting(run, logs)
+    raised, killed = by_exception(run), by_signal(run, waited, logs_read(logs))
     if raised is not None and killed is not None:
         earlier = (killed.first_seen or 0.0) < (raised.first_seen or 0.0) - LATE_SECONDS
         return (killed if earlier and killed.where.rank != raised.where.rank else raised), True
-    for judge in (by_exception, by_signal, by_node):
-        found = judge(run)
-        if found is not None:
-            return found, True
-    for judge in (by_early_exit, by_exit_code, by_communication):
-        found = judge(run)
-        if found is not None:
-            return found, False
-    return None, False
+    found = raised or killed or by_node(run)
+    if found is not None:
+        return found, True
+    return by_early_exit(run) or by_exit_code(run) or by_communication(run, waited), False
 
 
 def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: bool) -> Optional[Diagnosis]:
@@ -86,7 +94,10 @@ def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: boo
     if who is None:
         return why if why.cause not in NO_CAUSE else None
     if says_why(why):
-        return why if why.where.rank is not None or who.cause == "unproven" else join(who, why)
+        placed = why.where.rank is not None or (why.cause == GPU_FAULT and why.where.node is not None)
+        return why if placed or who.cause == "unproven" else join(who, why)
+    if who.cause == "unproven" and why.cause == "collective-timeout-straggler" and why.where.rank is not None:
+        return why  # all blame each other, and their logs' numbers tell who came last
     if why.cause == "rank-crashed-first" and why.where.rank is not None and who.cause != "rank-exited-early":
         return why
     return who

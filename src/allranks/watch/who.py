@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from allranks.watch.state import RankState, RunState
 from allranks.words import Diagnosis, Event, Where
@@ -92,111 +91,6 @@ def _where(rank: RankState, event: Event) -> Where:
     return Where(node=rank.node, rank=rank.rank, file=file, line=line)
 
 
-# ---- a death by a signal ----
-
-
-def by_signal(run: RunState) -> Optional[Diagnosis]:
-    dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0]
-    ours = [r for r in dead if r.code == -signal.SIGTERM and not _first_to_die(run, r)]
-    suspects = [r for r in dead if r not in ours and not _stopped_by_us(run, r)]
-    lost = _lost_nodes(run)
-    if lost and not any(r.code != -signal.SIGTERM for r in suspects):
-        return None
-    if not suspects:
-        return None
-    rank = min(suspects, key=lambda r: (r.code == -signal.SIGTERM, r.ended_at or 0.0, r.rank))
-    name = _signal_name(-(rank.code or 0))
-    starved = _out_of_memory(run, rank)
-    if starved:
-        return _by_kernel(run, rank, starved)
-    killed = _cause_of_signal(-(rank.code or 0)) != "rank-crashed-first"
-    return Diagnosis(
-        cause=_cause_of_signal(-(rank.code or 0)),
-        confidence="likely" if killed else "certain",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(f"rank {rank.rank} on {rank.node} was ended by {name}", *_table(run, rank)),
-        collateral=collateral(run, [rank]),
-        why=f"{name} came from outside the process (out of memory, a person, a scheduler); who sent it no event says."
-        if killed
-        else f"{name} is a fault of native code in that process.",
-        fix=f"on {rank.node}: dmesg -T | grep -i -e oom -e killed; free memory or fewer workers."
-        if killed
-        else f"read the last lines of rank {rank.rank}'s log; run with --debug for the native stack.",
-    )
-
-
-OUT_OF_MEMORY = re.compile(r"out of memory|oom-kill|killed process", re.IGNORECASE)
-
-
-def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
-    """What the kernel of its node said of memory when it was asked after this death."""
-    node = run.nodes.get(rank.node or "")
-    if rank.code != -signal.SIGKILL or node is None or node.kernel_at is None:
-        return []
-    asked_after = node.kernel_at >= (rank.gone_at or 0.0) - LATE_SECONDS
-    return [line for line in node.kernel if OUT_OF_MEMORY.search(line)] if asked_after else []
-
-
-def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosis:
-    """The pid in the kernel's line is the machine's; in a container the rank's own is another one."""
-    pid = rank.identity[2] if rank.identity else None
-    named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
-    said = [one_line(line) for line in lines[-3:]]
-    return Diagnosis(
-        cause="cpu-oom-killed",
-        confidence="certain" if named else "likely",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(
-            f"rank {rank.rank} on {rank.node} was ended by SIGKILL",
-            *(f"kernel: {line}" for line in said),
-        ),
-        collateral=collateral(run, [rank]),
-        why="the kernel ended it: the machine, or its control group, was out of memory.",
-        fix=f"on {rank.node}: free memory, fewer data loader workers, a higher limit of the container or job.",
-    )
-
-
-def _stopped_by_us(run: RunState, rank: RankState) -> bool:
-    """A process that does not heed SIGTERM (a stopped one cannot) gets SIGKILL when we stop the run."""
-    return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
-
-
-def _first_to_die(run: RunState, rank: RankState) -> bool:
-    """Whether nothing went wrong before this rank's end, nor did we stop it: then SIGTERM came from outside."""
-    at = rank.ended_at or 0.0
-    if run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS:
-        return False
-    others = [
-        r.ended_at for r in run.ranks.values() if r is not rank and r.code not in (None, -signal.SIGTERM)
-    ]
-    raised = [e.at for r in run.ranks.values() for e in r.exceptions]
-    return not any(t is not None and t <= at + LATE_SECONDS for t in (*others, *raised))
-
-
-def _cause_of_signal(number: int) -> str:
-    """SIGTERM, SIGHUP and SIGINT are somebody's wish, SIGKILL mostly the kernel's, the others a fault inside."""
-    if number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        return "torchelastic-signal"
-    return "rank-sigkilled" if number == signal.SIGKILL else "rank-crashed-first"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _table(run: RunState, rank: RankState) -> List[str]:
-    node = run.nodes.get(rank.node or "")
-    rows: Iterable[Mapping[str, Any]] = node.failures if node else ()
-    return [
-        f"torchrun on {rank.node}: rank {f.get('rank')} exit code {f.get('code')}" for f in list(rows)[:4]
-    ]
-
-
 # ---- a stall of which a rank was named ----
 
 
@@ -226,53 +120,6 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
     )
 
 
-# ---- a node that is gone ----
-
-
-def _lost_nodes(run: RunState) -> List[str]:
-    lost = [
-        n for n in run.nodes.values() if n.lost_at is not None and n.ended_at is None and n.swept_at is None
-    ]
-    early = [n for n in lost if run.stopping_at is None or (n.lost_at or 0.0) <= run.stopping_at]
-    return [n.name for n in sorted(early, key=lambda n: n.lost_at or 0.0)]
-
-
-def by_node(run: RunState) -> Optional[Diagnosis]:
-    lost = _lost_nodes(run)
-    leases = [n for n in run.nodes.values() if n.lease_lost_at is not None]
-    if lost:
-        node = run.nodes[lost[0]]
-        closed = run.machine_lives(node)
-        what = "its supervisor's connection was closed" if closed else "nothing was heard from it any more"
-        return Diagnosis(
-            cause="supervisor-lost" if closed else "node-failure",
-            confidence="likely",
-            where=Where(node=node.name),
-            first_seen=node.lost_at,
-            evidence=(f"{node.name}: {what}", f"last heard at {node.seen_at}"),
-            collateral=collateral(run, [r for r in run.ranks.values() if r.node == node.name]),
-            why="the machine still answers for its sockets, its supervisor does not."
-            if closed
-            else "the machine, its kernel or its network is gone; the ranks elsewhere only lost their peers.",
-            fix=f"read supervisor.log on {node.name}."
-            if closed
-            else f"look at {node.name}: power, kernel log, network.",
-        )
-    if leases:
-        node = min(leases, key=lambda n: n.lease_lost_at or 0.0)
-        return Diagnosis(
-            cause="lease-lost",
-            confidence="likely",
-            where=Where(node=node.name),
-            first_seen=node.lease_lost_at,
-            evidence=(f"{node.name}: the lease ended",),
-            collateral=collateral(run, []),
-            why="the node heard nothing from the keeper and stopped its own ranks.",
-            fix=f"look at the network between {node.name} and the head.",
-        )
-    return None
-
-
 # ---- an end without a word ----
 
 
@@ -296,31 +143,43 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
 # ---- ranks that only blame each other ----
 
 
-def by_communication(run: RunState) -> Optional[Diagnosis]:
-    blaming = [r for r in run.ranks.values() if r.exceptions]
+def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Diagnosis]:
+    """`waited`: ranks that a watchdog ended because they waited; they blame as much as those that raise."""
+    blaming = [r for r in run.ranks.values() if r.exceptions or r.rank in waited]
     if not blaming:
         return None
-    silent = [r for r in run.ranks.values() if not r.exceptions]
-    first = min((e for r in blaming for e in r.exceptions), key=lambda e: e.at)
+    silent = [r for r in run.ranks.values() if r not in blaming]
     suspects = sorted(silent, key=lambda r: (r.step if r.step is not None else -1, r.beat_at or 0.0, r.rank))
     if not suspects:
         return unproven(run)
     rank = suspects[0]
     alone = len(suspects) == 1 or (len(suspects) > 1 and suspects[1].step != rank.step)
+    seen, first = min((_blamed(r) for r in blaming), key=lambda item: item[0])
     return Diagnosis(
         cause="collective-timeout-straggler",
         confidence="likely" if alone else "unproven",
         where=Where(node=rank.node, rank=rank.rank),
-        first_seen=first.at,
+        first_seen=seen,
         evidence=(
             f"{len(blaming)} ranks report a communication error, rank {rank.rank} on {rank.node} does not",
             f"rank {rank.rank}: phase {rank.phase}, step {rank.step}, last heard at {rank.beat_at}",
-            one_line(f"rank {first.rank}: {first.data.get('type')}: {first.data.get('message')}"),
+            one_line(first),
         ),
         collateral=collateral(run, [rank]),
         why="the others waited for it in a collective until a time-out; it never said anything itself.",
         fix=f"look at what rank {rank.rank} does there: allranks logs, its stack in stacks/rank-{rank.rank}.txt.",
     )
+
+
+def _blamed(rank: RankState) -> Tuple[float, str]:
+    """When a rank blamed another one, and its words."""
+    if not rank.exceptions:
+        return (
+            rank.ended_at or 0.0,
+            f"rank {rank.rank} was aborted by the watchdog of its communication library",
+        )
+    first = min(rank.exceptions, key=lambda e: e.at)
+    return first.at, f"rank {first.rank}: {first.data.get('type')}: {first.data.get('message')}"
 
 
 # ---- shared ----

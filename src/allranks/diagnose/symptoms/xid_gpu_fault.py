@@ -18,13 +18,15 @@ rank-crashed-first, for an illegal memory access of the program.
 
 from __future__ import annotations
 
-from allranks.diagnose.symptom import CRASH, Pattern
+from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 
 ROLE = "P"
 EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
 PATTERNS = (
     Pattern("NVRM: Xid", r"Xid \([^)]{1,40}\): (?:48|62|63|64|74|79|92|94|95|119|120|121|122|136|140|143)\b"),
-    Pattern("NVRM: Xid", weight=CRASH),
+    # The program's own errors (13, 31, 43, and 45 after them) only go with an exception that says more.
+    Pattern("NVRM: Xid", r"Xid \([^)]{1,40}\): (?!(?:13|31|43|45)\b)", weight=CRASH),
+    Pattern("NVRM: Xid", weight=WEAK),
     Pattern("fallen off the bus"),
     Pattern("uncorrectable ECC error"),
     Pattern("uncorrectable NVLink error"),
@@ -41,5 +43,8 @@ FIRES = (
     "CUDA error: uncorrectable ECC error encountered\n",
 )
 SILENT = (
+    "[1234.5] NVRM: Xid (PCI:0000:c1:00): 31, pid=41877, MMU Fault\n"
+    "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
+    "CUDA error: an illegal memory access was encountered\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: CUDA error: invalid argument\n",
 )

@@ -1,0 +1,259 @@
+"""Causes that a second look tells apart: a watchdog's abort, a node gone before, a GPU's fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.watch import Watch
+from allranks.words import Event
+
+WATCHDOG = (
+    "[rank{0}]:[E ProcessGroupNCCL.cpp:632] [Rank {0}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=101, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600012 milliseconds "
+    "before timing out.\nterminate called after throwing an instance of 'c10::DistBackendError'\n"
+)
+REMOTE = (
+    "[rank{0}]:[E ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank {0}] Process group watchdog thread "
+    "terminated with exception: NCCL error: remote process exited or there was a network error, NCCL version 2.27.3\n"
+    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
+    "n0:100:200 [0] NCCL WARN Got completion from peer 10.0.0.2<4791> with status=12 opcode=0 len=0 vendor err 129\n"
+    "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+)
+OWN_GPU = (
+    "[rank{0}]:[E ProcessGroupNCCL.cpp:1895] [Rank {0}] Process group watchdog thread terminated with exception: "
+    "CUDA error: an illegal memory access was encountered\nNCCL communicator was aborted\n"
+)
+XID = "NVRM: Xid (PCI:0000:53:00): 79, pid={}, GPU has fallen off the bus."
+UNHANDLED = "NCCL error in: ProcessGroupNCCL.cpp:1333, unhandled cuda error, NCCL version 2.27.3"
+GONE = "NCCL error in: ProcessGroupNCCL.cpp:1333, remote process exited or there was a network error"
+
+
+class Run:
+    """Three nodes of one rank that take a step a second until `steps`."""
+
+    def __init__(self, steps=100):
+        self.watch = Watch({"world_size": 3, "steps": 1000})
+        for n in range(3):
+            self.say(0.0, "joined", n)
+            self.say(0.0, "supervisor", n, process={"boot_id": f"boot-{n}"})
+            start = {"pid": 100 + n, "start_time": 1, "boot_id": f"boot-{n}", "world_size": 3}
+            self.tell(0.1, "start", n, **start)
+        for second in range(1, steps + 1):
+            self.live(second)
+            for n in range(3):
+                self.tell(
+                    second, "beat", n, phase="training", step=second, steps=[[second, 3.0, 1.0, 0, 1, 1e-5]]
+                )
+            self.watch.tick(float(second))
+
+    def say(self, at, kind, node, **data):
+        self.watch.add(Event(float(at), kind, f"n{node}", None, data))
+
+    def tell(self, at, kind, rank, **data):
+        self.watch.add(Event(float(at), kind, f"n{rank}", rank, data))
+
+    def live(self, at, *nodes):
+        for n in nodes or range(3):
+            self.watch.heard(f"n{n}", float(at))
+
+    def wait(self, first, last, *ranks):
+        """Nothing moves, and these ranks still beat."""
+        for second in range(first, last):
+            self.live(second, *ranks)
+            for n in ranks:
+                self.tell(second, "beat", n, phase="training", step=first - 1)
+            self.watch.tick(float(second))
+
+    def abort(self, at, rank, text, code=-6):
+        self.tell(at, "rank-gone", rank, pid=100 + rank, code=None)
+        self.say(at + 0.4, "torchrun-ended", rank, code=1, failures=[{"rank": rank, "code": code}])
+        if text:
+            self.watch.add_log(f"n{rank}", f"rank-{rank}.log", text.format(rank))
+
+    def raised(self, at, rank, text, communication, kind="RuntimeError"):
+        frames = [["/u/train.py", 3, "step"]]
+        data = {"type": kind, "message": text, "frames": frames, "communication": communication}
+        self.tell(at, "exception", rank, **data)
+        self.tell(at + 0.2, "rank-gone", rank, pid=100 + rank, code=None)
+
+    def kernel(self, at, node, *lines, why=None):
+        self.say(at, "kernel", node, lines=list(lines), why=why)
+
+    def end(self, at, code=1):
+        for n in range(3):
+            self.say(at, "torchrun-ended", n, code=1, failures=[{"rank": n, "code": code}])
+
+
+# ---- a watchdog's abort is no crash ----
+
+
+def left_early():
+    run = Run()
+    run.tell(100.5, "beat", 1, phase="done", step=100)
+    run.tell(100.6, "end", 1, code=0)
+    run.tell(100.7, "rank-gone", 1, pid=101, code=None)
+    run.wait(101, 114, 0, 2)
+    run.say(114, "evidence", 0, why="no-progress")
+    run.wait(115, 700, 0, 2)
+    return run
+
+
+def test_ranks_that_a_watchdog_aborted_are_no_crash_where_another_left_early():
+    run = left_early()
+    for rank in (0, 2):
+        run.abort(701.0 + rank / 10, rank, WATCHDOG)
+    verdict = run.watch.verdict(705.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 1)
+    assert {where.rank for where in verdict.collateral} == {0, 2}
+
+
+def test_ranks_that_a_watchdog_aborted_blame_the_silent_one():
+    run = Run()
+    run.wait(101, 700, 0, 1, 2)
+    for rank in (0, 2):
+        run.abort(701.0 + rank / 10, rank, WATCHDOG)
+    run.tell(703.0, "rank-gone", 1, pid=101, code=-15)
+    verdict = run.watch.verdict(705.0)
+    assert (verdict.cause, verdict.where.rank) == ("collective-timeout-straggler", 1)
+    assert verdict.first_seen == pytest.approx(701.0)
+
+
+def test_an_abort_of_which_no_log_was_read_is_not_certain():
+    run = Run()
+    run.abort(101.0, 1, "")
+    verdict = run.watch.verdict(105.0)
+    assert (verdict.where.rank, verdict.confidence) == (1, "likely")
+    run = Run()
+    run.abort(101.0, 1, "python: loader.cpp:3: read: Assertion `size > 0' failed.\n")
+    assert run.watch.verdict(105.0).confidence == "certain"
+
+
+def test_a_watchdog_that_tells_of_its_own_gpu_is_a_crash():
+    run = Run()
+    run.abort(101.0, 1, OWN_GPU)
+    run.abort(101.9, 0, REMOTE)
+    verdict = run.watch.verdict(105.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-crashed-first", 1)
+
+
+# ---- a node that was gone before ----
+
+
+def test_a_node_without_power_is_named_though_tcp_has_not_told_yet():
+    """Over InfiniBand the others abort after about 12 s, the keeper's TCP tells of the loss after half a minute."""
+    run = Run()
+    run.wait(101, 113, 0, 2)
+    for rank in (0, 2):
+        run.abort(112.6 + rank / 10, rank, REMOTE)
+    verdict = run.watch.verdict(116.0)
+    assert (verdict.cause, verdict.where.node, verdict.where.rank) == ("node-failure", "n1", None)
+    assert verdict.confidence != "certain"
+
+
+def test_an_exception_that_a_lost_node_brought_about_is_not_the_cause():
+    run = Run()
+    run.wait(101, 130, 0, 2)
+    run.watch.add(Event(130.0, "lost", "n1", None, {"why": "silent"}))
+    run.raised(131.0, 0, "expected 3 results, got 2", False, "AssertionError")
+    assert run.watch.verdict(140.0).where.node == "n1"
+
+
+def test_a_silent_node_without_which_the_others_train_on_is_no_cause():
+    """The network of control is down, the ranks' own is not."""
+    run = Run()
+    for second in range(101, 160):
+        run.live(second, 0, 2)
+        for n in (0, 2):
+            steps = [[second, 3.0, 1.0, 0, 1, 1e-5]]
+            run.tell(second, "beat", n, phase="training", step=second, steps=steps)
+    run.raised(160.0, 0, "'labels'", False, "KeyError")
+    assert run.watch.verdict(165.0).where.rank == 0
+
+
+# ---- what the kernel says of a GPU ----
+
+
+def test_a_gpu_that_fell_off_the_bus_is_the_cause_where_all_ranks_blame_each_other():
+    run = Run(50)
+    run.raised(51.0, 1, UNHANDLED, True, "DistBackendError")
+    run.kernel(51.3, 1, XID.format(101))
+    for rank in (0, 2):
+        run.raised(51.8, rank, GONE, True, "DistBackendError")
+    run.end(52.5)
+    verdict = run.watch.verdict(56.0)
+    assert (verdict.cause, verdict.where.node, verdict.where.rank) == ("xid-gpu-fault", "n1", 1)
+    assert verdict.confidence == "certain" and any("Xid" in line for line in verdict.evidence)
+
+
+CUDA = (
+    "CUDA error: an illegal memory access was encountered",
+    "CUBLAS_STATUS_EXECUTION_FAILED when calling cublas",
+)
+
+
+@pytest.mark.parametrize("text", CUDA)
+@pytest.mark.parametrize(
+    ("line", "cause", "confidence"),
+    [
+        (XID.format(101), "xid-gpu-fault", "certain"),
+        (XID.format(7777), "xid-gpu-fault", "likely"),
+        ("NVRM: Xid (PCI:0000:53:00): 31, pid=101, MMU Fault", "rank-crashed-first", "certain"),
+    ],
+)
+def test_a_cuda_error_with_an_xid_of_its_node(text, line, cause, confidence):
+    run = Run(50)
+    run.raised(51.0, 1, text, False)
+    run.kernel(51.3, 1, line)
+    verdict = run.watch.verdict(56.0)
+    assert (verdict.cause, verdict.where.rank, verdict.confidence) == (cause, 1, confidence)
+
+
+def test_an_xid_is_no_reason_for_a_fault_of_the_code():
+    run = Run(50)
+    run.raised(51.0, 1, "'labels'", False, "KeyError")
+    run.kernel(51.3, 1, XID.format(101))
+    assert run.watch.verdict(56.0).cause == "rank-crashed-first"
+
+
+def test_an_xid_of_another_jobs_gpu_is_left_alone():
+    run = Run(50)
+    gpu = {"uuid": "GPU-1", "bus_id": "00000000:17:00.0"}
+    run.tell(50.5, "start", 1, pid=101, start_time=1, boot_id="boot-1", world_size=3, gpu=gpu)
+    run.raised(51.0, 1, CUDA[0], False)
+    run.kernel(51.3, 1, XID.format(101))
+    assert run.watch.verdict(56.0).cause == "rank-crashed-first"
+    run = Run(50)
+    run.tell(
+        50.5,
+        "start",
+        1,
+        pid=101,
+        start_time=1,
+        boot_id="boot-1",
+        world_size=3,
+        gpu={**gpu, "bus_id": "00000000:53:00.0"},
+    )
+    run.raised(51.0, 1, CUDA[0], False)
+    run.kernel(51.3, 1, XID.format(7))
+    verdict = run.watch.verdict(56.0)
+    assert (verdict.cause, verdict.confidence) == ("xid-gpu-fault", "certain")
+
+
+def test_a_loaders_worker_that_the_kernel_ended_names_the_want_of_memory():
+    run = Run(50)
+    run.raised(51.0, 1, "DataLoader worker (pid 555) is killed by signal: Killed.", False)
+    run.kernel(51.3, 1, "Memory cgroup out of memory: Killed process 555 (pt_data_worker)")
+    verdict = run.watch.verdict(56.0)
+    assert (verdict.cause, verdict.where.rank) == ("cpu-oom-killed", 1)
+
+
+def test_a_kernel_that_nobody_may_ask_is_said():
+    run = Run(50)
+    run.tell(51.0, "rank-gone", 1, pid=101, code=-9)
+    run.kernel(51.3, 1, why="/dev/kmsg: Operation not permitted")
+    verdict = run.watch.verdict(56.0)
+    assert verdict.cause == "rank-sigkilled"
+    assert any(
+        "kernel's log of n1 could not be read (/dev/kmsg: Operation not permitted)" in e
+        for e in verdict.evidence
+    )
