@@ -6,7 +6,7 @@ import os
 import weakref
 from typing import Any
 
-from allranks.inside import guard, moe, saving, settings
+from allranks.inside import guard, moe, plain, saving, settings
 from allranks.inside.losses import Losses
 from allranks.inside.rank import Rank
 
@@ -16,8 +16,11 @@ def on_deepspeed(rank: Rank, module: Any) -> None:
     original = module.initialize
 
     def initialize(*args: Any, **kwargs: Any) -> Any:
-        preparing(rank, args, kwargs)
-        result = original(*args, **kwargs)
+        entered = preparing(rank, args, kwargs)
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            prepared(rank, entered)
         initialized(rank, result)
         return result
 
@@ -25,11 +28,20 @@ def on_deepspeed(rank: Rank, module: Any) -> None:
 
 
 @guard.guarded
-def preparing(rank: Rank, args: Any, kwargs: Any) -> None:
+def preparing(rank: Rank, args: Any, kwargs: Any) -> Any:
+    """The phase as it is entered: a script may have looked at a batch, which began the first step."""
     rank.reach("preparing")
+    entered = None if rank.has_trainer else rank.enter("preparing")
     note = moe.mark_leaves(args, kwargs)
     if note:
         rank.notes.append(note)
+    return entered
+
+
+@guard.guarded
+def prepared(rank: Rank, entered: Any) -> None:
+    if entered is not None:
+        rank.leave(entered)
 
 
 @guard.guarded
@@ -39,6 +51,7 @@ def initialized(rank: Rank, result: Any) -> None:
     if rank.has_trainer or getattr(engine, "optimizer", None) is None:  # without one it only infers
         return
     rank.owner = "deepspeed"
+    rank.is_prepared = True
     settings.tell(rank, settings.of_engine(rank, engine, loader))
     rank.begin()
 
@@ -46,13 +59,21 @@ def initialized(rank: Rank, result: Any) -> None:
 def on_engine(rank: Rank, module: Any) -> None:
     """deepspeed.runtime.engine: steps, losses and saves of every engine."""
     engine = module.DeepSpeedEngine
+    is_compiling = plain.compiling(guard.loaded("torch"))
     losses = Losses(rank)
 
     def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if rank.owner == "deepspeed":
+            rank.first_step()
             loss = args[0] if args else kwargs.get("loss")
             losses.note(loss)
         return original_backward(self, *args, **kwargs)
+
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # dynamo takes the question for a constant, and finds nothing of ours in a graph.
+        if not is_compiling() and rank.owner == "deepspeed" and self.training:
+            rank.first_step()
+        return original_forward(self, *args, **kwargs)
 
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = getattr(self, "global_steps", None)
@@ -66,9 +87,12 @@ def on_engine(rank: Rank, module: Any) -> None:
         tag = args[2] if len(args) > 2 else kwargs.get("tag")
         return saving.begin(rank, os.path.join(str(folder), str(tag)) if tag else folder)
 
+    original_forward: Any = getattr(engine, "forward", None)
     original_backward, original_step = engine.backward, engine.step
     engine.backward = guard.dressed(backward, original_backward)
     engine.step = guard.dressed(step, original_step)
+    if original_forward is not None:
+        engine.forward = guard.dressed(forward, original_forward)
     for name in ("save_checkpoint", "save_16bit_model"):
         original = getattr(engine, name, None)
         if original is not None:

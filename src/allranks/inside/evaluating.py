@@ -42,6 +42,8 @@ class Evaluation:
         torch = guard.loaded("torch")
         if torch is None or torch.is_grad_enabled():
             self.end()
+            if self.rank.is_prepared:
+                self.rank.first_step()
             return
         self._without_gradients += 1
         if self._without_gradients >= BATCHES:

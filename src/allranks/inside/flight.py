@@ -30,6 +30,8 @@ def ask(rank: Rank) -> None:
 
     NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on.
     """
+    if rank.is_in("compiling"):
+        return  # a CUDA graph may be recorded: who asks for an event's state meanwhile would spoil it
     if any(thread.name == "allranks-flight" for thread in threading.enumerate()):
         return  # the last question still waits for its answer
     threading.Thread(target=guard.guarded(_tell), args=(rank,), name="allranks-flight", daemon=True).start()

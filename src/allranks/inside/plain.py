@@ -21,6 +21,7 @@ def on_torch(rank: Rank, torch: Any) -> None:
     loop = Loop(rank, losses, compiling(torch))
     # torch.optim forgets its own submodule's name (`del optimizer`).
     guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
+    watch_optimizers(rank)
     watch_join(rank, torch)
     watch_save(rank, torch)
 
@@ -37,6 +38,7 @@ def watch_backward(rank: Rank, torch: Any, losses: Losses, evaluation: evaluatin
     def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_compiling():
             evaluation.end()
+            rank.first_step()
             if rank.owner in (None, "torch"):
                 losses.note(self)
         return original(self, *args, **kwargs)
@@ -78,8 +80,19 @@ class Loop:
         rank.release()
 
 
+def watch_optimizers(rank: Rank) -> None:
+    """Who makes an optimizer is about to train."""
+    optimizer = guard.loaded("torch.optim.optimizer").Optimizer
+
+    def made(kept: Any) -> None:
+        rank.is_prepared = True
+
+    optimizer.__init__ = guard.around(optimizer.__init__, lambda args, kwargs: None, made)
+
+
 def watch_join(rank: Rank, torch: Any) -> None:
-    """`init_process_group` returns when all ranks have come; who waits in it is not hung, and says so."""
+    """`init_process_group` returns when all ranks have come; who waits in it is not hung, and says so. Who destroys the
+    group has taken its last step: what it still does, it does alone."""
     distributed = guard.loaded("torch.distributed")
     inner = guard.loaded("torch.distributed.distributed_c10d")
     if distributed is None or inner is None or not hasattr(inner, "init_process_group"):
@@ -97,6 +110,15 @@ def watch_join(rank: Rank, torch: Any) -> None:
     for module in (inner, distributed):
         if hasattr(module, "init_process_group"):
             module.init_process_group = joined
+
+    def leaving(args: Any, kwargs: Any) -> None:
+        if rank.step is not None and (args[0] if args else kwargs.get("group")) is None:
+            rank.reach("done")
+
+    left = guard.around(inner.destroy_process_group, leaving, lambda kept: None)
+    for module in (inner, distributed):
+        if hasattr(module, "destroy_process_group"):
+            module.destroy_process_group = left
 
 
 def watch_save(rank: Rank, torch: Any) -> None:

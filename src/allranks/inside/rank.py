@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     """`[step, loss, seconds, data_seconds, tokens, learning_rate]`, as docs/architecture.md has it."""
 
 PHASES = ("importing", "preparing", "training", "done")
-"""The phases that a run moves through; `loading`, `evaluating` and `saving` lie on top for their time."""
+"""The phases that a run moves through; `loading`, `compiling`, `evaluating` and `saving` lie on top for
+their time."""
 
 EVENTS_KEPT = 256
 STEPS_KEPT = 2000
@@ -56,6 +57,8 @@ class Rank:
         self.engine: Any = None
         """A weak reference to the DeepSpeed engine, where there is one."""
         self.has_trainer = False
+        self.is_prepared = False
+        """Whether there is an optimizer: the next batch that is read is the first step's."""
         self.evaluation: Any = None
         """`evaluating.Evaluation`, once torch is there."""
         self.notes: List[str] = []
@@ -98,11 +101,18 @@ class Rank:
             self._base = number
             self.wake.set()
 
-    def enter(self, phase: str) -> Tuple[str, float]:
-        """Begins a phase that lies on top of the present one; `leave` takes what this returns."""
+    def first_step(self) -> None:
+        """A loop of the script's own begins its first step; in all later ones this costs a comparison."""
+        if self.step is None and not self.has_trainer:
+            self.reach("training")
+
+    def enter(self, phase: str, at_once: bool = True) -> Tuple[str, float]:
+        """Begins a phase that lies on top of the present one; `leave` takes what this returns. `at_once` brings a beat
+        forward that tells of it."""
         self._over.append(phase)
         self.exit_code = None
-        self.wake.set()
+        if at_once:
+            self.wake.set()
         return phase, time.monotonic()
 
     def leave(self, entered: Tuple[str, float]) -> float:

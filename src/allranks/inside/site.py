@@ -62,6 +62,8 @@ def watch_imports(rank: Rank) -> None:
     AfterImport(
         {
             "torch": later("plain", "on_torch"),
+            "torch._dynamo.callback": later("compiling", "on_dynamo"),
+            "torch.utils.cpp_extension": later("compiling", "on_extensions"),
             "torch.utils.data.dataloader": later("data", "on_dataloader"),
             "torch.amp.grad_scaler": later("plain", "on_grad_scaler"),
             "transformers.trainer": later("trainer", "on_trainer"),
