@@ -117,6 +117,23 @@ def test_only_the_kernels_words_about_machines_are_kept():
     assert evidence.kernel_line(f"6,1,{now},-;audit: something else", 0.0) == ""
     assert evidence.kernel_line(oom, time.monotonic() + 1) == "", "long ago"
     assert evidence.kernel_lines("/nonexistent") == []
+    assert evidence.kernel_log("/nonexistent") == ([], "/nonexistent: No such file or directory")
+
+
+def test_that_the_kernel_may_not_be_asked_is_told(monkeypatch):
+    monkeypatch.setattr(evidence, "kernel_log", lambda seconds: ([], "/dev/kmsg: Operation not permitted"))
+    looker = Evidence("a", sys.executable, lambda rank: "")
+    looker._tell_kernel(10.0)
+    (told,) = looker.take()
+    assert (told.kind, told.data) == ("kernel", {"lines": [], "why": "/dev/kmsg: Operation not permitted"})
+
+
+def test_a_row_of_the_kernels_table_tells_both_ends_and_what_was_sent_again():
+    row = "3: 0100007F:A3F2 0200007F:1F90 01 00000400:00000000 01:0000012C 00000005 0 0 8 2 0".split()
+    assert evidence._socket(row) == {
+        "local": "127.0.0.1:41970", "remote": "127.0.0.2:8080", "state": "ESTABLISHED",
+        "unsent_bytes": 1024, "unread_bytes": 0, "resent": 5,
+    }  # fmt: skip
 
 
 @given(st.text(max_size=200))

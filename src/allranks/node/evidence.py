@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from allranks.node import processes
 from allranks.node.processes import Stat
@@ -77,9 +77,9 @@ class Evidence:
         return [self._events.popleft() for _ in range(len(self._events))]
 
     def _tell_kernel(self, seconds: float) -> None:
-        lines = kernel_lines(seconds=seconds)
-        if lines:
-            self._tell("kernel", None, {"lines": lines})
+        lines, why = kernel_log(seconds=seconds)
+        if lines or why:
+            self._tell("kernel", None, {"lines": lines, "why": why})
 
     def _collect(self, watched: List[Watched], ours: List[Stat]) -> None:
         asked = time.time()
@@ -153,13 +153,16 @@ def sockets(pid: int) -> Optional[List[Dict[str, Any]]]:
 
 
 def _socket(row: List[str]) -> Dict[str, Any]:
-    """A row of /proc/net/tcp: local and remote address, state, the two queues (proc(5))."""
+    """A row of /proc/net/tcp: local and remote address, state, the two queues, how often the oldest unanswered
+    bytes were sent again (proc(5))."""
     unsent, _, unread = row[4].partition(":")
     return {
+        "local": _address(row[1]),
         "remote": _address(row[2]),
         "state": TCP_STATES[row[3]],
         "unsent_bytes": int(unsent, 16),
         "unread_bytes": int(unread, 16),
+        "resent": int(row[6], 16),
     }
 
 
@@ -179,10 +182,16 @@ def _address(text: str) -> str:
 
 def kernel_lines(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> List[str]:
     """The last lines of the last 15 minutes that tell of memory, disks, links or GPUs; empty where unreadable."""
+    return kernel_log(path, seconds)[0]
+
+
+def kernel_log(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> Tuple[List[str], Optional[str]]:
+    """These lines, and why they could not be read where they could not: as no root (`dmesg_restrict`), in a
+    container."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return []
+    except OSError as error:
+        return [], f"{path}: {error.strerror}"
     kept: Deque[str] = deque(maxlen=KERNEL_LINES)
     since = time.monotonic() - seconds
     try:
@@ -200,7 +209,7 @@ def kernel_lines(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> Li
         pass  # EAGAIN: the end
     finally:
         os.close(descriptor)
-    return list(kept)
+    return list(kept), None
 
 
 def kernel_line(record: str, since: float) -> str:
