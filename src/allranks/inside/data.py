@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from allranks.inside import guard
+from allranks.inside import digest, guard
 from allranks.inside.rank import Rank
 
 
@@ -34,6 +34,8 @@ def on_dataloader(rank: Rank, module: Any) -> None:
             batch = original(self)
         finally:
             waiting.discard(thread)
+        if rank.step is None:
+            first(rank, batch, self)
         # Another thread that reads ahead keeps nobody waiting.
         fetched(rank, batch, time.perf_counter() - began if thread == main else 0.0)
         return batch
@@ -45,6 +47,16 @@ def on_dataloader(rank: Rank, module: Any) -> None:
 def about_to_fetch(rank: Rank) -> None:
     if rank.evaluation is not None:
         rank.evaluation.fetches()
+    if rank.own is not None:
+        rank.own.fetches()
+
+
+@guard.guarded
+def first(rank: Rank, batch: Any, iterator: Any) -> None:
+    """Of each batch before the first step the digest is kept, until the next."""
+    if (rank.place.world_size or 1) > 1 and rank.is_here:
+        rank.first_batch = rank.first_batch or digest.FirstBatch()
+        rank.first_batch.take(batch, getattr(iterator, "_dataset", None))
 
 
 def fetching_began(rank: Rank, began: float) -> None:

@@ -110,3 +110,4 @@ def stepped(rank: Rank, engine: Any, before: Any, losses: Losses) -> None:
     rank.end_step(after, float(rates[0]) if rates else None)
     losses.settle(mean=True)
     rank.release()
+    settings.tell_data(rank, engine.module)

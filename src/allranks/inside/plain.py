@@ -6,7 +6,7 @@ import time
 import weakref
 from typing import Any
 
-from allranks.inside import evaluating, guard, saving, settings
+from allranks.inside import evaluating, guard, own_time, saving, settings
 from allranks.inside.losses import RAW, SCALED, Losses
 from allranks.inside.rank import Rank
 
@@ -17,7 +17,7 @@ SAVES_SECONDS = 1.0
 def on_torch(rank: Rank, torch: Any) -> None:
     losses = Losses(rank)
     evaluation = evaluating.watch(rank, torch)
-    watch_backward(rank, torch, losses, evaluation)
+    watch_backward(rank, torch, losses, evaluation, own_time.watch(rank))
     loop = Loop(rank, losses, compiling(torch))
     # torch.optim forgets its own submodule's name (`del optimizer`).
     guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
@@ -31,7 +31,9 @@ def compiling(torch: Any) -> Any:
     return getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
 
 
-def watch_backward(rank: Rank, torch: Any, losses: Losses, evaluation: evaluating.Evaluation) -> None:
+def watch_backward(
+    rank: Rank, torch: Any, losses: Losses, evaluation: evaluating.Evaluation, own: own_time.OwnTime
+) -> None:
     original = torch.Tensor.backward
     is_compiling = compiling(torch)
 
@@ -41,6 +43,8 @@ def watch_backward(rank: Rank, torch: Any, losses: Losses, evaluation: evaluatin
             rank.first_step()
             if rank.owner in (None, "torch"):
                 losses.note(self)
+            if own.since is not None and own.ddp is not None:
+                own_time.backward(own)
         return original(self, *args, **kwargs)
 
     torch.Tensor.backward = guard.dressed(backward, original)
@@ -72,6 +76,7 @@ class Loop:
         if rank.owner is None:
             rank.owner = "torch"
             settings.tell(rank, settings.of_optimizer(rank, optimizer))
+            rank.told = None  # the batch's digest is in them
         rank.reach("training")
         rank.evaluation.end()
         self.steps += 1

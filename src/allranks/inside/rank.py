@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
     Record = List[Any]
-    """`[step, loss, seconds, data_seconds, tokens, learning_rate]`, as docs/architecture.md has it."""
+    """`[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds]`, as docs/architecture.md has it."""
 
 PHASES = ("importing", "preparing", "training", "done")
 """The phases that a run moves through; `loading`, `compiling`, `evaluating` and `saving` lie on top for
@@ -61,6 +61,12 @@ class Rank:
         """Whether there is an optimizer: the next batch that is read is the first step's."""
         self.evaluation: Any = None
         """`evaluating.Evaluation`, once torch is there."""
+        self.own: Any = None
+        """`own_time.OwnTime`, once torch is there."""
+        self.told: Optional[Dict[str, Any]] = None
+        """The settings that were told before the first batch, whose digest is still to come."""
+        self.first_batch: Any = None
+        """`digest.FirstBatch`, once a DataLoader has given one."""
         self.notes: List[str] = []
         """What we did to the training for its own good, told with the settings."""
         self.awaited: Optional[Record] = None
@@ -124,24 +130,36 @@ class Rank:
                 del self._over[place]
                 break
         if self._mark is not None and not self._over:
-            self._mark += max(0.0, time.monotonic() - max(began, self._mark))
+            now = time.monotonic()
+            self._mark += max(0.0, now - max(began, self._mark))
+            if self.own is not None:
+                self.own.paused(began, now)
         return seconds
 
     def is_in(self, phase: str) -> bool:
         return phase in self._over
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether a phase lies on top: what is done then belongs to no step."""
+        return bool(self._over)
+
     # -- steps --
 
     def begin(self) -> None:
         """The clock of the next step starts now."""
-        self._mark = time.monotonic()
+        self._start_clock(time.monotonic())
+
+    def _start_clock(self, now: float) -> None:
+        self._mark = now
         self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
+        if self.own is not None:
+            self.own.begin(now)
 
     def fetched(self, seconds: float, tokens: int) -> None:
         """A batch came: how long the training's own thread waited for it, and its tokens."""
         if self._mark is None:  # a plain loop: its first step began with this wait
-            self.begin()
-            self._mark = time.monotonic() - seconds
+            self._start_clock(time.monotonic() - seconds)
         self._data_seconds += seconds
         self._tokens += tokens
         self._fetched = True
@@ -159,9 +177,9 @@ class Rank:
             round(self._data_seconds, 6) if self._fetched else None,
             self._tokens if self._tokens else None,
             learning_rate,
+            self._own_seconds(),
         ]
-        self._mark = now
-        self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
+        self._start_clock(now)
         self.exit_code = None
         if self.counts_bytes:
             self.counts_bytes, self.carried = False, (step, carried.received(os.environ))
@@ -169,6 +187,10 @@ class Rank:
         if first:
             self.wake.set()
         return record
+
+    def _own_seconds(self) -> Optional[float]:
+        seconds = None if self.own is None else self.own.end()
+        return None if seconds is None else round(seconds, 6)
 
     def release(self, record: Optional[Record] = None) -> None:
         """Lets the held record (or this one) go to the next beat."""

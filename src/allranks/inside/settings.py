@@ -18,6 +18,31 @@ def tell(rank: Rank, settings: Dict[str, Any]) -> None:
     if rank.notes:
         settings["notes"] = list(rank.notes)
     rank.emit("settings", settings)
+    rank.told = settings
+
+
+@guard.guarded
+def tell_data(rank: Rank, model: Any) -> None:
+    """After each step; after the first it tells the settings once more, with the digest of the first batch."""
+    if rank.told is None:
+        return
+    told, rank.told = rank.told, None
+    found = data(rank, model.parameters())
+    if found:
+        rank.emit("settings", {**found, **{name: value for name, value in told.items() if value is not None}})
+
+
+def data(rank: Rank, parameters: Iterable[Any]) -> Dict[str, Any]:
+    """`data_digest`, where this rank's batches should be its own; `samples` where only the loader knows them."""
+    first, rank.first_batch = rank.first_batch, None
+    if first is None or first.digest is None:
+        return {}
+    engine = rank.engine() if rank.engine is not None else None
+    # None is a fault of ours: then nothing is said
+    if digest.shares_batches(engine, parameters) is not False:
+        return {}
+    found = {"data_digest": first.digest}
+    return found if first.samples is None else {**found, "samples": first.samples}
 
 
 def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Dict[str, Any]:
@@ -84,6 +109,7 @@ def of_optimizer(rank: Rank, optimizer: Any) -> Dict[str, Any]:
         "precision": precision(held),
         # After the first step: where gradients are averaged, ranks that began alike are alike still.
         "trainable_digest": digest.trainable(held),
+        **data(rank, held),
     }
 
 

@@ -62,6 +62,7 @@ def callback(rank: Rank, base: Any) -> Any:
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             rank.end_step(state.global_step)
             meter.step([], False)
+            settings.tell_data(rank, kwargs.get("model"))
             if rehearsal.is_due(kwargs.get("model")):
                 control.should_save = True
             if leave.is_due(state.global_step):
