@@ -117,8 +117,8 @@ def _change_phase(run: "RunState", rank: RankState, phase: str, at: float) -> No
 
 
 def _on_step(rank: RankState, entry: Any) -> None:
-    """One `[step, loss, seconds, data_seconds, tokens, learning_rate]`; any but the first may be None."""
-    values = list(entry) + [None] * 6
+    """One `[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds]`; any but the first may be None."""
+    values = list(entry) + [None] * 7
     loss = number(values[1])
     if loss is not None:
         rank.loss = loss
@@ -128,7 +128,13 @@ def _on_step(rank: RankState, entry: Any) -> None:
             rank.losses.append(loss)
             if len(rank.first_losses) < FIRST_LOSSES:
                 rank.first_losses.append(loss)
-    for kept, value in ((rank.seconds, values[2]), (rank.data_seconds, values[3]), (rank.tokens, values[4])):
+    seconds, data_seconds, tokens, own_seconds = values[2], values[3], values[4], values[6]
+    for kept, value in (
+        (rank.seconds, seconds),
+        (rank.data_seconds, data_seconds),
+        (rank.tokens, tokens),
+        (rank.own_seconds, own_seconds),
+    ):
         measured = number(value)
         if measured is not None and 0 <= measured < float("inf"):
             kept.append(measured)
