@@ -71,16 +71,27 @@ def _entries(found: Any) -> List[Dict[str, Any]]:
 def newest(kept: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
     """The newest collective of each group, and of all of them; None of nothing. Sends between two ranks are
     left out: in a pipeline they differ from rank to rank."""
-    groups: Dict[str, Dict[str, Any]] = {}
-    last = None
+    groups: Dict[str, List[Dict[str, Any]]] = {}
+    followed = set()
     for entry in kept:
         if not entry.get("is_p2p"):
-            last = _collective(entry)
-            groups.pop(last["group"], None)
-            groups[last["group"]] = last
-    if last is None:
-        return None
-    return {**last, "groups": list(groups.values())[-GROUPS:]}
+            one = _collective(entry)
+            group = groups[one["group"]] = groups.pop(one["group"], [])
+            group.append(one)
+            if entry.get("state") in ("started", "completed"):
+                followed.add(one["group"])
+    told = [{**g[-1], **(_unfinished(g) if name in followed else {})} for name, g in groups.items()]
+    return {**told[-1], "groups": told[-GROUPS:]} if told else None
+
+
+def _unfinished(group: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """Of a group whose recorder follows states (NCCL's does, gloo's calls all of them scheduled): the number that was
+    completed last, and the oldest collective that is not. A host runs ahead of its GPU, so that the newest one says
+    little."""
+    done = [one["sequence"] for one in group if one["state"] == "completed"]
+    pending = next((one for one in group if one["state"] != "completed"), None)
+    kept = {key: pending[key] for key in ("sequence", "operation", "sizes", "state")} if pending else None
+    return {"completed": done[-1] if done else None, "pending": kept}
 
 
 def _collective(entry: Dict[str, Any]) -> Dict[str, Any]:
