@@ -8,13 +8,13 @@ import types
 from allranks.inside import flight
 
 
-def entry(sequence, operation="gloo:all_reduce", group="0", retired=False, p2p=False):
+def entry(sequence, operation="gloo:all_reduce", group="0", retired=False, p2p=False, state="scheduled"):
     return {
         "collective_seq_id": sequence,
         "profiling_name": operation,
         "input_sizes": [[4]],
         "process_group": [group, "default_pg"],
-        "state": "scheduled",
+        "state": state,
         "retired": retired,
         "is_p2p": p2p,
     }
@@ -30,6 +30,21 @@ def test_the_newest_collective_of_each_group_is_told():
         "0": (2, "scheduled"),
         "2": (7, "completed"),
     }
+
+
+def test_what_a_gpu_has_not_completed_is_told_beside_what_its_host_has_queued():
+    states = ("completed", "completed", "started", "scheduled")
+    kept = [entry(n, "nccl:all_reduce", retired=n == 5, state=s) for n, s in enumerate(states, 5)]
+    found = flight.newest(kept)
+    assert found is not None and (found["sequence"], found["completed"]) == (8, 6)
+    assert (found["pending"]["sequence"], found["pending"]["state"]) == (7, "started")
+    assert found["groups"][0]["pending"] == found["pending"]
+
+
+def test_a_recorder_that_follows_no_states_tells_nothing_of_them():
+    """gloo's: all are scheduled, and some are retired late."""
+    found = flight.newest([entry(1, retired=True), entry(2), entry(3)])
+    assert found is not None and "pending" not in found and "completed" not in found
 
 
 def test_sends_between_two_ranks_say_nothing():
