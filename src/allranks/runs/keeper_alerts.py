@@ -21,6 +21,9 @@ GATHER_SECONDS = 10.0
 """Between two messages: what comes meanwhile goes out together. The first goes out at once."""
 
 FOLD_SECONDS = 300.0
+MOST_FINDINGS = 100
+"""In one message; the rest is counted with what was folded. One fault of 8,000 ranks must not be 8 MB in a chat."""
+
 WEBHOOK_SECONDS = 10.0
 COMMAND_SECONDS = 30.0
 TRIES = (0.0, 1.0, 4.0)
@@ -109,8 +112,9 @@ class Alerts:
             folded, self._folded = self._folded, 0
         if not found:
             return
-        message = {**self.about, "at": time.time(), "text": text_of(self.about, found), "folded": folded}
-        message["findings"] = found
+        text, folded = text_of(self.about, found), folded + max(0, len(found) - MOST_FINDINGS)
+        message = {**self.about, "at": time.time(), "text": text, "folded": folded}
+        message["findings"] = found[:MOST_FINDINGS]
         body = json.dumps(message).encode()
         for to, send in (("webhook", self._call), ("command", self._start)):
             if getattr(self, to):
@@ -152,6 +156,13 @@ class Alerts:
         except OSError as error:
             return f"the command could not be started: {error.strerror}"
         return f"the command ended with code {done.returncode}" if done.returncode else ""
+
+
+def alerts_of(job: Mapping[str, Any], secrets: Mapping[str, str]) -> Alerts:
+    """The alerts that a run's head is told to send."""
+    task = job["keep"]
+    about = {"run": job["run_id"], "name": task.get("name"), "node": job["node"]}
+    return Alerts(task.get("alerts") or {}, secrets, about)
 
 
 def text_of(about: Mapping[str, Any], found: List[Dict[str, Any]]) -> str:

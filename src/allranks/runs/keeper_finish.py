@@ -236,6 +236,7 @@ class Finish:
         """Writes report.html beside the journal; the renderer is given, since it is a face."""
         if render is None:
             return
+        self.record.flush(now=True)  # the page reads it
         try:
             write_text(self.directory.keeper.report, render(self.directory.root))
         except Exception as error:

@@ -1,0 +1,110 @@
+"""What the keeper writes down, and how often: many findings at once must not hold it up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allranks.node.paths import RunDirectory
+from allranks.runs import keeper_record
+from allranks.runs.keeper_alerts import MOST_FINDINGS, Alerts
+from allranks.runs.keeper_record import Record
+from allranks.words import WARN, Diagnosis, Finding, Where
+
+RUN = "kept-1121-abcd"
+
+
+class Clock:
+    """A clock that writing alone moves."""
+
+    def __init__(self) -> None:
+        self.now, self.writes, self.write_seconds = 100.0, 0, 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return 1e9 + self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Iterator[Clock]:
+    found, write = Clock(), keeper_record.write_json
+
+    def counted(path: str, value: object) -> None:
+        found.writes += 1
+        found.now += found.write_seconds
+        write(path, value)
+
+    monkeypatch.setattr(keeper_record, "time", found)
+    monkeypatch.setattr(keeper_record, "write_json", counted)
+    yield found
+
+
+@pytest.fixture
+def record(clock: Clock, tmp_path: Path) -> Record:
+    directory = RunDirectory(RUN, str(tmp_path))
+    directory.create(node="a", keeper=True)
+    return Record(directory, {"run_id": RUN, "node": "a", "keep": {"name": "kept"}}, ["a"])
+
+
+def finding(rank: int) -> Finding:
+    return Finding(id="loss-nan", verdict=WARN, where=Where("a", rank), saw="the loss is nan")
+
+
+def written(record: Record) -> dict:
+    return json.loads(Path(record.directory.keeper.state).read_text())
+
+
+def test_a_finding_stands_in_the_state_at_once(record: Record, clock: Clock) -> None:
+    record.finding(finding(0))
+    assert len(written(record)["findings"]) == 1
+
+
+def test_findings_of_8000_ranks_are_written_once_and_all_of_them(record: Record, clock: Clock) -> None:
+    for rank in range(8000):
+        record.finding(finding(rank))
+    record.flush()
+    assert clock.writes == 1
+    clock.now += keeper_record.STATE_EVERY_SECONDS
+    record.flush()
+    assert clock.writes == 2 and len(written(record)["findings"]) == 8000
+
+
+def test_a_large_state_is_written_more_seldom(record: Record, clock: Clock) -> None:
+    clock.write_seconds, began = 2.0, clock.now
+    for second in range(600):
+        record.finding(finding(second))
+        clock.now = max(clock.now, began + second)
+    spent = clock.writes * clock.write_seconds
+    assert spent <= keeper_record.WRITE_SHARE * (clock.now - began) + clock.write_seconds
+
+
+def test_what_somebody_waits_for_is_written_at_once(record: Record, clock: Clock) -> None:
+    record.finding(finding(0))
+    record.state("running")
+    assert written(record)["state"] == "running"
+    record.diagnosis(Diagnosis("rank-sigkilled", "likely", Where("a", 0)))
+    assert written(record)["diagnosis"]["cause"] == "rank-sigkilled"
+
+
+def test_nothing_is_unwritten_at_the_end(record: Record, clock: Clock) -> None:
+    record.end("failed", "the run failed")
+    record.adapter({"path": "/out"})
+    record.finding(finding(1))
+    record.close()
+    assert written(record)["adapter"] == {"path": "/out"} and len(written(record)["findings"]) == 1
+
+
+def test_a_message_holds_a_hundred_findings_and_counts_the_rest(monkeypatch) -> None:
+    sent: list[dict] = []
+    alerts = Alerts({}, {}, {"run": RUN})
+    alerts.command = ["true"]
+    monkeypatch.setattr(alerts, "_start", lambda body: sent.append(json.loads(body)) or "")
+    alerts._waiting = [finding(rank).as_json() for rank in range(8000)]
+    alerts._send_waiting()
+    assert len(sent[0]["findings"]) == MOST_FINDINGS and sent[0]["folded"] == 8000 - MOST_FINDINGS
+    assert "7997 more" in sent[0]["text"]
