@@ -213,7 +213,8 @@ def _on_rank_gone(run: "RunState", event: Event) -> None:
 
 def _on_flight(run: "RunState", event: Event) -> None:
     if event.rank is not None:
-        run.flights[event.rank] = dict(event.data)
+        run.flights[event.rank] = {**event.data, "heard_at": run.arrived}
+        run.answers += 1
 
 
 def _on_evidence(run: "RunState", event: Event) -> None:
@@ -223,6 +224,7 @@ def _on_evidence(run: "RunState", event: Event) -> None:
     else:
         run.asked_at = event.at
     run.stacks, run.looks, run.flights = {}, {}, {}
+    run.answers += 1
 
 
 def _on_stack(run: "RunState", event: Event) -> None:
@@ -232,11 +234,13 @@ def _on_stack(run: "RunState", event: Event) -> None:
     frames = _frames(event.data.get("frames"))
     if frames or not run.stacks.get(event.rank, {}).get("frames"):
         run.stacks[event.rank] = {**event.data, "frames": frames}
+        run.answers += 1
 
 
 def _on_process(run: "RunState", event: Event) -> None:
     if event.rank is not None:
         run.looks[event.rank] = dict(event.data)
+        run.answers += 1
 
 
 def _on_state(run: "RunState", event: Event) -> None:

@@ -129,3 +129,4 @@ def on_kernel(run: "RunState", event: Event) -> None:
         node, lines = run.node(event.node), listed(event.data.get("lines"))
         node.kernel, node.kernel_at = [str(line)[:300] for line in lines][-20:], event.at
         node.kernel_unread = str(event.data.get("why") or "")[:200]
+        run.answers += 1

@@ -56,6 +56,8 @@ class RunState:
         """The same, where nothing was said of a stall yet (`looking`)."""
         self.stacks: Dict[int, Mapping[str, Any]] = {}
         self.looks: Dict[int, Mapping[str, Any]] = {}
+        self.answers = 0
+        """How many of them have come: what was made of them holds until the next one."""
         self.held_up: Optional[Tuple[float, Any, Finding]] = None
         """(when, the odd rank, what was said) of the last stall of which a rank was named."""
         self.odd_events = 0
