@@ -22,7 +22,11 @@ parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--started", default="")
 parser.add_argument("--once", action="store_true", help="the fault comes in the first attempt alone")
 parser.add_argument("--on", default="", help="the fault comes on this node alone")
+parser.add_argument(
+    "--also", default="", help="data: all ranks read the same; seeds: each has a model of its own"
+)
 options = parser.parse_args()
+also = options.also.split(",")
 
 dist.init_process_group("gloo")
 rank, world = dist.get_rank(), dist.get_world_size()
@@ -37,10 +41,10 @@ class Numbers(torch.utils.data.Dataset):
     def __getitem__(self, index):
         if mine and options.fault == "loader" and index >= 4 * options.at:
             time.sleep(600)  # the disk
-        return torch.full((16,), float(index % 7))
+        return torch.full((16,), (index * world + (0 if "data" in also else rank)) % 97 / 16)
 
 
-torch.manual_seed(0)  # the same model on every rank
+torch.manual_seed(rank if "seeds" in also else 0)  # 0: the same model on every rank
 model = torch.nn.Linear(16, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=options.workers))
@@ -71,10 +75,17 @@ for step in range(options.steps):
             dist.broadcast(torch.zeros(1), src=rank)
         elif options.fault == "secret":
             print("the token is", os.environ["CANARY_TOKEN"], flush=True)
+    if mine and step >= options.at and options.fault == "slow":
+        until = time.perf_counter() + options.seconds
+        while time.perf_counter() < until:
+            pass
     loss = model(next(batches)).pow(2).mean()
+    if options.fault == "slow" and Path(options.started, "nan").exists():
+        loss = loss * float("nan")
     loss.backward()
     for parameter in model.parameters():
         dist.all_reduce(parameter.grad)
+        parameter.grad /= world
     optimizer.step()
     optimizer.zero_grad()
     print(f"step {step} loss {loss.item():.4f}", flush=True)

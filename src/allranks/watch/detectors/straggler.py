@@ -39,8 +39,8 @@ MAD_TO_SIGMA = 1.4826
 
 ENOUGH_STEPS = 20
 LOOKS = 3
-EVERY_SECONDS = 4.0
-NEW_STEPS = 5
+EVERY_SECONDS = 2.0
+NEW_STEPS = 7
 """Between two looks: the same steps prove nothing twice."""
 
 LEAST_SECONDS = 0.02

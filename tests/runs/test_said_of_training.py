@@ -1,0 +1,36 @@
+"""One real run that goes on while much is wrong with it: what the keeper says of the training itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runner import Runner
+
+pytestmark = pytest.mark.training
+
+
+def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Runner, tmp_path: Path) -> None:
+    """All ranks read the same batches and begin from models of their own, rank 1 needs as long again before it meets
+    the others; and when all that has been said the loss becomes NaN, which ends the run."""
+    words = ("--fault", "slow", "--rank", 1, "--at", 0, "--seconds", 0.05, "--steps", 100000)
+    controller = runner.start("run", runner.file(*words, "--also", "data,seeds", "--started", tmp_path))
+    run = runner.at_step(1)
+
+    def said() -> dict[str, Any]:
+        return {e["data"]["id"]: e["data"] for e in runner.events(run["id"]) if e["kind"] == "finding"}
+
+    try:
+        runner.wait_for(lambda: {"same-data", "replicas-differ", "straggler"} <= said().keys())
+    finally:
+        (tmp_path / "nan").touch()
+        controller.communicate(timeout=240)
+    found = said()
+    assert "all 3 ranks" in found["same-data"]["saw"]
+    assert (found["straggler"]["where"]["node"], found["straggler"]["where"]["rank"]) == ("node-1", 1)
+    assert "before it meets the others" in found["straggler"]["saw"]
+    assert found["loss-nan"]["verdict"] == "block"
+    ended = runner.runs()[0]
+    assert (ended["state"], ended["diagnosis"]["cause"]) == ("failed", "loss-nan")
+    assert runner.left() == []
