@@ -45,7 +45,7 @@ class Run:
             node = rank // self.per_node
             if node not in dark:
                 self.watch.heard(f"n{node}", at)
-                if rank not in but:
+                if rank not in but and self.watch.run.rank(rank).alive:
                     self.beat(at, rank, step, moved, **beat)
         self.tick(at)
 
@@ -211,3 +211,89 @@ def test_what_the_watcher_missed_makes_nobody_late() -> None:
     step = run.train(1, 100)
     step = run.train(131, 200, step + 30)
     assert run.said == [] and run.watch.run.beat_gap < 2.0 and run.watch.run.node_gap < 2.0
+
+
+# ---- a rank that leaves with 0 ----
+
+
+def leaves(run, at, rank, step, code=0):
+    """As a script ends; a `code` of None: by os._exit, reaped before anybody looked."""
+    node = rank // run.per_node
+    if code is not None:
+        run.event(at, "beat", node, rank, phase="done", step=step)
+        run.event(at + 0.1, "end", node, rank, code=code)
+    run.event(at + 0.2, "rank-gone", node, rank, pid=100 + rank, code=code)
+
+
+def answers(run, at, stacks):
+    run.event(at, "evidence", 0, why="rank-exited-early")
+    for rank, frames in stacks.items():
+        run.event(at + 0.5, "stack", rank // run.per_node, rank, frames=frames, by="inside")
+
+
+@pytest.mark.parametrize(("code", "within"), [(0, 15.0), (None, 40.0)])
+def test_a_rank_that_left_is_named_and_the_run_is_stopped_once_the_others_are_known_to_wait(
+    code, within
+) -> None:
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step, code)
+    asked = False
+    for second in range(51, 200):
+        run.second(float(second), step, moved=False)
+        if run.said and not asked:
+            asked = True
+            answers(run, second + 0.1, dict.fromkeys((0, 2, 3), WAITS))
+    found = run.alarms()
+    assert [alarm[1:] for alarm in found] == [
+        ("rank-exited-early", "warn", "n1", 1),
+        ("rank-exited-early", "block", "n1", 1),
+    ]
+    assert found[0][0] - 50.2 <= within and found[1][0] - 50.2 <= 130.0
+    verdict = run.watch.verdict(200.0)
+    assert verdict is not None
+    assert (verdict.cause, verdict.where.node, verdict.where.rank) == ("rank-exited-early", "n1", 1)
+
+
+def test_without_stacks_that_prove_it_no_run_is_stopped_for_a_rank_that_left() -> None:
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    run.train(51, 900, step, moved=False)
+    assert [alarm[1:3] for alarm in run.alarms()] == [("rank-exited-early", "warn")]
+
+
+@pytest.mark.parametrize("total", [50, 1000, None])
+def test_the_rank_that_works_on_alone_after_the_training_is_let_work(total) -> None:
+    """Two ranks; early stopping ends the training, rank 0 merges for twelve minutes."""
+    run = Run(2)
+    step = run.train(1, 50, total=total)
+    leaves(run, 50.2, 1, step)
+    answers(run, 66.0, {0: WORKS})
+    run.train(67, 67 + 12 * 60, step, moved=False, total=total)
+    assert run.alarms("rank-exited-early") == []
+    assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
+
+
+def test_who_holds_up_the_others_after_a_rank_left_is_not_hidden_by_it() -> None:
+    """CPU ranks: what the stacks show is in no collective works, and nobody waits for the one that left."""
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in range(51, 120):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: WAITS, 2: WAITS, 3: WORKS})
+    assert ("rank-holds-up", 3) in {(name, rank) for _, name, _, _, rank in run.alarms()}
+    assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
+
+
+def test_a_dead_rank_of_unknown_code_silences_the_others_only_until_its_torchrun_must_have_ended() -> None:
+    run = Run(3)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step, None)
+    run.train(51, 80, step, moved=False)
+    assert run.said == [] and run.watch.run.quiet
+    run.event(81.0, "torchrun-ended", 1, code=1, failures=[{"rank": 1, "code": 7}])
+    run.train(82, 200, step, moved=False)
+    assert run.said == [] and run.watch.run.trouble_at == pytest.approx(50.4, abs=0.5)

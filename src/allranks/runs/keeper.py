@@ -24,7 +24,7 @@ from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch
 from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
 
-STALLS = ("no-progress", "rank-silent")
+STALLS = ("no-progress", "rank-exited-early", "rank-silent")
 """The findings after which all ranks are asked for what they do, before anything is killed."""
 
 ASK_AGAIN_SECONDS = 60.0

@@ -207,7 +207,9 @@ def _on_rank_gone(run: "RunState", event: Event) -> None:
     rank = run.rank(event.rank)
     rank.node, rank.gone_at = rank.node or event.node, event.at
     rank.gone_code = integer(event.data.get("code"))
-    if rank.end_code != 0 and rank.gone_code != 0:
+    if rank.code is None:
+        run.doubt_at = run.arrived
+    elif rank.end_code != 0 and rank.gone_code != 0:
         run.in_trouble(event.at)
 
 

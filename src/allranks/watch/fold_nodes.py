@@ -63,7 +63,7 @@ def on_torchrun(run: "RunState", event: Event) -> None:
         return
     node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
     node.failures = []
-    run.trouble_at = run.stopping_at = run.step_at = run.last_move = None
+    run.trouble_at = run.doubt_at = run.stopping_at = run.step_at = run.last_move = None
     run.step, run.beat_gaps = -1, Lateness(run.beat_gaps.most)
     for rank in [r.rank for r in run.ranks.values() if r.node == event.node]:
         del run.ranks[rank]

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 from allranks.watch import verdict as _verdict
 from allranks.watch.catalogue import rules
 from allranks.watch.clocks import NodeClock
+from allranks.watch.early import by_early_exit
 from allranks.watch.progress import Progress, progress_of
 from allranks.watch.state import RunState
 from allranks.watch.who import by_stall
@@ -189,7 +190,9 @@ class Watch:
         """
         trouble = self.run.trouble_at
         if self.blocked_at is not None and (trouble is None or self.blocked_at < trouble):
-            return by_stall(self.run) or _verdict.of_finding(self.run, self.blocking[0])
+            left = self.blocking[0].id == "rank-exited-early"
+            by_event = by_early_exit(self.run) if left else by_stall(self.run)
+            return by_event or _verdict.of_finding(self.run, self.blocking[0])
         found = _verdict.verdict(self.run, self.logs, now)
         if found is None and self.blocking:
             return _verdict.of_finding(self.run, self.blocking[0])

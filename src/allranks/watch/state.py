@@ -17,6 +17,10 @@ __all__ = ["NodeState", "RankState", "RunState"]
 GAP_SECONDS = 10.0
 """A longer silence of a node is an outage that has passed, not its pace."""
 
+DOUBT_SECONDS = 35.0
+"""How long a rank's end without a known code may be a failure: torchrun gives the other ranks of its node 30 s to end,
+then it ends itself and says so. What still runs after that has seen none."""
+
 BEAT_GAP_SECONDS = 15.0
 """A rank that was late for longer is given no more than a minute, four times that: what a loading one is given."""
 
@@ -48,6 +52,8 @@ class RunState:
         self.pauses: List[float] = []
         self.beat_gaps, self.node_gaps = Lateness(BEAT_GAP_SECONDS), Lateness(GAP_SECONDS)
         self.trouble_at: Optional[float] = None
+        self.doubt_at: Optional[float] = None
+        """When a rank was gone whose code nobody saw."""
         self.paused_until = 0.0
         self.flights: Dict[int, Mapping[str, Any]] = {}
         self.asked_at: Optional[float] = None
@@ -81,8 +87,15 @@ class RunState:
 
     def in_trouble(self, at: float) -> None:
         """The first sign that the run fails: from then on a silence has a reason."""
+        if self.doubted and self.doubt_at is not None:
+            at = min(at, self.doubt_at)
         if self.trouble_at is None or at < self.trouble_at:
             self.trouble_at = at
+
+    @property
+    def doubted(self) -> bool:
+        """Whether a rank is gone of which nobody knows yet whether it failed."""
+        return self.doubt_at is not None and self.now - self.doubt_at < DOUBT_SECONDS
 
     def machine_lives(self, node: NodeState) -> bool:
         """Whether a lost node's machine is known to live: its kernel closed the connection, or another
@@ -111,7 +124,7 @@ class RunState:
     @property
     def quiet(self) -> bool:
         """Whether nothing is to be judged any more: the run is being stopped, or somebody has ended already."""
-        return self.stopping_at is not None or self.trouble_at is not None
+        return self.stopping_at is not None or self.trouble_at is not None or self.doubted
 
     @property
     def total_steps(self) -> Optional[int]:
@@ -148,7 +161,7 @@ class RunState:
             node.seen_at, node.lost_at = moved(node.seen_at), moved(node.lost_at)
             node.sample_at = moved(node.sample_at)
         self.asked_at, self.looked_at = moved(self.asked_at), moved(self.looked_at)
-        self.last_move = moved(self.last_move)
+        self.last_move, self.doubt_at = moved(self.last_move), moved(self.doubt_at)
         if self.held_up is not None:
             self.held_up = (min(self.held_up[0] + ahead, now), *self.held_up[1:])
         self.now = now

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
+from allranks.watch.detectors.rank_exited_early import leaver
 from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
@@ -41,6 +42,8 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     ]
     if gone:
         return  # node-lost says it, and all others wait for that node
+    if leaver(run, now) is not None:
+        return  # rank-exited-early says it
     suspect, reason = _suspect(run, ranks, now)
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"

@@ -1,7 +1,7 @@
 """One rank fell silent while the others beat
 
 ## What is seen
-A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of this run; for a minute
+A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
 while it loads), and other ranks' beats go on.
 
 ## Why it matters
