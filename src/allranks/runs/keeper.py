@@ -21,14 +21,11 @@ from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault
 from allranks.runs.keeper_first_word import FirstWord
 from allranks.runs.keeper_record import Record
-from allranks.watch import ANSWER_SECONDS, Watch
+from allranks.watch import ANSWER_SECONDS, Watch, looking
 from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
 
 STALLS = ("no-progress", "rank-exited-early", "rank-silent")
 """The findings after which all ranks are asked for what they do, before anything is killed."""
-
-ASK_AGAIN_SECONDS = 60.0
-"""Of one and the same stall."""
 
 
 class Keeper(threading.Thread):
@@ -219,6 +216,9 @@ class Keeper(threading.Thread):
                 self._on_message(message.node, message.data)
         for statement in [*self.watch.tick(time.time()), *self.saves.take(self.record.note)]:
             self._state(statement)
+        why = looking.due(self.watch.run, time.time())
+        if why:
+            self._ask_for_evidence(why, quiet=True)
         self._heed_stop()
         self.record.sent()
         self.record.flush()
@@ -288,23 +288,16 @@ class Keeper(threading.Thread):
             self.record.diagnosis(statement)
             return
         self.record.finding(statement)
-        if statement.id in STALLS:
+        if statement.id in STALLS and looking.due_again(self.watch.run, time.time()):
             self._ask_for_evidence(statement.id)
         if statement.verdict == BLOCK:
             self.blocking.append(statement)
             if self.stop_why is None:
                 self.stop_why = statement.id
 
-    def _ask_for_evidence(self, why: str) -> None:
+    def _ask_for_evidence(self, why: str, **more: bool) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
-        asked, moved = self.watch.run.asked_at, self.watch.run.moved_at
-        if (
-            asked is not None
-            and (moved is None or moved <= asked)
-            and time.time() - asked < ASK_AGAIN_SECONDS
-        ):
-            return
-        self._hear(Event(time.time(), "evidence", self.job["node"], None, {"why": why}))
+        self._hear(Event(time.time(), "evidence", self.job["node"], None, {"why": why, **more}))
         self._tell_all({"stacks": True})
 
     def _hear_evidence(self) -> None:

@@ -4,6 +4,7 @@ Pure: nothing here reads a clock, a file or a process; times come with the event
 head's clock. Standard library alone, Python 3.8 and up.
 """
 
+from allranks.watch import looking
 from allranks.watch.catalogue import ids, page, rules
 from allranks.watch.detectors.rank_holds_up import ANSWER_SECONDS
 from allranks.watch.follow import Watch
@@ -19,6 +20,7 @@ __all__ = [
     "RunState",
     "Watch",
     "ids",
+    "looking",
     "page",
     "progress",
     "rules",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from allranks.watch import looking
 from allranks.watch.compare import by_flight
 from allranks.watch.state import RunState
 from allranks.words import WARN, Finding, Where
@@ -24,8 +25,8 @@ ENOUGH = 2
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
-    if len(run.flights) <= ENOUGH:
-        return
+    if len(run.flights) <= ENOUGH or looking.question(run)[1]:
+        return  # what a start's silent look proves, rank-holds-up says
     odd = by_flight(run, {rank: run.rank(rank) for rank in run.flights})
     if odd is not None:
         yield Finding(

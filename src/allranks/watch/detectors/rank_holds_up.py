@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from allranks.watch import looking
 from allranks.watch.compare import Odd, odd_one
 from allranks.watch.pace import step_seconds
 from allranks.watch.state import RunState
@@ -42,7 +43,7 @@ FIXES = {
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
-    asked = run.asked_at
+    asked, in_silence = looking.question(run)
     if asked is None or run.quiet or now < run.paused_until:
         return
     living = [r for r in run.ranks.values() if r.alive]
@@ -51,7 +52,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if len(run.stacks) < len(living) and now - asked < ANSWER_SECONDS:
         return
     odd = odd_one(run)
-    if odd is None or odd.rank not in run.ranks:
+    if odd is None or odd.rank not in run.ranks or (in_silence and not looking.proves(run, odd)):
         return
     finding = _finding(run, odd, now)
     run.held_up = (now, odd, finding)
