@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_another_collective_on_one_rank_is_told_and_ends_the_run_before_any_step
 
 @pytest.mark.parametrize("phase", ["importing", "loading", "preparing", "training", "compiling"])
 def test_a_stillness_that_proves_nothing_is_looked_at_and_not_spoken_of(phase):
-    for answers in (
+    cases: list[dict[str, Any]] = [
         {"flights": [(7, "all_reduce")] * 3},
         {"stacks": [MAPS, WAITS, WAITS]},  # one rank reads the data for all
         {
@@ -94,7 +95,8 @@ def test_a_stillness_that_proves_nothing_is_looked_at_and_not_spoken_of(phase):
         {"states": "DSS", "stacks": [MAPS, WAITS, WAITS]},
         {"states": "tSS"},  # a debugger
         {"flights": [(7, "all_reduce"), (8, "all_reduce"), (7, "broadcast")]},
-    ):
+    ]
+    for answers in cases:
         run = Run(phase, **answers)
         run.until(590)
         assert run.said == [], answers
