@@ -146,10 +146,10 @@ def test_a_process_seen_stopped_while_it_loads_is_called_silent_as_soon_as_in_tr
     for state, soon in (("T", True), ("S", False)):
         run = Run()
         for second in range(1, 60):
-            phases = {"phase": "loading", "r1": "gone" if second > 10 else "loading"}
+            last = "gone" if second > 10 else "loading"
             if second % 5 == 0:
                 run.event("sample", 1, None, ranks={"1": {"state": state}})
-            run.second(None, moved=False, **phases)
+            run.second(None, moved=False, phase="loading", r1=last)
         assert [name for _, name in run.said] == (["rank-silent"] if soon else [])
         assert all(at <= 27.0 for at, _ in run.said)
 
