@@ -172,3 +172,20 @@ def test_a_lock_that_nobody_builds_for_is_told_from_a_build() -> None:
     assert stale is not None and (stale.rank, stale.cause, stale.proven) == (0, "op-build-waits", True)
     busy = odd_one(at_a_build(waits, builds, waits))
     assert busy is not None and (busy.rank, busy.cause, busy.proven) == (1, "op-build-waits", False)
+
+
+def test_the_last_look_at_the_gpus_is_kept_over_samples_without_one() -> None:
+    """nvidia-smi is asked in every third sample."""
+    run = RunState()
+    gpus = [{"uuid": "GPU-0", "index": 3, "utilization": 90.0, "throttle": ["hw_thermal_slowdown"]}]
+    for at, data in ((1.0, {"gpus": gpus}), (6.0, {"cpu": {"busy": 0.1}}), (11.0, {})):
+        run.fold(event_from_json({"at": at, "kind": "sample", "node": "a", "data": data}))
+    assert remarks(run, "a") == ["a: GPU 3 is slowed down: hw_thermal_slowdown"]
+
+
+def test_what_a_gpu_did_before_its_looks_stopped_is_not_carried_over() -> None:
+    run = RunState()
+    gpus = [{"uuid": "GPU-0", "index": 3, "utilization": 0.0, "throttle": ["hw_slowdown"]}]
+    for at in (1.0, 16.0, 500.0):
+        run.fold(event_from_json({"at": at, "kind": "sample", "node": "a", "data": {"gpus": gpus}}))
+    assert run.nodes["a"].gpu_idle == run.nodes["a"].throttled == {"GPU-0": 500.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, Dict, Mapping
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping
 
 from allranks.watch.clocks import Lateness
 from allranks.watch.records import DISK_POINTS, IDLE_PERCENT, SLOWDOWNS, NodeState
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 EARLIER_SECONDS = 1.0
 """Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
+
+
+GPUS_GAP_SECONDS = 60.0
+"""Four looks at the GPUs that did not come: what they did meanwhile nobody knows."""
 
 
 def on_torchrun_ended(run: "RunState", event: Event) -> None:
@@ -107,12 +111,25 @@ def on_sample(run: "RunState", event: Event) -> None:
         path, free = disk.get("path"), integer(disk.get("free_bytes"))
         if path is not None and free is not None:
             node.disk_free.setdefault(str(path), deque(maxlen=DISK_POINTS)).append((event.at, free))
-    for gpu in listed(event.data.get("gpus"))[:64]:
-        name = str(gpu.get("uuid") or gpu.get("index"))
-        utilization = number(gpu.get("utilization"))
-        _since(node.gpu_idle, name, utilization is not None and utilization < IDLE_PERCENT, event.at)
+    gpus = [gpu for gpu in listed(event.data.get("gpus")) if isinstance(gpu, Mapping)][:64]
+    if gpus:
+        _look_at_gpus(node, gpus, run.arrived)
+
+
+def _look_at_gpus(node: NodeState, gpus: List[Mapping[str, Any]], at: float) -> None:
+    """Since when each is idle or slowed down. What was seen long ago is not carried over a gap in the looks."""
+    if node.gpus_at is not None and at - node.gpus_at > GPUS_GAP_SECONDS:
+        node.gpu_idle, node.throttled = {}, {}
+    node.gpus, node.gpus_at = gpus, at
+    for gpu in gpus:
+        name, utilization = gpu_name(gpu), number(gpu.get("utilization"))
+        _since(node.gpu_idle, name, utilization is not None and utilization < IDLE_PERCENT, at)
         slowed = [str(t) for t in listed(gpu.get("throttle")) if str(t) in SLOWDOWNS]
-        _since(node.throttled, name, bool(slowed), event.at)
+        _since(node.throttled, name, bool(slowed), at)
+
+
+def gpu_name(gpu: Mapping[str, Any]) -> str:
+    return str(gpu.get("uuid") or gpu.get("index"))
 
 
 def _since(kept: Dict[str, float], name: str, holds: bool, at: float) -> None:

@@ -27,7 +27,7 @@ FORGET_SECONDS = 300.0
 
 EACH_SECONDS = 65.0
 """A stall that passed is over, and the next one is another: a detector with `EACH_TIME` says that it holds again, at
-most this often. Longer than the keeper's ASK_AGAIN_SECONDS (60), so that each brings evidence of its own."""
+most this often. Longer than `looking.ASK_AGAIN_SECONDS`, so that each brings evidence of its own."""
 
 LINES_KEPT = 400
 """The last lines kept of each log for the verdict."""

@@ -38,7 +38,7 @@ def remarks(run: RunState, node: Optional[str]) -> List[str]:
             lines.append(
                 f"{node}: {nic.get('name')} counted {nic['errors']} errors and drops in the last seconds"
             )
-    for gpu in _rows(sample.get("gpus")):
+    for gpu in run.nodes[node].gpus:
         slowed = [
             str(reason)
             for reason in gpu.get("throttle") or ()

@@ -95,9 +95,9 @@ class NodeState:
     """One node's supervisor and its torchrun."""
 
     __slots__ = (
-        "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "joined_at", "kernel", "kernel_at",
-        "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name", "sample", "sample_at", "seen_at",
-        "stopping_at", "swept_at", "throttled",
+        "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "gpus", "gpus_at",
+        "joined_at", "kernel", "kernel_at", "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name",
+        "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -115,6 +115,9 @@ class NodeState:
         self.sample: Mapping[str, Any] = {}
         self.sample_at: Optional[float] = None
         self.disk_free: Dict[str, Deque[Tuple[float, int]]] = {}
+        self.gpus: List[Mapping[str, Any]] = []
+        """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
+        self.gpus_at: Optional[float] = None
         self.gpu_idle: Dict[str, float] = {}
         self.throttled: Dict[str, float] = {}
         self.kernel: List[str] = []
