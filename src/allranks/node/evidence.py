@@ -18,6 +18,7 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from allranks.node import processes
+from allranks.node.memory import Groups
 from allranks.node.processes import Stat
 from allranks.words import Event
 
@@ -54,9 +55,13 @@ class Watched(NamedTuple):
 class Evidence:
     """Collects in a thread of its own, since what it looks at may be what hangs. `take` gives what has come."""
 
-    def __init__(self, node: str, python: str, stack_file: Callable[[int], str]):
-        """`python` is the ranks' interpreter (py-spy is looked for beside it), `stack_file(rank)` their dumps."""
+    def __init__(
+        self, node: str, python: str, stack_file: Callable[[int], str], groups: Optional[Groups] = None
+    ):
+        """`python` is the ranks' interpreter (py-spy is looked for beside it), `stack_file(rank)` their dumps;
+        `groups` knows how often the kernel has killed in the ranks' control groups."""
         self.node, self.python, self.stack_file = node, python, stack_file
+        self.groups = groups
         self._events: Deque[Event] = deque(maxlen=4096)
         self._thread: Optional[threading.Thread] = None
 
@@ -78,6 +83,7 @@ class Evidence:
 
     def _tell_kernel(self, seconds: float) -> None:
         lines, why = kernel_log(seconds=seconds)
+        lines += self.groups.kills(seconds) if self.groups is not None else []
         if lines or why:
             self._tell("kernel", None, {"lines": lines, "why": why})
 

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from allranks.node import processes
+from allranks.node import memory, processes
 
 EVERY_SECONDS = 5.0
 GPUS_EVERY_SECONDS = 15.0
@@ -43,6 +43,7 @@ class Sampler:
         self._nics: Dict[str, List[int]] = {}
         self._nics_at = 0.0
         self._disks = Disks(self.paths)
+        self.groups = memory.Groups()
 
     def start(self) -> None:
         self._thread.start()
@@ -60,7 +61,8 @@ class Sampler:
 
     def sample(self) -> Dict[str, Any]:
         """One look; what could not be read is left out."""
-        found: Dict[str, Any] = {**memory(), "disks": self._disks.look()}
+        found: Dict[str, Any] = {**memory.machine(), "disks": self._disks.look()}
+        found["memory_groups"] = self.groups.look([os.getpid(), *dict(self.ranks).values()])
         found["ranks"] = {str(rank): of_rank(pid) for rank, pid in dict(self.ranks).items()}
         found.update(self._load())
         found["nics"] = self._traffic()
@@ -134,16 +136,6 @@ class Disks:
                 }
             )
         self._known = found
-
-
-def memory() -> Dict[str, int]:
-    names = {"MemTotal:": "memory_total_bytes", "MemAvailable:": "memory_available_bytes"}
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            rows = [line.split() for line in file]
-    except OSError:
-        return {}
-    return {names[row[0]]: int(row[1]) * 1024 for row in rows if row[0] in names}
 
 
 def cpu_times() -> Optional[Tuple[int, int, int]]:

@@ -74,8 +74,9 @@ class Supervisor:
         self.scrubber = Scrubber(self.redactor, folders)
         self.journal = Journal(self.directory.journal, self.node)
         self.ranks = Ranks(self.node, self.directory.ranks)
-        self.evidence = Evidence(self.node, str(job["argv"][0]), self.directory.rank_stacks)
         self.sampler = Sampler(places_of(job, self.directory.root))
+        python, stacks = str(job["argv"][0]), self.directory.rank_stacks
+        self.evidence = Evidence(self.node, python, stacks, self.sampler.groups)
         port = getattr(keeper, "port", None) or int(job["keeper"]["port"])
         self.dial = Dial(key, str(job["keeper"]["host"]), port, self.node)
         self.torchrun = spawn.Torchrun(job, self.directory, self.secrets)

@@ -1,20 +1,24 @@
 """A node's memory is running out
 
 ## What is seen
-The ranks of a node grow steadily, and at this pace the node's free memory ends within an hour; or less than three
-percent of it is free.
+The ranks of a node grow steadily, or what is left to them falls steadily while they train, and at this pace it ends
+within an hour; or less than three percent of it is left. What is left is the machine's free memory, or, where that is
+less, the rest of the limit of their control group (a container, a job of SLURM).
 
 ## Why it matters
 The kernel then kills a rank (exit code -9), mostly in the middle of the night, and the run with it.
 
 ## What to do
-Fewer loader workers, no lists of tensors kept over steps, data that is mapped instead of held; save more often.
+Fewer loader workers, no lists of tensors kept over steps, data that is mapped instead of held; a higher limit of the
+container or job where that is the nearest; save more often.
 """
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Tuple
+from collections import deque
+from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from allranks.watch.records import NodeState
 from allranks.watch.state import RunState
 from allranks.words import WARN, Finding, Where
 
@@ -23,6 +27,9 @@ SPAN_SECONDS = 600.0
 """Allocators, caches and workers warm up for minutes: a slope over less is not one."""
 
 POINTS = 20
+KEPT = 64
+"""Looks kept of what is left: half an hour, of which the last half is judged."""
+
 HORIZON_SECONDS = 3600.0
 GROWTH = 0.10
 RISING = 0.75
@@ -31,26 +38,80 @@ RISING = 0.75
 FREE_SHARE = 0.03
 
 
+class Room(NamedTuple):
+    """Memory that the ranks of a node may use. `group` is the control group's path, empty for the machine."""
+
+    group: str
+    total: int
+    free: int
+
+    def __str__(self) -> str:
+        whose = f" of its control group {self.group}" if self.group else ""
+        return f"{_gib(self.free)} of {_gib(self.total)}{whose} are free"
+
+
 def look(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("memory-climbing")
     if run.quiet or now - memory.get("at", -1e9) < EVERY_SECONDS:
         return
     memory["at"] = now
     for name, node in run.nodes.items():
-        total, free = node.sample.get("memory_total_bytes"), node.sample.get("memory_available_bytes")
-        if not isinstance(total, int) or not isinstance(free, int) or total <= 0:
+        rooms = _rooms(node)
+        if not rooms:
             continue
-        if free < FREE_SHARE * total:
-            yield _finding(name, f"{_gib(free)} of {_gib(total)} are free ({free / total:.1%}).", "")
+        nearest = min(rooms, key=lambda room: room.free)
+        scarce = min(rooms, key=lambda room: room.free / room.total)
+        if scarce.free < FREE_SHARE * scarce.total:
+            yield _finding(name, f"{scarce} ({scarce.free / scarce.total:.1%}).", "")
             continue
         slopes = [_slope(r.memory) for r in run.ranks.values() if r.node == name and r.alive]
-        growing = [s for s in slopes if s is not None]
-        pace = sum(growing)
-        if growing and pace > 0 and free / pace < HORIZON_SECONDS:
+        pace = sum(s for s in slopes if s is not None)
+        if pace > 0 and nearest.free / pace < HORIZON_SECONDS:
+            grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {nearest}."
+            yield _finding(name, grow, _full_in(nearest.free / pace))
+            continue
+        yield from _falling(run, name, rooms, memory.setdefault("rooms", {}))
+
+
+def _rooms(node: NodeState) -> List[Room]:
+    """The machine's memory and that of its ranks' control groups, as far as the last sample says it."""
+    total, free = node.sample.get("memory_total_bytes"), node.sample.get("memory_available_bytes")
+    rooms = [Room("", total, free)] if isinstance(total, int) and isinstance(free, int) else []
+    groups = node.sample.get("memory_groups")
+    for group in groups[:8] if isinstance(groups, list) else ():
+        limit, used = (
+            group.get(key) if isinstance(group, dict) else None for key in ("limit_bytes", "used_bytes")
+        )
+        if isinstance(limit, int) and isinstance(used, int):
+            rooms.append(Room(str(group.get("path")), limit, max(0, limit - used)))
+    return [room for room in rooms if room.total > 0]
+
+
+def _falling(
+    run: RunState, name: str, rooms: Sequence[Room], kept: Dict[Tuple[str, str], Deque[Any]]
+) -> Iterator[Finding]:
+    """What loader workers and others take is in no rank's own memory: it shows in what is left, while all train."""
+    ranks = [r for r in run.ranks.values() if r.node == name and r.alive]
+    if not ranks or any(r.first_step_at is None for r in ranks):
+        for key in [key for key in kept if key[0] == name]:
+            del kept[key]
+        return
+    at = run.nodes[name].sample_at or 0.0
+    for room in rooms:
+        points = kept.setdefault((name, room.group), deque(maxlen=KEPT))
+        if not points or at > points[-1][0]:
+            points.append((at, room.total - room.free))
+        pace = _slope(list(points), growth=0.0)
+        if pace is not None and pace > 0 and room.free / pace < HORIZON_SECONDS:
             saw = (
-                f"its ranks grow by {_gib(int(pace * 3600))} an hour; {_gib(free)} of {_gib(total)} are free."
+                f"what is left falls by {_gib(int(pace * 3600))} an hour, its ranks' own memory less; {room}."
             )
-            yield _finding(name, saw, f"at this pace it is full in {free / pace / 60:.0f} minutes")
+            yield _finding(name, saw, _full_in(room.free / pace))
+            return
+
+
+def _full_in(seconds: float) -> str:
+    return f"at this pace it is full in {seconds / 60:.0f} minutes"
 
 
 def _finding(name: str, saw: str, when: str) -> Finding:
@@ -61,7 +122,8 @@ def _finding(name: str, saw: str, when: str) -> Finding:
         saw=saw,
         expected="memory that stays level after the first minutes",
         why=(when or "next to nothing is left") + "; the kernel then kills a rank.",
-        fix="fewer loader workers, nothing kept over steps; save before it is full.",
+        fix="fewer loader workers, nothing kept over steps, a higher limit where a control group's is the nearest;"
+        " save before it is full.",
     )
 
 
@@ -69,20 +131,20 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
-def _slope(points: List[Tuple[float, int]]) -> Optional[float]:
+def _slope(points: List[Tuple[float, int]], growth: float = GROWTH) -> Optional[float]:
     """Bytes a second over the last half of what is known, where it rises all the time; None where it does not."""
     recent = points[len(points) // 2 :]
     if len(recent) < POINTS or recent[-1][0] - recent[0][0] < SPAN_SECONDS / 2:
         return None
     rises = sum(1 for n in range(1, len(recent)) if recent[n][1] > recent[n - 1][1])
     grown = recent[-1][1] - recent[0][1]
-    if rises < RISING * (len(recent) - 1) or grown < GROWTH * recent[0][1] / 2:
+    if rises < RISING * (len(recent) - 1) or grown < growth * recent[0][1] / 2:
         return None
     return grown / (recent[-1][0] - recent[0][0])
 
 
-def _run(growth: int, free: int = 8 << 30) -> list:
-    """A rank of 4 GiB that grows by so many bytes a second for 20 minutes."""
+def _run(growth: int, free: int = 8 << 30, left: int = 0) -> list:
+    """A rank of 4 GiB that grows by so many bytes a second for 20 minutes; `left` is left to its control group."""
     beats = [
         {
             "at": float(second),
@@ -96,9 +158,36 @@ def _run(growth: int, free: int = 8 << 30) -> list:
         }
         for second in range(0, 1200, 5)
     ]
-    sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": free}
+    sample: dict = {"memory_total_bytes": 64 << 30, "memory_available_bytes": free}
+    if left:
+        sample["memory_groups"] = [{"path": "/job", "limit_bytes": 16 << 30, "used_bytes": (16 << 30) - left}]
     return [*beats, {"at": 1200.0, "kind": "sample", "node": "a", "data": sample}]
 
 
-FIRES = [{"events": _run(4 << 20), "now": 1230.0}, {"events": _run(0, free=1 << 30), "now": 1230.0}]
-SILENT = [{"events": _run(0), "now": 1230.0}, {"events": _run(4 << 20, free=60 << 30)[:100], "now": 1230.0}]
+def _loaders(fall: int, until: int = 1500, steps: bool = True) -> list:
+    """A rank that stays level beside loader workers that take so many bytes a second of 60 GiB."""
+    events: list = []
+    for second in range(0, until, 5):
+        data = {"phase": "training" if steps else "loading", "rss_bytes": 4 << 30}
+        data.update({"step": second + 1} if steps else {})
+        sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": (60 << 30) - fall * second}
+        events.append({"at": float(second), "kind": "beat", "node": "a", "rank": 0, "data": data})
+        events.append({"at": second + 0.5, "kind": "sample", "node": "a", "data": sample})
+    return events
+
+
+FIRES = [
+    {"events": _run(4 << 20), "now": 1230.0},
+    {"events": _run(0, free=1 << 30), "now": 1230.0},
+    {"events": _run(0, free=60 << 30, left=200 << 20), "now": 1230.0},
+    {"events": _run(4 << 20, free=60 << 30, left=6 << 30), "now": 1230.0},
+    {"events": _loaders(18 << 20)},
+]
+SILENT = [
+    {"events": _run(0), "now": 1230.0},
+    {"events": _run(4 << 20, free=60 << 30)[:100], "now": 1230.0},
+    {"events": _run(0, free=60 << 30, left=8 << 30), "now": 1230.0},
+    {"events": _loaders(0)},
+    {"events": _loaders(18 << 20, until=600)},
+    {"events": _loaders(18 << 20, steps=False)},
+]

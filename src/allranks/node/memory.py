@@ -1,0 +1,134 @@
+"""The memory that ranks may use: the machine's, and what is left to the control groups that they are in.
+
+A container, a job of SLURM or a systemd unit has a limit of its own, far below the machine's, and the kernel ends a
+process for it while the machine has plenty. Files of /proc and /sys/fs/cgroup alone, of versions 1 and 2, all of them
+readable without root.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+
+ROOT = "/sys/fs/cgroup"
+NO_LIMIT = 1 << 60
+"""Version 1 writes a number near 2^63 where there is no limit."""
+
+GROUPS = 4
+DEPTH = 16
+
+
+def machine() -> Dict[str, int]:
+    names = {"MemTotal:": "memory_total_bytes", "MemAvailable:": "memory_available_bytes"}
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return {}
+    return {names[row[0]]: int(row[1]) * 1024 for row in rows if row[0] in names}
+
+
+class Groups:
+    """The limited control groups of some processes, and how often the kernel has killed in them.
+
+    May be asked by more than one thread."""
+
+    def __init__(self, root: str = ROOT, proc: str = "/proc"):
+        self.root, self.proc = root, proc
+        self._kills: Dict[str, List[Tuple[float, int]]] = {}
+        """By folder: when the count of kills was first seen at this number, the newest two."""
+        self._lock = threading.Lock()
+
+    def look(self, pids: Iterable[int]) -> List[Dict[str, Any]]:
+        """`{path, limit_bytes, used_bytes, oom_kills}` of each group with a limit, the one with the least left first.
+
+        `used_bytes` is without the file cache that the kernel takes back before it kills."""
+        found: Dict[str, Dict[str, Any]] = {}
+        for folders in {tuple(self._folders(pid)) for pid in pids}:
+            self._count(folders[:1])  # in version 1 a kill is counted in the process's own group alone
+            for folder in folders:
+                group = None if folder in found else _group(folder)
+                if group is not None:
+                    found[folder] = {"path": folder[len(self.root) :] or "/", **group}
+        self._count(found)
+        return sorted(found.values(), key=lambda g: g["limit_bytes"] - g["used_bytes"])[:GROUPS]
+
+    def kills(self, seconds: float) -> List[str]:
+        """A line for each group in which the kernel has killed within the last seconds; they read like its own."""
+        with self._lock:
+            known = list(self._kills)
+        self._count(known)
+        since, lines = time.monotonic() - seconds, []
+        with self._lock:
+            for folder, counts in self._kills.items():
+                if len(counts) > 1 and counts[-1][0] >= since:
+                    name, rose = folder[len(self.root) :] or "/", f"{counts[-2][1]} to {counts[-1][1]}"
+                    lines.append(f"control group {name}: out of memory, its oom_kill count rose from {rose}")
+        return lines
+
+    def _count(self, folders: Iterable[str]) -> None:
+        for folder in folders:
+            number = _kills(folder)
+            if number is None:
+                continue
+            with self._lock:
+                counts = self._kills.setdefault(folder, [])
+                if not counts or counts[-1][1] != number:
+                    counts.append((time.monotonic(), number))
+                    del counts[:-2]
+                while len(self._kills) > 256:
+                    del self._kills[next(iter(self._kills))]
+
+    def _folders(self, pid: int) -> List[str]:
+        """The folders of a process's groups that count memory, its own first and then those above it."""
+        found = []
+        for row in _text(f"{self.proc}/{pid}/cgroup").splitlines()[:64]:
+            _, controllers, path = [*row.split(":", 2), "", ""][:3]
+            if controllers and "memory" not in controllers.split(","):
+                continue
+            base = os.path.join(self.root, "memory") if controllers else self.root
+            parts = [part for part in path.split("/") if part not in ("", ".", "..")][:DEPTH]
+            found += [os.path.join(base, *parts[:n]) for n in range(len(parts), -1, -1)]
+        return found
+
+
+def _group(folder: str) -> Optional[Dict[str, int]]:
+    """None where the group has no limit, or is not there."""
+    for limit, used, cache in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        most, now = (_number(_text(os.path.join(folder, name))) for name in (limit, used))
+        if most is None or now is None or most >= NO_LIMIT:
+            continue
+        free = _named(_text(os.path.join(folder, "memory.stat"))).get(cache, 0)
+        return {"limit_bytes": most, "used_bytes": max(0, now - free), "oom_kills": _kills(folder) or 0}
+    return None
+
+
+def _kills(folder: str) -> Optional[int]:
+    """`oom_kill` of memory.events (version 2) or memory.oom_control (version 1, Linux 4.13 and up)."""
+    for name in ("memory.events", "memory.oom_control"):
+        number = _named(_text(os.path.join(folder, name))).get("oom_kill")
+        if number is not None:
+            return number
+    return None
+
+
+def _named(text: str) -> Mapping[str, int]:
+    rows = (line.split() for line in text.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
+
+
+def _number(text: str) -> Optional[int]:
+    return int(text) if text.strip().isdigit() else None
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read(1 << 16)
+    except OSError:
+        return ""
