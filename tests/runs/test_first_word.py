@@ -22,6 +22,7 @@ def watched(*events: Event) -> Watch:
 KILLED = Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -9})
 PEER = Event(2.1, "exception", "a", 0, {"type": "RuntimeError", "message": "Connection closed by peer",
                                         "communication": True, "frames": []})  # fmt: skip
+ABORT = Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -6})
 ABORTED = (
     Event(2.0, "end", "b", 1, {"code": 0}),
     Event(2.1, "rank-gone", "b", 1, {"pid": 10, "code": -6}),
@@ -45,7 +46,9 @@ def test_a_death_is_named_within_a_second_and_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "events", [(), (PEER,), ABORTED], ids=["healthy", "complaint", "abort after the end"]
+    "events",
+    [(), (PEER,), (ABORT,), ABORTED],
+    ids=["healthy", "complaint", "a watchdog's, perhaps", "abort after the end"],
 )
 def test_what_is_not_sure_yet_waits_for_the_verdict(events: tuple) -> None:
     assert looked(watched(*events), 50.0, 51.0, 52.0, 53.0) == []

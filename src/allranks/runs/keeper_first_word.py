@@ -6,6 +6,7 @@ provisional, in the terminal, in the state and in the journal; the verdict takes
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import Any, Callable, Mapping, Optional
 
@@ -55,9 +56,11 @@ class FirstWord:
 
 
 def is_sure(found: Diagnosis, ranks: Mapping[int, Any]) -> bool:
-    """Whether the events name the place and the cause already. An abort after the end of a rank's Python may be none
-    of a failure at all, which all ranks' ends decide together."""
+    """Whether the events name the place and the cause already. Of an abort the rank's log says whether a watchdog
+    ended it for waiting; one after the end of its Python may be none of a failure, which all ranks' ends decide."""
     if found.cause in HEARSAY or found.confidence == "unproven" or found.where.node is None:
         return False
     rank = None if found.where.rank is None else ranks.get(found.where.rank)
-    return rank is None or not (rank.end_code == 0 and rank.gone_code in AFTER_THE_END)
+    if rank is None:
+        return True
+    return rank.gone_code != -signal.SIGABRT and not (rank.end_code == 0 and rank.gone_code in AFTER_THE_END)
