@@ -39,8 +39,10 @@ MAD_TO_SIGMA = 1.4826
 
 ENOUGH_STEPS = 20
 LOOKS = 3
-EVERY_SECONDS = 2.0
-NEW_STEPS = 7
+EVERY_SECONDS = 10.0
+"""Three looks span 20 s: a neighbour's work of a few seconds is no straggler."""
+
+NEW_STEPS = 5
 """Between two looks: the same steps prove nothing twice."""
 
 LEAST_SECONDS = 0.02
@@ -65,9 +67,11 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         or steps - memory.get("steps", -9) < NEW_STEPS
     ):
         return
-    memory["at"], memory["steps"] = now, steps
     step, (paces, is_own) = step_seconds(run), _paces(run)
-    late = late_places(run, paces, step) if step is not None and len(paces) >= 2 else []
+    if step is None or len(paces) < 2:
+        return
+    memory["at"], memory["steps"] = now, steps
+    late = late_places(run, paces, step)
     held: Dict[Tuple[Optional[str], Optional[int]], int] = memory.setdefault("held", {})
     for place in list(held):
         if place not in late:
@@ -75,7 +79,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     for place in late:
         held[place] = held.get(place, 0) + 1
     known = [place for place in late if held[place] >= LOOKS]
-    if known and step is not None:
+    if known:
         yield from _findings(run, known[:NAMED], paces, step, is_own)
 
 
