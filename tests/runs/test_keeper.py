@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -316,6 +318,19 @@ def test_a_keeper_that_its_disk_holds_up_goes_on_with_the_leases(stage, monkeypa
         answers.set()
     healthy_end(supervisors)
     assert one.end()["state"] == "succeeded"
+
+
+def test_a_clock_that_is_set_back_does_not_lengthen_the_wait_for_the_stacks(monkeypatch) -> None:
+    monkeypatch.setattr(keeper, "ANSWER_SECONDS", 0.2)
+    until = time.monotonic() + 40.0
+
+    def turn() -> None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+    run = SimpleNamespace(asked_at=time.time() + 3600.0, held_up=None)
+    waiting: Any = SimpleNamespace(stop_why="no-progress", watch=SimpleNamespace(run=run), _turn=turn)
+    Keeper._hear_evidence(waiting)
 
 
 def test_leases_end_with_a_keeper_that_nothing_wakes(monkeypatch) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
-from allranks.runs.keeper_alerts import Alerts
+from allranks.runs.keeper_alerts import alerts_of
 from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault
 from allranks.runs.keeper_first_word import FirstWord
 from allranks.runs.keeper_record import Record
@@ -45,9 +45,7 @@ class Keeper(threading.Thread):
         self.nodes: List[str] = list(self.task["nodes"])
         self.listener = keeper_listener.listener_on(key, job["keeper"], self.nodes)
         self.port = self.listener.port
-        about = {"run": job["run_id"], "name": self.task.get("name"), "node": job["node"]}
-        alerts = Alerts(self.task.get("alerts") or {}, secrets or {}, about)
-        self.record = Record(directory, job, self.nodes, alerts)
+        self.record = Record(directory, job, self.nodes, alerts_of(job, secrets or {}))
         self.record.also = getattr(report, "add", None)
         self.watch = Watch(self.task["expect"])
         self.places = keeper_places.Places(self.task)
@@ -305,7 +303,9 @@ class Keeper(threading.Thread):
         run = self.watch.run
         if self.stop_why not in STALLS or run.asked_at is None:
             return
-        while time.time() - run.asked_at < ANSWER_SECONDS and run.held_up is None:
+        left = ANSWER_SECONDS - (time.time() - run.asked_at)  # a clock that was set since makes it no longer
+        until = time.monotonic() + min(max(left, 0.0), ANSWER_SECONDS)
+        while time.monotonic() < until and run.held_up is None:
             self._turn()
 
     # ---- the end ----

@@ -1,8 +1,8 @@
 """A disk that the run writes to is filling
 
 ## What is seen
-Less than 1 GiB or 2 % of a disk is free, fewer than 1,000 inodes are, or at the pace of the last samples it is full
-before the run ends.
+Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are, or at the pace of the
+last samples the disk is full before the run ends.
 
 ## Why it matters
 A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be gone.
@@ -23,6 +23,10 @@ from allranks.words import WARN, Finding, Where
 EVERY_SECONDS = 15.0
 LEAST_BYTES = 1 << 30
 LEAST_SHARE = 0.02
+ROOM_BYTES = 64 << 30
+"""Two percent of a storage of 200 TiB are no scarcity: 64 GiB hold several checkpoints of an adapter with its
+optimizer. Where a run writes more than that, its pace tells."""
+
 LEAST_INODES = 1000
 SPAN_SECONDS = 300.0
 POINTS = 10
@@ -71,7 +75,7 @@ def _reason(node: NodeState, disk: dict, left: Optional[float]) -> str:
 
 def _scarce(free: int, total: int) -> bool:
     """A small disk is judged by its share alone."""
-    return free < LEAST_SHARE * total or (free < LEAST_BYTES and total > 2 * LEAST_BYTES)
+    return free < min(LEAST_SHARE * total, ROOM_BYTES) or (free < LEAST_BYTES and total > 2 * LEAST_BYTES)
 
 
 def _sample(at: float, free: int, total: int = 500 << 30, inodes: int = 10**6) -> dict:
@@ -83,4 +87,8 @@ FIRES = [
     {"events": [_sample(1.0, 500 << 20)], "now": 20.0},
     {"events": [_sample(1.0, 100 << 30, inodes=3)], "now": 20.0},
 ]
-SILENT = [{"events": [_sample(1.0, 100 << 30)], "now": 20.0}, {"events": [], "now": 20.0}]
+SILENT = [
+    {"events": [_sample(1.0, 100 << 30)], "now": 20.0},
+    {"events": [_sample(1.0, 3 << 40, total=200 << 40)], "now": 20.0},
+    {"events": [], "now": 20.0},
+]

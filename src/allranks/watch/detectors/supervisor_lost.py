@@ -1,8 +1,8 @@
 """A supervisor died while its node lives
 
 ## What is seen
-The connection of a node's supervisor was closed (the node's kernel said so), and it did not come back within
-the lease.
+The connection of a node's supervisor was closed (the node's kernel said so), and it did not come back within three
+seconds (a warning), nor within the lease (the run is stopped).
 
 ## Why it matters
 Nobody watches that node's ranks any more. They end by themselves when the supervisor's death reaches them, or
@@ -18,16 +18,13 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.watch.state import RunState
-from allranks.words import BLOCK, WARN, Event, Finding, Where
+from allranks.words import BLOCK, WARN, Finding, Where
 
-AFTER = ("lost",)
 LEASE_SECONDS = 30.0
 """The default lease: until it ends, a supervisor may dial again."""
 
-
-def after(run: RunState, event: Event) -> Iterator[Finding]:
-    if event.node is not None and _matters(run, event.node):
-        yield _finding(event.node, WARN, 0.0)
+REDIAL_SECONDS = 3.0
+"""A living supervisor whose connection broke dials again within some tenths of a second."""
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
@@ -35,8 +32,9 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         if node.lost_at is None or not _matters(run, name):
             continue
         since = now - node.lost_at
-        if since >= float(run.expect.get("lease_seconds") or LEASE_SECONDS):
-            yield _finding(name, BLOCK, since)
+        if since >= REDIAL_SECONDS:
+            over = since >= float(run.expect.get("lease_seconds") or LEASE_SECONDS)
+            yield _finding(name, BLOCK if over else WARN, since)
 
 
 def _matters(run: RunState, name: str) -> bool:
@@ -54,7 +52,7 @@ def _finding(name: str, verdict: str, since: float) -> Finding:
         id="supervisor-lost",
         verdict=verdict,
         where=Where(node=name),
-        saw="its supervisor's connection was closed" + (f" {since:.0f} s ago." if since else "."),
+        saw=f"its supervisor's connection was closed {since:.0f} s ago.",
         expected="a living supervisor on every node",
         why="nobody watches the ranks of this node any more.",
         fix=f"read supervisor.log on {name}; allranks clean ends what is left there.",
@@ -72,8 +70,10 @@ FIRES = [
     {"events": [_JOINED, _LOST], "now": 40.0},
     {"events": [_JOINED, _RESET], "now": 40.0},
     {"events": [*_TWO, _SILENT], "now": 40.0},
+    {"events": [_JOINED, _LOST], "now": 8.0},
 ]
 SILENT = [
     {"events": [_JOINED, {**_LOST, "data": {"why": "silent"}}], "now": 40.0},
     {"events": [_JOINED, {"at": 2.0, "kind": "swept", "node": "b"}, _LOST], "now": 40.0},
+    {"events": [_JOINED, _RESET, {**_BACK, "at": 5.3}], "now": 60.0},
 ]
