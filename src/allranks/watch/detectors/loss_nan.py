@@ -16,40 +16,49 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from allranks.watch.many import gathered, grouped, on, where_of
 from allranks.watch.state import RunState
-from allranks.words import BLOCK, WARN, Event, Finding, Where
+from allranks.words import BLOCK, WARN, Finding
 
-AFTER = ("beat",)
 WARN_STEPS = 2
 BLOCK_STEPS = 10
 """A dynamic fp16 scale starts at 2^16 (DeepSpeed's initial_scale_power) and halves at each overflow: a few
 in a row are its search. Overflows there are of the gradient; the loss itself stays finite."""
 
+GATHER_SECONDS = 2.0
+"""Every rank beats once a second: by then all that share it have said so."""
 
-def after(run: RunState, event: Event) -> Iterator[Finding]:
-    if event.rank is None:
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    bad = [rank for rank in run.ranks.values() if rank.nan_steps >= WARN_STEPS]
+    if not gathered(run.memory_of("loss-nan"), bool(bad), now, GATHER_SECONDS):
         return
-    rank = run.rank(event.rank)
-    if rank.nan_steps < WARN_STEPS:
-        return
-    stop = rank.nan_steps >= BLOCK_STEPS
-    yield Finding(
-        id="loss-nan",
-        verdict=BLOCK if stop else WARN,
-        where=Where(node=rank.node, rank=event.rank),
-        saw=f"the loss is {rank.loss} for {rank.nan_steps} steps, at step {rank.step}.",
-        expected="a finite loss",
-        why="a weight that is NaN stays NaN: what trains now is lost.",
-        fix="bf16 instead of fp16, a smaller learning rate, gradient clipping; resume from before the first NaN.",
-    )
+    for ranks in grouped(bad):
+        most = max(ranks, key=lambda rank: rank.nan_steps)
+        yield Finding(
+            id="loss-nan",
+            verdict=BLOCK if most.nan_steps >= BLOCK_STEPS else WARN,
+            where=where_of(ranks),
+            saw=f"the loss is {most.loss}{on(ranks)} for {most.nan_steps} steps, at step {most.step}.",
+            expected="a finite loss",
+            why="a weight that is NaN stays NaN: what trains now is lost.",
+            fix="bf16 instead of fp16, a smaller learning rate, gradient clipping; resume from before the first NaN.",
+        )
 
 
-def _beat(*losses: float) -> dict:
+def _beat(*losses: float, rank: int = 0) -> dict:
     steps = [[n + 1, loss, 0.1, 0.0, 1, 1e-5] for n, loss in enumerate(losses)]
     data = {"phase": "training", "step": len(steps), "steps": steps}
-    return {"at": 1.0, "kind": "beat", "node": "a", "rank": 0, "data": data}
+    return {"at": 1.0, "kind": "beat", "node": "a", "rank": rank, "data": data}
 
 
 _NAN = float("nan")
-FIRES = [{"events": [_beat(_NAN, _NAN)]}, {"events": [_beat(*[_NAN] * 10)]}]
-SILENT = [{"events": [_beat(3.2, _NAN, 3.1, _NAN)]}, {"events": [_beat(3.0, 2.9)]}]
+FIRES = [
+    {"events": [_beat(_NAN, _NAN)], "now": 4.0},
+    {"events": [_beat(*[_NAN] * 10)], "now": 4.0},
+    {"events": [_beat(_NAN, _NAN, rank=n) for n in range(8)], "now": 4.0},
+]
+SILENT = [
+    {"events": [_beat(3.2, _NAN, 3.1, _NAN)], "now": 9.0},
+    {"events": [_beat(3.0, 2.9)], "now": 9.0},
+]

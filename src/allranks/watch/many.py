@@ -1,0 +1,50 @@
+"""One statement about many ranks: what more than a few say is one fact."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, Optional, Sequence
+
+from allranks.watch.state import RankState
+from allranks.words import Where
+
+FEW = 3
+"""So many ranks get a statement each; more of them share one."""
+
+
+def grouped(ranks: Iterable[RankState]) -> List[List[RankState]]:
+    """The ranks by statement: each one alone, or all in one."""
+    known = sorted(ranks, key=lambda rank: rank.rank)
+    return [[rank] for rank in known] if len(known) <= FEW else [known]
+
+
+def where_of(ranks: Sequence[RankState]) -> Where:
+    """One rank's place; of several, the node that they share, or none."""
+    nodes = {rank.node for rank in ranks}
+    return Where(
+        node=ranks[0].node if len(nodes) == 1 else None, rank=ranks[0].rank if len(ranks) == 1 else None
+    )
+
+
+def numbers(ranks: Iterable[RankState]) -> str:
+    """`0-5, 8`: the ranks' numbers, runs of them as such."""
+    spans: List[List[int]] = []
+    for number in sorted(rank.rank for rank in ranks):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def on(ranks: Sequence[RankState]) -> str:
+    """` on 24 ranks (0-23)`, for a sentence; nothing of one, whose place is told beside it."""
+    return f" on {len(ranks)} ranks ({numbers(ranks)})" if len(ranks) > 1 else ""
+
+
+def gathered(memory: Dict[Any, Any], holds: bool, now: float, seconds: float) -> bool:
+    """Whether something has held for so long that all who share it have said so. `memory` is the detector's own."""
+    since: Optional[float] = memory.get("since") if holds else None
+    if since is None or now < since:
+        since = now
+    memory["since"] = since if holds else None
+    return holds and now - since >= seconds

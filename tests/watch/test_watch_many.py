@@ -1,0 +1,65 @@
+"""One fact on many ranks is one statement."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from allranks.watch import RankState, RunState, Watch
+from allranks.watch.many import numbers, where_of
+from allranks.words import BLOCK, WARN, Event, Where
+
+
+def said(ranks, losses, per_node=8, until=None):
+    """The findings of `ranks` ranks that take one step a second with these losses, each at its own moment."""
+    watch, found = Watch({"world_size": ranks}), []
+    for second, loss in enumerate(losses, 1):
+        for rank in range(ranks):
+            steps = [[second, loss, 1.0, 0.0, 1, 1e-5]]
+            data = {"phase": "training", "step": second, "steps": steps}
+            at = second + 0.9 * rank / ranks
+            found += [*watch.add(Event(at, "beat", f"n{rank // per_node}", rank, data)), *watch.tick(at)]
+    assert not watch.faulty
+    return found
+
+
+def test_nan_on_all_ranks_is_one_warning_and_one_stop() -> None:
+    found = [f for f in said(24, [3.0] * 30 + [math.nan] * 20) if f.id == "loss-nan"]
+    assert [(f.verdict, f.where) for f in found] == [(WARN, Where()), (BLOCK, Where())]
+    assert "on 24 ranks (0-23)" in found[0].saw
+
+
+def test_nan_on_one_rank_names_it() -> None:
+    watch = Watch({"world_size": 24})
+    found = []
+    for second in range(1, 8):
+        for rank in range(24):
+            loss = math.nan if rank == 17 and second > 3 else 3.0
+            data = {"phase": "training", "step": second, "steps": [[second, loss, 1.0, 0.0, 1, 1e-5]]}
+            found += watch.add(Event(float(second), "beat", f"n{rank // 8}", rank, data))
+        found += watch.tick(second + 0.5)
+    assert [(f.id, f.verdict, f.where.node, f.where.rank) for f in found] == [("loss-nan", WARN, "n2", 17)]
+
+
+def test_a_loss_that_rises_on_all_ranks_is_one_warning() -> None:
+    losses = [3.0 - n / 100 for n in range(60)] + [6.0 + n / 50 for n in range(40)]
+    found = [f for f in said(12, losses, per_node=12) if f.id == "loss-diverging"]
+    assert [(f.verdict, f.where) for f in found] == [(WARN, Where(node="n0"))]
+    assert "on 12 ranks (0-11)" in found[0].saw
+
+
+@pytest.mark.parametrize(
+    ("ranks", "text"), [([3], "3"), ([0, 1, 2, 5], "0-2, 5"), ([7, 2, 8, 4], "2, 4, 7-8")]
+)
+def test_numbers(ranks, text) -> None:
+    assert numbers(map(RankState, ranks)) == text
+
+
+def test_the_place_of_several_ranks_is_the_node_that_they_share() -> None:
+    run = RunState()
+    for rank, node in ((0, "a"), (1, "a"), (2, "b")):
+        run.rank(rank).node = node
+    ranks = [run.rank(n) for n in range(3)]
+    assert where_of(ranks[:1]) == Where(node="a", rank=0)
+    assert where_of(ranks[:2]) == Where(node="a") and where_of(ranks) == Where()
