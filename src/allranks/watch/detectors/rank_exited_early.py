@@ -105,7 +105,8 @@ def _has_left(run: RunState, rank: RankState) -> bool:
     (`DOUBT_SECONDS`): it ends its node's ranks, and itself, after any other."""
     node = run.nodes.get(rank.node or "")
     unknown = rank.code is None and rank.gone_at is not None and (node is None or not node.ended_code)
-    if rank.alive or not (rank.code == 0 or (unknown and run.now - rank.gone_at >= DOUBT_SECONDS)):
+    doubted = unknown and run.now - (rank.gone_at or 0.0) < DOUBT_SECONDS
+    if rank.alive or not (rank.code == 0 or (unknown and not doubted)):
         return False
     total = rank.total_steps or run.total_steps
     return rank.step is None or total is None or rank.step < total
