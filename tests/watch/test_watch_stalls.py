@@ -216,7 +216,7 @@ def test_what_the_watcher_missed_makes_nobody_late() -> None:
 # ---- a rank that leaves with 0 ----
 
 
-def leaves(run, at, rank, step, code: "int | None" = 0):
+def leaves(run, at, rank, step, code: int | None = 0):
     """As a script ends; a `code` of None: by os._exit, reaped before anybody looked."""
     node = rank // run.per_node
     if code is not None:
