@@ -208,7 +208,7 @@ FAULTS: dict[str, Fault] = {
         nodes=(HEAD,),
     ),
     "head-off": Fault(
-        (Right(("node-failure", "head-unreachable")),),
+        (Right(("node-failure",)),),
         60.0,
         without_power,
         rank=False,

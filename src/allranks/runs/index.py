@@ -11,7 +11,7 @@ from typing import Any
 from allranks.node import paths
 from allranks.node.paths import RunDirectory
 from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
-from allranks.runs import slurm_queue
+from allranks.runs import headless, slurm_queue
 from allranks.spec import Run, load
 from allranks.words import BadInput, Node, Problem
 
@@ -133,6 +133,7 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
             "why": str(error),
             "step": None,
             "started_at": entry.get("created_at"),
+            **await headless.lost(nodes, run_id, str(error)),
         }
     finally:
         await nodes.close()
