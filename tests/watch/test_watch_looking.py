@@ -101,7 +101,7 @@ def test_a_stillness_that_proves_nothing_is_looked_at_and_not_spoken_of(phase):
         run.until(590)
         assert run.said == [], answers
         since = 0.0 if phase == "importing" else 1.0
-        assert run.asked == [since + seconds for seconds in (15, 30, 60, 120, 240, 480)]
+        assert run.asked == [since + seconds for seconds in (12, 24, 48, 96, 192, 384)]
 
 
 def test_a_stopped_process_is_told_while_all_load():
@@ -118,18 +118,18 @@ def test_a_stopped_process_is_told_while_all_load():
 
 def test_a_rank_that_stays_in_its_loader_is_told_in_the_first_step_at_the_second_look():
     run = Run("training", stacks=[WAITS, WAITS, READS])
-    run.until(29)
-    assert run.said == [] and run.asked == [16.0]
+    run.until(23)
+    assert run.said == [] and run.asked == [13.0]
     run.until(120)
     assert [told[1:] for told in run.said] == [("rank-holds-up", "warn", 2)]
-    assert 30.0 < run.said[0][0] <= 40.0
+    assert 24.0 < run.said[0][0] <= 40.0
 
 
 def test_a_rank_that_reads_on_or_before_the_first_step_is_left_alone():
     run = Run("training", stacks=[WAITS, WAITS, READS])
-    run.until(29)
+    run.until(23)
     run.answers["stacks"] = [WAITS, WAITS, [*READS[:2], ["/u/data.py", 70, "decode"]]]
-    run.until(50)
+    run.until(45)
     assert run.said == []
     run = Run("preparing", stacks=[WAITS, WAITS, READS])
     run.until(500)

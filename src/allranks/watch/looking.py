@@ -1,7 +1,7 @@
 """Looking before anything is said: a start, a first step or a compiler may stand still for half an hour and be well.
 
-After 15 s the keeper asks all ranks what they do, in silence, and again whenever the stillness has lasted twice as
-long. A word follows only where the answers prove that nobody waits it out: a process that a signal stopped, a rank
+After 12 s the keeper asks all ranks what they do, in silence, and again whenever the stillness has lasted twice as
+long. A word follows only where the answers prove that nobody waits it out: a process that is stopped, a rank
 in another collective at the same number, or, in the first step, a rank that stands in one call of its data loader from
 one look to the next while all others wait in a collective.
 """
@@ -14,7 +14,7 @@ from allranks.watch.compare import LOADING, Odd, frames_of
 from allranks.watch.pace import STARTING, alive, has_trained, step_seconds
 from allranks.watch.state import RunState
 
-LOOK_SECONDS = 15.0
+LOOK_SECONDS = 12.0
 AGAIN_FACTOR = 2.0
 APART_SECONDS = 60.0
 """Between the first looks at two stillnesses: a loading that moves each 20 s is not asked at every one."""
@@ -80,7 +80,7 @@ def question(run: RunState) -> Tuple[Optional[float], bool]:
 def proves(run: RunState, odd: Odd) -> bool:
     """Whether what was found in silence is worth a word at once."""
     if odd.cause == "rank-silent":
-        return run.looks.get(odd.rank, {}).get("state") == "T"
+        return odd.proven and run.looks.get(odd.rank, {}).get("state") != "t"  # a debugger is somebody's own
     if odd.cause == "collective-mismatch":
         return odd.proven
     return odd.cause == "collective-timeout-straggler" and _stays_in_its_loader(run, odd)
