@@ -17,6 +17,7 @@ def entry(sequence, operation="gloo:all_reduce", group="0", retired=False, p2p=F
         "state": state,
         "retired": retired,
         "is_p2p": p2p,
+        "timeout_ms": 1800000,
     }
 
 
@@ -26,6 +27,7 @@ def test_the_newest_collective_of_each_group_is_told():
     assert (found["group"], found["sequence"], found["operation"], found["state"]) == (
         "0", 2, "gloo:broadcast", "scheduled",
     )  # fmt: skip
+    assert found["timeout_seconds"] == 1800.0
     assert {g["group"]: (g["sequence"], g["state"]) for g in found["groups"]} == {
         "0": (2, "scheduled"),
         "2": (7, "completed"),

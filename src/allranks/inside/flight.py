@@ -97,10 +97,12 @@ def _unfinished(group: List[Dict[str, Any]]) -> Dict[str, Any]:
 def _collective(entry: Dict[str, Any]) -> Dict[str, Any]:
     group = entry.get("process_group")
     done = entry.get("retired") or entry.get("state") == "completed"
+    timeout = entry.get("timeout_ms")
     return {
         "group": str(group[0] if isinstance(group, list) and group else entry.get("pg_id")),
         "sequence": entry.get("collective_seq_id"),
         "operation": str(entry.get("profiling_name")),
         "sizes": (entry.get("input_sizes") or [])[:SIZES],
         "state": "completed" if done else str(entry.get("state")),
+        "timeout_seconds": timeout / 1000 if isinstance(timeout, (int, float)) else None,
     }

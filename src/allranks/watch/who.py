@@ -104,16 +104,20 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
     at, odd, finding = run.held_up
     if any((r.moved_at or 0.0) > at for r in run.ranks.values()) or odd.rank not in run.ranks:
         return None
+    culprits = [
+        r
+        for r in run.ranks.values()
+        if r.rank in (odd.rank, *odd.rivals) or (odd.node is not None and r.node == odd.node)
+    ]
+    others = [r for r in run.ranks.values() if r not in culprits]
     return Diagnosis(
         cause=odd.cause,
         confidence="certain" if odd.proven else "likely",
         where=finding.where,
         first_seen=max((r.moved_at or 0.0 for r in run.ranks.values()), default=at),
         evidence=(one_line(finding.saw), *finding.evidence),
-        collateral=tuple(
-            Where(node=r.node, rank=r.rank) for r in run.ranks.values() if r.rank != odd.rank and r.alive
-        )
-        or collateral(run, [run.ranks[odd.rank]]),
+        collateral=tuple(Where(node=r.node, rank=r.rank) for r in others if r.alive)
+        or collateral(run, culprits),
         why="its stack, its collective and its process were compared with those of all ranks before anything was"
         " stopped.",
         fix=finding.fix,

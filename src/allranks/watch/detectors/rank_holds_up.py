@@ -1,9 +1,10 @@
 """One rank holds up the others
 
 ## What is seen
-At a stall the stacks, the collectives and the processes of all ranks were read and compared. All ranks but one
-wait in the same collective; this one is stopped, waits for storage or its data, is in other code, or in another
-collective.
+At a stall the stacks, the collectives, the processes and the connections of all ranks were read and compared. All
+ranks but one wait in the same collective; this one is stopped, waits for storage or its data, is in other code, or in
+another collective. Where all ranks of one node differ alike from the others, or where nobody gets an answer from one
+node, that node is named.
 
 ## Why it matters
 This is the rank to look at. A time-out of torch ends the run 10 to 30 minutes later, and its message names the
@@ -13,7 +14,8 @@ ranks that waited.
 Look at the line that is named. Another collective or another number: the code takes another path on that rank (a
 collective under `if rank == 0`, an uneven number of batches). Its data: the loader's workers and the storage below
 them. Stopped: kill -CONT. A run that cannot go on (another collective) is stopped at once, any other after ten
-minutes without a move.
+minutes without a move, or after the time-out of its process group where that was set to more than half an hour. After
+the last step, where one rank may merge or export for long, nothing is stopped.
 """
 
 from __future__ import annotations
@@ -21,23 +23,27 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.watch import looking
-from allranks.watch.compare import Odd, odd_one
-from allranks.watch.pace import step_seconds
+from allranks.watch.compare import ANSWER_SECONDS, Odd, answered, odd_one
+from allranks.watch.pace import START_SECONDS, has_trained, step_seconds
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Finding, Where
 
-ANSWER_SECONDS = 8.0
-"""A beat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less what overlaps."""
+__all__ = ["ANSWER_SECONDS", "look"]
 
 EACH_TIME = True
 BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
+
+DEFAULT_SECONDS = 1800.0
+"""The longest of torch's own defaults (gloo's, and what a Trainer sets): a longer time-out is the user's word that a
+rank may take so long."""
 
 FIXES = {
     "op-build-waits": "on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
     "rank-silent": "see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
     "nfs-stale-or-io-error": "look at the file system that it reads or writes, and at dmesg, on {node}.",
     "collective-mismatch": "make every rank take the same path there: no collective under a rank's own condition.",
+    "peer-node-network-broken": "look at {node}: its links, its switch port, its firewall; ping it from the others.",
     "collective-timeout-straggler": "look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
 }
 
@@ -46,36 +52,47 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     asked, in_silence = looking.question(run)
     if asked is None or run.quiet or now < run.paused_until:
         return
-    living = [r for r in run.ranks.values() if r.alive]
-    if any((r.moved_at or 0.0) > asked for r in living):
-        return  # it goes on: there is nothing to name any more
-    if len(run.stacks) < len(living) and now - asked < ANSWER_SECONDS:
+    if not answered(run, asked, now):
         return
     odd = odd_one(run)
     if odd is None or odd.rank not in run.ranks or (in_silence and not looking.proves(run, odd)):
+        return
+    if has_trained(run) and not _at_the_end(run, odd, now):
         return
     finding = _finding(run, odd, now)
     run.held_up = (now, odd, finding)
     yield finding
 
 
+def _at_the_end(run: RunState, odd: Odd, now: float) -> bool:
+    """After the last step one rank may merge and export for as long as it takes: before half an hour only what cannot
+    be work is said."""
+    proven = odd.proven and odd.cause in ("rank-silent", "collective-mismatch")
+    return proven or now - _moved(run, now) > START_SECONDS
+
+
+def _moved(run: RunState, now: float) -> float:
+    return max((r.moved_at or 0.0 for r in run.ranks.values()), default=now)
+
+
 def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     rank = run.ranks[odd.rank]
-    moved = max((r.moved_at or 0.0 for r in run.ranks.values()), default=now)
     hopeless = odd.cause == "collective-mismatch" and odd.proven
     fix = FIXES[odd.cause].format(
         node=rank.node, rank=odd.rank, pid=run.looks.get(odd.rank, {}).get("pid", "PID")
     )
+    late = _steady(run) and now - _moved(run, now) > block_seconds(run)
+    who = f"node {odd.node} holds" if odd.node is not None else f"rank {odd.rank} on {rank.node} holds"
     return Finding(
         id="rank-holds-up",
-        verdict=BLOCK if hopeless or (_steady(run) and now - moved > BLOCK_SECONDS) else WARN,
+        verdict=BLOCK if hopeless or late else WARN,
         where=Where(
             node=rank.node,
-            rank=odd.rank,
+            rank=odd.rank if odd.node is None else None,
             file=odd.frame[0] if odd.frame else None,
             line=odd.frame[1] if odd.frame else None,
         ),
-        saw=f"rank {odd.rank} on {rank.node} holds up the others: {odd.reason}.",
+        saw=f"{who} up the others: {odd.reason}.",
         expected="all ranks in the same collective",
         why="every other rank waits for it; torch's own time-out would name the ones that wait.",
         fix=fix,
@@ -83,9 +100,21 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     )
 
 
+def block_seconds(run: RunState) -> float:
+    """How long a rank may hold up the others: ten minutes, or the collectives' own time-out where the user has set a
+    longer one than any default."""
+    known = [data.get("timeout_seconds") for data in run.flights.values()]
+    longest = max((float(t) for t in known if isinstance(t, (int, float))), default=0.0)
+    return longest if longest > DEFAULT_SECONDS else BLOCK_SECONDS
+
+
 def _steady(run: RunState) -> bool:
-    """Whether all train at a known pace: a load, a save or an evaluation may honestly take longer than that."""
-    return step_seconds(run) is not None and all(r.phase == "training" for r in run.ranks.values() if r.alive)
+    """Whether all train at a known pace: a load, a save, an evaluation or the end may honestly take longer."""
+    return (
+        step_seconds(run) is not None
+        and not has_trained(run)
+        and all(r.phase == "training" for r in run.ranks.values() if r.alive)
+    )
 
 
 _WAIT = [
