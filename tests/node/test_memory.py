@@ -69,7 +69,7 @@ def test_no_limit_and_no_group_is_nothing(tree: Tree) -> None:
 
 def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeypatch) -> None:
     from allranks.node import evidence
-    from allranks.watch.xid import OUT_OF_MEMORY
+    from allranks.watch.kernel import OUT_OF_MEMORY
 
     tree.set(tree.job, 16 << 30, kills=3)
     tree.set(tree.step, None, kills=3)

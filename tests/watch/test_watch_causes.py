@@ -257,3 +257,16 @@ def test_a_kernel_that_nobody_may_ask_is_said():
         "kernel's log of n1 could not be read (/dev/kmsg: Operation not permitted)" in e
         for e in verdict.evidence
     )
+
+
+def test_a_frozen_file_system_says_whether_the_kernel_could_be_asked():
+    run = Run(20)
+    run.kernel(20.5, 1, why="/dev/kmsg: Operation not permitted")
+    found = []
+    for second in (21, 22):
+        disks = [{"path": "/nfs/out", "frozen_seconds": 10.0 + second}]
+        run.say(second, "sample", 1, disks=disks)
+        found += [f for f in run.watch.tick(float(second)) if f.id == "storage-frozen"]
+    assert found[0].evidence == (
+        "the kernel's log of n1 could not be read (/dev/kmsg: Operation not permitted)",
+    )

@@ -10,9 +10,9 @@ import signal
 from typing import Any, Collection, Iterable, List, Mapping, Optional, Sequence
 
 from allranks.watch.gone import lost_nodes
+from allranks.watch.kernel import OUT_OF_MEMORY
 from allranks.watch.state import RankState, RunState
 from allranks.watch.who import LATE_SECONDS, collateral, one_line
-from allranks.watch.xid import OUT_OF_MEMORY
 from allranks.words import Diagnosis, Where
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
-from allranks.watch import sockets
+from allranks.watch import kernel, sockets
 from allranks.watch.frames import Frame, doing, frames_of
 from allranks.watch.machine import remarks
 from allranks.watch.state import RankState, RunState
@@ -67,12 +67,7 @@ def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
 def node_lines(run: RunState, name: Optional[str]) -> List[str]:
     """What the kernel and the samples of a node say; that the kernel could not be asked is said, too."""
     node = run.nodes.get(name or "")
-    if node is None:
-        return []
-    lines = [f"kernel of {node.name}: {line}" for line in node.kernel[-3:]]
-    if node.kernel_unread:
-        lines.append(f"the kernel's log of {node.name} could not be read ({node.kernel_unread})")
-    return [*lines, *remarks(run, node.name)]
+    return [] if node is None else [*kernel.words(node), *remarks(run, node.name)]
 
 
 def _process_lines(run: RunState, rank: int) -> List[str]:

@@ -11,8 +11,8 @@ from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional,
 
 from allranks.diagnose import Evidence, Line, conclude, modules, parse
 from allranks.diagnose.evidence import COMMUNICATION
+from allranks.watch.kernel import concerns, kernel_lines
 from allranks.watch.state import RankState, RunState
-from allranks.watch.xid import concerns, kernel_lines
 from allranks.words import Diagnosis, Event, Where
 
 Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]

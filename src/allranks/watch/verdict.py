@@ -12,6 +12,8 @@ from typing import Optional, Tuple
 
 from allranks.watch.early import by_early_exit
 from allranks.watch.gone import by_node, gone_before
+from allranks.watch.kernel import CAUSE as GPU_FAULT
+from allranks.watch.kernel import judged
 from allranks.watch.killed import by_signal
 from allranks.watch.reading import (
     NO_CAUSE,
@@ -33,8 +35,6 @@ from allranks.watch.who import (
     one_line,
     unproven,
 )
-from allranks.watch.xid import CAUSE as GPU_FAULT
-from allranks.watch.xid import judged
 from allranks.words import Diagnosis, Finding
 
 

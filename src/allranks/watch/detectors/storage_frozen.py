@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping
 
+from allranks.watch import kernel
 from allranks.watch.state import NodeState, RunState
 from allranks.words import WARN, Finding, Where
 
@@ -40,7 +41,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
                 expected="an answer within a second",
                 why="whoever reads or writes there waits in the kernel, and the other ranks wait for it.",
                 fix=f"look at the server of that mount, and at dmesg on {name}.",
-                evidence=tuple(node.kernel[-3:]),
+                evidence=tuple(kernel.words(node)),
             )
 
 

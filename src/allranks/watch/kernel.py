@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 from allranks.diagnose import Line
 from allranks.watch.state import NodeState, RankState, RunState
@@ -25,6 +25,13 @@ MACHINES_WORDS = re.compile(
 
 OWN_WORDS = ("uncorrectable ECC error", "fallen off the bus", "GPU is lost")
 OUT_OF_MEMORY = re.compile(r"out of memory|oom-kill|killed process", re.IGNORECASE)
+
+
+def words(node: NodeState, lines: int = 3) -> List[str]:
+    """The kernel's last words as evidence, or that it could not be asked: its silence proves nothing then."""
+    kept = [f"kernel of {node.name}: {line}" for line in node.kernel[-lines:]]
+    unread = f"the kernel's log of {node.name} could not be read ({node.kernel_unread})"
+    return [*kept, unread] if node.kernel_unread else kept
 
 
 def bus_of(text: str) -> Tuple[int, ...]:
