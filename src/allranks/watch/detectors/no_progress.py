@@ -2,8 +2,9 @@
 
 ## What is seen
 No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
-12.5 s, five times its median step, 1.5 times the longest of its last steps, or what their spread allows. Before the
-first step, while loading, evaluating or saving the limits are longer.
+12.5 s, five times its median step, 1.5 times the longest of its last steps or of the pauses that passed, or what the
+steps' spread allows. Before the first step, while loading, compiling, evaluating or saving, and after the last step
+the limits are longer: "Runs" has a table of them.
 
 ## Why it matters
 A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of the run.

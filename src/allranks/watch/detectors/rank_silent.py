@@ -2,7 +2,7 @@
 
 ## What is seen
 A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
-while it loads), and other ranks' beats go on.
+until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
 
 ## Why it matters
 The beat comes from a thread of its own: it stops only where the whole process is frozen (SIGSTOP, swapping, a
