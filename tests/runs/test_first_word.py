@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from allranks.runs import keeper_first_word
 from allranks.runs.keeper_first_word import AGAIN_SECONDS, LISTEN_SECONDS, FirstWord
 from allranks.watch import Watch
 from allranks.words import Diagnosis, Event
@@ -65,8 +68,25 @@ def test_what_comes_late_is_said_when_it_comes() -> None:
     word.look(watch, False, 51.0)
     assert said == []
     watch.add(KILLED)
-    word.look(watch, False, 51.0 + AGAIN_SECONDS)
+    word.look(watch, False, 52.0 + AGAIN_SECONDS)
     assert [one.cause for one in said] == ["rank-sigkilled"]
+
+
+def test_a_verdict_that_takes_long_is_asked_for_seldom(monkeypatch) -> None:
+    watch, looks = watched(PEER), []
+
+    def slow(_now: float) -> None:
+        looks.append(clock.now)
+        clock.now += 3.0
+
+    clock = SimpleNamespace(now=50.0, monotonic=lambda: clock.now, time=lambda: 1e9)
+    monkeypatch.setattr(keeper_first_word, "time", clock)
+    monkeypatch.setattr(watch, "verdict", slow)
+    word = FirstWord(lambda _: None)
+    while clock.now < 110.0:
+        word.look(watch, False)
+        clock.now += 0.1
+    assert len(looks) >= 2 and 3.0 * len(looks) <= keeper_first_word.LOOK_SHARE * 60.0 + 3.0
 
 
 def test_the_next_attempt_has_a_word_of_its_own() -> None:
