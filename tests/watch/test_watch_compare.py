@@ -113,6 +113,17 @@ def test_collectives_are_compared_when_each_rank_was_heard_after_it_told_its_own
     assert finding.where.rank == 1
 
 
+def test_a_stopped_rank_tells_no_collective_and_is_not_waited_for():
+    stall = stalled(WAITS, None, WAITS)
+    for rank in (0, 2):
+        stall.flight(rank, (0, 9, REDUCE))
+    stall.look(1, "T")
+    stall.stack(1, None)
+    stall.wait(64, 66, (0, 2))
+    ((at, finding),) = stall.named("rank-holds-up")
+    assert (at, finding.where.rank) == (64, 1)
+
+
 # ---- the flight recorders ----
 
 
@@ -326,6 +337,19 @@ def test_a_proven_rank_keeps_its_blame_and_gets_its_connections_as_evidence():
     assert odd is not None and (odd.rank, odd.cause) == (1, "rank-silent")
     assert any("rank 1 has not read 800 bytes of 2 connections" in line for line in odd.evidence)
     assert any("rank 0's connection to 10.0.0.2:5000" in line for line in odd.evidence)
+
+
+def test_the_connections_of_the_silent_rank_stand_in_the_verdict():
+    """Nobody was named at the stall; then all but one time out."""
+    stall = stalled(WAITS, WAITS, WAITS)
+    stall.look(0, sockets=[row(0, 1, 6, 65536)])
+    stall.look(1, sockets=[row(1, 0)])
+    for rank in (0, 2):
+        text = "Timed out waiting 1800000ms for recv operation to complete"
+        stall.tell(100.0, "exception", rank, type="RuntimeError", message=text, frames=[], communication=True)
+    found = verdict(stall.watch.run, {}, 110.0)
+    assert found is not None and found.where.rank == 1
+    assert any("65,536 bytes are not answered" in line for line in found.evidence)
 
 
 def test_odd_rows_of_connections_are_no_trouble():

@@ -46,9 +46,13 @@ def answered(run: RunState, asked: Optional[float], now: float) -> bool:
         return False
     if now - asked >= ANSWER_SECONDS:
         return True
+    if any(r.rank not in run.stacks for r in living):
+        return False
     told = [r for r in living if r.rank in run.flights]
+    # Who answered by itself tells its collective next; of a stopped one py-spy tells the stack, and nothing more comes.
+    owing = [r for r in living if r.rank not in run.flights and run.stacks[r.rank].get("by") == "inside"]
     later = all((r.beat_at or 0.0) > run.flights[r.rank].get("heard_at", 0.0) for r in told)
-    return len(run.stacks) >= len(living) and (not told or (len(told) == len(living) and later))
+    return not told or (later and not owing)
 
 
 def odd_one(run: RunState) -> Optional[Odd]:

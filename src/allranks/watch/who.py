@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from allranks.watch import sockets
 from allranks.watch.state import RankState, RunState
 from allranks.words import Diagnosis, Event, Where
 
@@ -168,6 +169,7 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
             f"{len(blaming)} ranks report a communication error, rank {rank.rank} on {rank.node} does not",
             f"rank {rank.rank}: phase {rank.phase}, step {rank.step}, last heard at {rank.beat_at}",
             one_line(first),
+            *map(one_line, sockets.lines(run, rank.rank)),
         ),
         collateral=collateral(run, [rank]),
         why="the others waited for it in a collective until a time-out; it never said anything itself.",
