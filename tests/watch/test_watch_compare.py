@@ -344,6 +344,7 @@ def test_the_connections_of_the_silent_rank_stand_in_the_verdict():
     stall = stalled(WAITS, WAITS, WAITS)
     stall.look(0, sockets=[row(0, 1, 6, 65536)])
     stall.look(1, sockets=[row(1, 0)])
+    stall.wait(64, 100)
     for rank in (0, 2):
         text = "Timed out waiting 1800000ms for recv operation to complete"
         stall.tell(100.0, "exception", rank, type="RuntimeError", message=text, frames=[], communication=True)
