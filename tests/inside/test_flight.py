@@ -51,6 +51,8 @@ def test_a_recorder_that_follows_no_states_tells_nothing_of_them():
 
 def test_sends_between_two_ranks_say_nothing():
     assert flight.newest([entry(1, p2p=True)]) is None
+    found = flight.newest([entry(1), entry(2, p2p=True)])
+    assert found is not None and (found["sequence"], found["p2p"]) == (1, True)
     assert flight.newest([]) is None
 
 

@@ -172,6 +172,19 @@ def test_gpus_in_two_collectives_at_one_number_are_a_mismatch_though_their_hosts
     assert odd is not None and (odd.rank, odd.cause, odd.proven) == (1, "collective-mismatch", True)
 
 
+@pytest.mark.parametrize("piped", [True, False])
+def test_a_gpu_of_a_pipeline_that_is_behind_is_not_proven_late(piped):
+    """Its host may wait for its GPU in the script's own line, and this one for what another stage sends."""
+    stall = stalled(WAITS, MERGES, WAITS)
+    gpu = {"uuid": "GPU-1", "bus_id": "00000000:53:00.0"}
+    stall.tell(63.0, "start", 1, pid=101, start_time=1, world_size=3, gpu=gpu)
+    for rank, number in enumerate((9, 8, 9)):
+        row = {"group": "0", "sequence": number, "operation": "nccl:all_reduce", "sizes": [[4]]}
+        stall.tell(63.5, "flight", rank, **row, groups=[row], p2p=piped)
+    odd = odd_one(stall.watch.run)
+    assert odd is not None and (odd.rank, odd.proven) == (1, not piped)
+
+
 def test_a_circle_names_nobody():
     stall = stalled(WAITS, WAITS)
     stall.flight(0, ("a", 5, REDUCE), ("b", 4, REDUCE))

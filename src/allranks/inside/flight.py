@@ -70,7 +70,7 @@ def _entries(found: Any) -> List[Dict[str, Any]]:
 
 def newest(kept: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
     """The newest collective of each group, and of all of them; None of nothing. Sends between two ranks are
-    left out: in a pipeline they differ from rank to rank."""
+    left out, since in a pipeline they differ from rank to rank; `p2p` says that there were some."""
     groups: Dict[str, List[Dict[str, Any]]] = {}
     followed = set()
     for entry in kept:
@@ -81,7 +81,9 @@ def newest(kept: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
             if entry.get("state") in ("started", "completed"):
                 followed.add(one["group"])
     told = [{**g[-1], **(_unfinished(g) if name in followed else {})} for name, g in groups.items()]
-    return {**told[-1], "groups": told[-GROUPS:]} if told else None
+    if not told:
+        return None
+    return {**told[-1], "groups": told[-GROUPS:], "p2p": any(entry.get("is_p2p") for entry in kept)}
 
 
 def _unfinished(group: List[Dict[str, Any]]) -> Dict[str, Any]:

@@ -136,7 +136,9 @@ def _awaited(run: RunState, living: Living, places: Mapping[str, Mapping[int, Pl
     reason = f"its last collective of group {name} is number {mine}, the others' {ahead}"
     if frames:
         reason = f"{doing(frames)}; {reason}"
-    proven = heard and not waits(frames)
+    # A host that waits for its GPU stands in its own code, and its GPU may wait for the stage before it.
+    piped = run.flights[rank].get("p2p") is True and bool(living[rank].uuid or living[rank].bus_id)
+    proven = heard and not waits(frames) and not piped
     return _told(run, living, rank, "collective-timeout-straggler", reason, proven, node)
 
 
