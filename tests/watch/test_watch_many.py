@@ -63,3 +63,38 @@ def test_the_place_of_several_ranks_is_the_node_that_they_share() -> None:
     ranks = [run.rank(n) for n in range(3)]
     assert where_of(ranks[:1]) == Where(node="a", rank=0)
     assert where_of(ranks[:2]) == Where(node="a") and where_of(ranks) == Where()
+
+
+@pytest.mark.parametrize(("nodes", "per_node"), [(2, 2), (2, 8), (3, 4)])
+def test_a_node_whose_processes_all_freeze_is_named_as_one(nodes, per_node) -> None:
+    """Its supervisor lives: a frozen control group, storage under all ranks."""
+    watch, found, ranks = Watch({"world_size": nodes * per_node}), [], nodes * per_node
+    for second in range(1, 130):
+        for rank in range(ranks):
+            node = rank // per_node
+            watch.heard(f"n{node}", float(second))
+            if second > 50 and node == nodes - 1:
+                continue
+            step = min(second, 50)
+            steps = [[step, 3.0, 1.0, 0.0, 1, 1e-5]] if second <= 50 else []
+            data = {"phase": "training", "step": step, "total_steps": 1000, "steps": steps}
+            found += watch.add(Event(float(second), "beat", f"n{node}", rank, data))
+        found += [(second, f) for f in watch.tick(float(second))]
+    at, finding = found[0]
+    assert (finding.id, finding.verdict, finding.where) == ("no-progress", WARN, Where(node=f"n{nodes - 1}"))
+    assert len(found) == 1 and at - 50 <= 15 and f"none of the {per_node} ranks" in finding.saw
+
+
+def test_ranks_that_freeze_on_many_nodes_at_once_share_one_statement() -> None:
+    watch, found = Watch({"world_size": 48}), []
+    frozen = set(range(0, 48, 8))
+    for second in range(1, 70):
+        for rank in range(48):
+            if second <= 50 or rank not in frozen:
+                step = min(second, 50)
+                steps = [[step, 3.0, 1.0, 0.0, 1, 1e-5]] if second <= 50 else []
+                data = {"phase": "training", "step": step, "total_steps": 1000, "steps": steps}
+                found += watch.add(Event(float(second), "beat", f"n{rank // 8}", rank, data))
+        found += watch.tick(float(second))
+    silent = [f for f in found if f.id == "rank-silent"]
+    assert len(silent) == 1 and "6 ranks (0, 8, 16, 24, 32, 40)" in silent[0].saw

@@ -10,8 +10,9 @@ the limits are longer: "Runs" has a table of them.
 A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of the run.
 
 ## What to do
-Look at the suspect: the rank whose beats stopped, else the one that took fewer steps or sits in another phase; its
-stack is in stacks/. Where no rank differs, all wait for something outside: storage, network, a lock.
+Look at the suspect: the node whose ranks all stopped to beat, the rank whose beats stopped, else the one that took
+fewer steps or sits in another phase; its stack is in stacks/. Where no rank differs, all wait for something outside:
+storage, network, a lock.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import Iterator, List, Optional, Tuple
 
 from allranks.watch.detectors.rank_exited_early import leaver
+from allranks.watch.many import numbers
 from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
@@ -45,42 +47,56 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         return  # node-lost says it, and all others wait for that node
     if leaver(run, now) is not None:
         return  # rank-exited-early says it
-    suspect, reason = _suspect(run, ranks, now)
+    where, reason, fix = _suspect(run, ranks, now)
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
     yield Finding(
         id="no-progress",
         verdict=WARN,
-        where=Where(node=suspect.node, rank=suspect.rank) if suspect else Where(),
+        where=where,
         saw=f"nothing has moved for {now - moved:.0f} s; {pace}."
-        + (f" Suspect: {reason}." if suspect else ""),
+        + (f" Suspect: {reason}." if reason else ""),
         expected=f"a step, a phase or a progress bar that moves within {allowed:.0f} s",
         why="the ranks wait for each other; a time-out of 10 to 30 minutes would end it.",
-        fix=f"look at the stack of rank {suspect.rank}: stacks/rank-{suspect.rank}.txt."
-        if suspect
-        else "no rank differs from the others: look at storage and network, and at the stacks.",
+        fix=fix,
     )
 
 
-def _suspect(run: RunState, ranks: List[RankState], now: float) -> Tuple[Optional[RankState], str]:
-    """The one rank that differs: frozen, behind, or in another phase than most."""
+def _suspect(run: RunState, ranks: List[RankState], now: float) -> Tuple[Where, str, str]:
+    """What differs, why, and what to do: the node or the one rank that is frozen, behind, or in another phase."""
     silent = [r for r in ranks if r.beat_at is not None and now - r.beat_at > allowed_gap(run, r)]
+    nodes = {r.node for r in silent}
+    if (
+        len(silent) > 1
+        and len(nodes) == 1
+        and len(silent) == sum(r.node in nodes for r in ranks) < len(ranks)
+    ):
+        node = silent[0].node
+        reason = f"none of the {len(silent)} ranks on {node} ({numbers(silent)}) beats any more"
+        return (
+            Where(node=node),
+            reason,
+            f"on {node}: its storage, its memory, a frozen control group; dmesg -T.",
+        )
+    rank, reason = _suspect_rank(ranks, silent)
+    if rank is None:
+        return Where(), "", "no rank differs from the others: look at storage and network, and at the stacks."
+    fix = f"look at the stack of rank {rank.rank}: stacks/rank-{rank.rank}.txt."
+    return Where(node=rank.node, rank=rank.rank), f"rank {rank.rank} on {rank.node} {reason}", fix
+
+
+def _suspect_rank(ranks: List[RankState], silent: List[RankState]) -> Tuple[Optional[RankState], str]:
     if len(silent) == 1:
-        return silent[0], f"rank {silent[0].rank} on {silent[0].node} does not beat any more"
+        return silent[0], "does not beat any more"
     steps = [r.step for r in ranks if r.step is not None]
-    if steps:
-        behind = [r for r in ranks if r.step is not None and r.step == min(steps)]
-        if len(behind) == 1 and min(steps) < max(steps):
-            return behind[
-                0
-            ], f"rank {behind[0].rank} on {behind[0].node} is at step {behind[0].step} of {max(steps)}"
+    behind = [r for r in ranks if r.step is not None and r.step == min(steps)]
+    if len(behind) == 1 and min(steps) < max(steps):
+        return behind[0], f"is at step {behind[0].step} of {max(steps)}"
     phases = [r.phase for r in ranks]
     common = max(set(phases), key=phases.count)
     others = [r for r in ranks if r.phase != common]
     if len(others) == 1 and len(ranks) > 2:
-        return others[
-            0
-        ], f"rank {others[0].rank} on {others[0].node} is {others[0].phase}, the others {common}"
+        return others[0], f"is {others[0].phase}, the others {common}"
     return None, ""
 
 

@@ -15,11 +15,12 @@ Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack,
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, Sequence
 
-from allranks.watch.pace import allowed_gap, silent_nodes, unheard
+from allranks.watch.many import grouped, numbers, where_of
+from allranks.watch.pace import allowed_gap, sampled_state, silent_nodes, unheard
 from allranks.watch.state import RankState, RunState
-from allranks.words import BLOCK, WARN, Finding, Where
+from allranks.words import BLOCK, WARN, Finding
 
 BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
@@ -34,39 +35,41 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         return
     silent, heard = unheard(run, now)
     gone = silent_nodes(run, now)
-    silent = [r for r in silent if r.node not in gone]
+    silent = [
+        r for r in silent if r.node not in gone and (r.node is None or run.node(r.node).lost_at is None)
+    ]
     if len(silent) > max(1, len(heard) // 3):
         return  # so many at once are no fault of one rank: the network's, or the keeper's own
-    for rank in silent:
-        if rank.node is None or run.node(rank.node).lost_at is None:
-            yield _finding(run, rank, now)
+    for ranks in grouped(silent):
+        yield _finding(run, ranks, now)
 
 
-def _finding(run: RunState, rank: RankState, now: float) -> Finding:
-    since = now - (rank.beat_at or now)
-    state = _state(run, rank)
-    block = since > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed_gap(run, rank))
-    known = f" Its process is {STATES.get(state, 'in state ' + state)} ({state})." if state else ""
+def _finding(run: RunState, ranks: Sequence[RankState], now: float) -> Finding:
+    since = min(now - (rank.beat_at or now) for rank in ranks)
+    first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
+    block = since > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
+    one = len(ranks) == 1
+    who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
+    each = f"rank {first.rank}'s process" if one else "their processes"
     return Finding(
         id="rank-silent",
         verdict=BLOCK if block else WARN,
-        where=Where(node=rank.node, rank=rank.rank),
-        saw=f"rank {rank.rank} has not beaten for {since:.0f} s (phase {rank.phase}, step {rank.step}).{known}",
-        expected=f"a beat at least every {allowed_gap(run, rank):.0f} s",
+        where=where_of(ranks),
+        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}",
+        expected=f"a beat at least every {allowed:.0f} s",
         why="the process is frozen or its node is: every other rank waits for it in the next collective.",
-        fix=f"on {rank.node}: ps -o pid,stat,wchan of rank {rank.rank}'s process, its stack, dmesg -T.",
+        fix=f"on {first.node if one else 'their nodes'}: ps -o pid,stat,wchan of {each}, its stack, dmesg -T.",
     )
 
 
-def _state(run: RunState, rank: RankState) -> Optional[str]:
-    """The process state of the node's last sample, newer than the last beat."""
-    node = run.nodes.get(rank.node or "")
-    if node is None or node.sample_at is None or node.sample_at < (rank.beat_at or 0.0):
-        return None
-    ranks = node.sample.get("ranks")
-    entry = ranks.get(str(rank.rank)) if isinstance(ranks, dict) else None
-    state = entry.get("state") if isinstance(entry, dict) else None
-    return str(state) if state else None
+def _states(run: RunState, ranks: Sequence[RankState]) -> str:
+    """What their processes were seen in since, where the node's last sample says so of all alike."""
+    states = {sampled_state(run, rank) for rank in ranks}
+    state = states.pop() if len(states) == 1 else None
+    if not state:
+        return ""
+    whose = "Its process is" if len(ranks) == 1 else "Their processes are"
+    return f" {whose} {STATES.get(state, 'in state ' + state)} ({state})."
 
 
 def _beats(rank: int, until: int) -> list:
