@@ -216,7 +216,9 @@ def test_the_plain_deepspeed_example(node, tmp_path):
     assert [record[0] for record in records] == [1, 2, 3, 4, 5, 6], node.log()[-2000:]
     assert records[-1][1] < records[0][1] - 0.5  # it learns
     assert {record[4] for record in records} == {2 * 2 * 64}
-    (settings,) = data(node, "settings")
+    settings, again = data(node, "settings")
+    assert {**settings, "samples": 53, "data_digest": again["data_digest"]} == again
+    assert again["data_digest"] != data(node, "settings", 1)[-1]["data_digest"]
     expected = {"framework": "deepspeed", "trainable_parameters": 306_256, "total_parameters": 306_256}
     expected |= {"zero_stage": 3, "micro_batch": 2, "accumulation": 2, "world_size": 2, "precision": "bf16"}
     expected |= {"reduce_bucket_size": 50_000_000, "prefetch_bucket_size": 50_000_000}

@@ -29,7 +29,7 @@ def tell_data(rank: Rank, model: Any) -> None:
     told, rank.told = rank.told, None
     found = data(rank, model.parameters())
     if found:
-        rank.emit("settings", {**found, **{name: value for name, value in told.items() if value is not None}})
+        rank.emit("settings", {**told, **{k: v for k, v in found.items() if told.get(k) is None}})
 
 
 def data(rank: Rank, parameters: Iterable[Any]) -> Dict[str, Any]:

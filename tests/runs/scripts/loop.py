@@ -76,7 +76,7 @@ for step in range(options.steps):
         elif options.fault == "secret":
             print("the token is", os.environ["CANARY_TOKEN"], flush=True)
     if mine and step >= options.at and options.fault == "slow":
-        until = time.perf_counter() + options.seconds
+        until = time.perf_counter() + 0.2
         while time.perf_counter() < until:
             pass
     loss = model(next(batches)).pow(2).mean()

@@ -15,27 +15,49 @@ DeepSpeed do); the same checkpoint file on every node.
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Dict, Iterator, List
 
 from allranks.watch.state import RunState
-from allranks.words import BLOCK, WARN, Event, Finding, Where
+from allranks.words import BLOCK, WARN, Finding, Where
 
-AFTER = ("settings",)
+PATIENCE_SECONDS = 10.0
+"""After the first two that differ the others are waited for this long, so that the odd ones are named, and once."""
+
+NAMED = 8
 
 
-def after(run: RunState, event: Event) -> Iterator[Finding]:
-    digest = event.data.get("trainable_digest")
-    held = run.digests.get("trainable_digest", {})
-    others = sorted(rank for value, rank in held.items() if value != str(digest))
-    if digest is None or not others or event.rank is None:
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    memory = run.memory_of("replicas-differ")
+    if "judged" in memory or len(run.digests.get("trainable_digest", {})) < 2:
         return
+    groups: Dict[str, List[int]] = {}
+    for number, rank in sorted(run.ranks.items()):
+        digest = rank.settings.get("trainable_digest")
+        if digest is not None:
+            groups.setdefault(str(digest), []).append(number)
+    expected = run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0)
+    told = sum(len(ranks) for ranks in groups.values())
+    if (told < expected or not expected) and now - memory.setdefault("since", now) < PATIENCE_SECONDS:
+        return
+    memory["judged"] = True
+    if len(groups) > 1:
+        yield _finding(run, groups, told)
+
+
+def _finding(run: RunState, groups: Dict[str, List[int]], told: int) -> Finding:
+    """Those that are unlike most; of two halves, those that are unlike the lowest rank."""
+    usual = max(groups, key=lambda digest: (len(groups[digest]), -groups[digest][0]))
+    odd = sorted(rank for digest, ranks in groups.items() if digest != usual for rank in ranks)
+    first = run.rank(odd[0])
+    names = ", ".join(map(str, odd[:NAMED])) + (f" and {len(odd) - NAMED} more" if len(odd) > NAMED else "")
     # A loop without a framework may mean it (stages of a pipeline, members of an ensemble).
-    plain = event.data.get("framework") == "torch"
-    yield Finding(
+    plain = first.settings.get("framework") == "torch"
+    return Finding(
         id="replicas-differ",
         verdict=WARN if plain else BLOCK,
-        where=Where(node=event.node, rank=event.rank),
-        saw=f"rank {event.rank}'s trainable parameters have digest {str(digest)[:12]}, rank {others[0]}'s another.",
+        where=Where(node=first.node, rank=first.rank),
+        saw=f"the trainable parameters of {told} ranks have {len(groups)} digests: {names} unlike rank "
+        f"{groups[usual][0]} ({usual[:12]}).",
         expected="the same values on every rank before the first step",
         why="each rank would train another model, and only rank 0's is saved.",
         fix="one seed on every rank before the adapter is made, the same checkpoint on every node.",
@@ -47,8 +69,14 @@ def _settings(rank: int, digest: "str | None") -> dict:
     return {"at": 1.0 + rank, "kind": "settings", "node": "a", "rank": rank, "data": data}
 
 
-FIRES = [{"events": [_settings(0, "aa"), _settings(1, "aa"), _settings(2, "bb")]}]
+_THREE = [_settings(0, "aa"), _settings(1, "aa"), _settings(2, "bb")]
+FIRES = [
+    {"expect": {"world_size": 3}, "events": _THREE},
+    {"events": _THREE, "now": 15.0},
+    {"expect": {"world_size": 4}, "events": _THREE, "now": 15.0},
+]
 SILENT = [
-    {"events": [_settings(0, "aa"), _settings(1, "aa")]},
-    {"events": [_settings(0, "aa"), _settings(1, None)]},
+    {"events": [_settings(0, "aa"), _settings(1, "aa")], "now": 30.0},
+    {"events": [_settings(0, "aa"), _settings(1, None)], "now": 30.0},
+    {"expect": {"world_size": 4}, "events": _THREE, "now": 8.0},
 ]

@@ -1,7 +1,7 @@
 """Nodes that each train alone
 
 ## What is seen
-A rank reports a world size that is not the one the plan expects.
+A rank reports a world size that is not the one the plan expects. The first one that does is named.
 
 ## Why it matters
 With a world size of 1 every process trains the whole run by itself: no error, no speed-up, and every
@@ -26,6 +26,8 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
     expected, seen = run.world_size, event.data.get("world_size")
     if expected is None or not isinstance(seen, int) or seen == expected:
         return
+    if run.memory_of("trained-alone").setdefault("rank", event.rank) != event.rank:
+        return  # of one rank it is said: of thousands it would be the same
     rank = run.rank(event.rank) if event.rank is not None else None
     alone = (
         f"{expected} ranks would train {expected // max(seen, 1)} separate runs" if seen < expected else ""
