@@ -3,6 +3,7 @@
 ## What is seen
 A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
 until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
+More than three ranks at once share one statement.
 
 ## Why it matters
 The beat comes from a thread of its own: it stops only where the whole process is frozen (SIGSTOP, swapping, a
