@@ -32,6 +32,7 @@ class Run:
     """Three nodes of one rank that take a step a second until `steps`."""
 
     def __init__(self, steps=100):
+        self.steps = steps
         self.watch = Watch({"world_size": 3, "steps": 1000})
         for n in range(3):
             self.say(0.0, "joined", n)
@@ -61,7 +62,7 @@ class Run:
         for second in range(first, last):
             self.live(second, *ranks)
             for n in ranks:
-                self.tell(second, "beat", n, phase="training", step=first - 1)
+                self.tell(second, "beat", n, phase="training", step=self.steps)
             self.watch.tick(float(second))
 
     def abort(self, at, rank, text, code=-6):
@@ -105,6 +106,19 @@ def test_ranks_that_a_watchdog_aborted_are_no_crash_where_another_left_early():
     verdict = run.watch.verdict(705.0)
     assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 1)
     assert {where.rank for where in verdict.collateral} == {0, 2}
+
+
+def test_it_does_not_matter_how_often_and_how_late_the_others_were_asked():
+    run = left_early()
+    for at in (200, 400, 690):
+        run.say(at, "evidence", 0, why="no-progress")
+    for rank in (0, 2):
+        run.abort(701.0 + rank / 10, rank, "")
+    run.say(701.2, "stopping", 0, why="the run failed")
+    run.watch.add_log("n0", "rank-0.log", WATCHDOG.format(0))
+    run.watch.add_log("n2", "rank-2.log", WATCHDOG.format(2))
+    verdict = run.watch.verdict(705.0)
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 1)
 
 
 def test_ranks_that_a_watchdog_aborted_blame_the_silent_one():

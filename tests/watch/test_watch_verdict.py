@@ -140,7 +140,8 @@ def test_a_rank_at_its_last_step_has_not_left_early():
 def test_those_that_are_done_are_not_blamed_by_the_last_one_that_works_on_alone():
     events = [*started(), *(event for r in (1, 2, 3) for event in done(20.0, r)), raised(21.0, 0)]
     assert follow([*events, gone(21.5, 0, 1)]).verdict(30.0).cause != "rank-exited-early"
-    events = [*started(), *done(20.0, 3), raised(900.0, 0), raised(900.0, 1), gone(901.0, 0, 1)]
+    on = [Event(880.0, "beat", node_of(r), r, {"phase": "training", "step": 90}) for r in (0, 1, 2)]
+    events = [*started(), *done(20.0, 3), *on, raised(900.0, 0), raised(900.0, 1), gone(901.0, 0, 1)]
     assert follow(events).verdict(905.0).cause != "rank-exited-early", "it was not its end, 15 minutes before"
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import List, Optional
 
+from allranks.watch.pace import step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.watch.who import LATE_SECONDS, collateral
 from allranks.words import Diagnosis, Where
 
 SOON_SECONDS = 120.0
 """How long after a rank's end the others' trouble may come from it: gloo tells at once, a stall is noticed after 15 s
-or five steps."""
+or five steps. Where nobody has moved since then, it does not matter how long after."""
+
+MOVED_SECONDS = 5.0
+"""Others may end a step after it (or two)."""
 
 
 def by_early_exit(run: RunState) -> Optional[Diagnosis]:
@@ -43,8 +47,8 @@ def _total(rank: RankState, run: RunState) -> Optional[int]:
 
 def _before_the_end(rank: RankState, run: RunState) -> bool:
     """Whether steps were left. Every rank that ends with 0 says that it is done; where one says so too early, the
-    others, at least as many, lose it as a peer soon (gloo), or stand still (NCCL). Else its script ended as it should,
-    and who works on alone has trouble of its own."""
+    others, at least as many, lose it as a peer soon (gloo), or stand still (NCCL) until they are asked, aborted or
+    stopped. Else its script ended as it should, and who works on alone has trouble of its own."""
     total = _total(rank, run)
     if rank.step is not None and total is not None and rank.step >= total:
         return False
@@ -53,11 +57,13 @@ def _before_the_end(rank: RankState, run: RunState) -> bool:
     others = [r for r in run.ranks.values() if r.code != 0 and r.phase != "done"]
     if 2 * len(others) < len(run.ranks):
         return False
-    trouble = _lost_a_peer(others)
+    trouble = [*_lost_a_peer(others), *(r.ended_at for r in others if r.code and r.ended_at)]
     if run.asked_at is not None and any(r.ended_at is None or r.ended_at > run.asked_at for r in others):
         trouble.append(run.asked_at)
     end = rank.ended_at or 0.0
-    return any(end - LATE_SECONDS <= at <= end + SOON_SECONDS for at in trouble)
+    last = end + max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
+    still = all((r.moved_at or 0.0) <= last for r in others)
+    return any(end - LATE_SECONDS <= at and (still or at <= end + SOON_SECONDS) for at in trouble)
 
 
 def _lost_a_peer(ranks: List[RankState]) -> List[float]:
