@@ -32,6 +32,12 @@ MORE_SECONDS = 10.0
 END_SECONDS = 60.0
 """A node that hears nothing stops its ranks after the lease (30 s) and the grace time (10 s)."""
 
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+NEWEST = """
+import json, sys
+found = newest_verified(sys.argv[1])
+print(json.dumps(None if found is None else found.step or 0))
+"""
 NODES = (1, 2, 3)
 OVER = ("failed", "stopped")
 
@@ -149,13 +155,17 @@ class Trial:
             self.stop()
         if before is not None:  # a run that goes on replaces it by newer ones
             after = self.newest()
-            self.outcome.kept = after is not None and (after.step or 0) >= (before.step or 0)
+            self.outcome.kept = after is not None and after >= before
 
-    def newest(self) -> Any:
-        """The run's newest whole checkpoint, where its output lies: the head may have a disk of its own for it."""
+    def newest(self) -> int | None:
+        """The step of the run's newest whole checkpoint; None where there is none. Read where it lies: the head may
+        have a disk of its own for it. All see the other folder, and a fault from outside is to come right after."""
         folder = str(self.status["output_dir"])
-        head = f"/proc/{self.rig.init_pid(HEAD)}/root" if "SAVE_TO" in self.fault.env else ""
-        return newest_verified(head + folder)
+        if "SAVE_TO" not in self.fault.env:
+            found = newest_verified(folder)
+            return None if found is None else found.step or 0
+        words = ["env", f"PYTHONPATH={SOURCE}", sys.executable, "-c", NEWEST, folder]
+        return json.loads(self.rig.run(HEAD, words, timeout=60).stdout)
 
     def stop(self) -> None:
         with contextlib.suppress(subprocess.SubprocessError):
@@ -334,8 +344,7 @@ def caller(rig: Rig, folder: Path) -> Callable[..., list[str]]:
     ssh.mkdir(mode=0o700)
     shutil.copy(STATE / "ssh_config", ssh / "config")
     shutil.copy(STATE / "known_hosts", ssh / "known_hosts")
-    source = Path(__file__).resolve().parent.parent / "src"
-    env = ["env", f"HOME={folder}", f"ALLRANKS_HOME={folder / 'allranks'}", f"PYTHONPATH={source}"]
+    env = ["env", f"HOME={folder}", f"ALLRANKS_HOME={folder / 'allranks'}", f"PYTHONPATH={SOURCE}"]
     return lambda *words: rig.from_ctl([*env, sys.executable, "-m", "allranks.cli", *map(str, words)])
 
 
