@@ -91,6 +91,18 @@ def test_what_somebody_waits_for_is_written_at_once(record: Record, clock: Clock
     assert written(record)["diagnosis"]["cause"] == "rank-sigkilled"
 
 
+def test_the_first_word_of_a_failure_is_no_message_of_its_own(record: Record, clock: Clock) -> None:
+    verdict, heard = Diagnosis("rank-sigkilled", "likely", Where("a", 0), evidence=("killed",)), []
+    record.alerts = Alerts({}, {}, {"run": RUN})
+    record.alerts._add = lambda key, data: heard.append(data["id"])
+    record.first_word(verdict)
+    assert heard == [] and written(record)["diagnosis"]["provisional"] is True
+    record.diagnosis(verdict)
+    record.finding(verdict.as_finding())
+    record.end("failed")
+    assert heard == ["rank-sigkilled", "run-failed"] and "provisional" not in written(record)["diagnosis"]
+
+
 def test_nothing_is_unwritten_at_the_end(record: Record, clock: Clock) -> None:
     record.end("failed", "the run failed")
     record.adapter({"path": "/out"})
