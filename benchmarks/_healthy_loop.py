@@ -29,6 +29,10 @@ SAVE_EVERY, SAVE_SECONDS = run.choice([0, 5, 25]), run.choice([0.1, 1.0, 6.0])
 EVALUATE_EVERY, EVALUATE_SECONDS = run.choice([0, 10, 40]), run.choice([0.5, 4.0, 18.0])
 DATA_SECONDS = run.choice([0.0, 0.0, 0.05])
 WORKERS = run.choice([0, 0, 2])
+later = random.Random(options.seed + 10**6)  # what came to this loop later changes nothing of the above
+COMPILE_AT = later.choice([None, None, later.randint(4, 20)])
+COMPILE_SECONDS, COMPILES = later.uniform(20.0, 40.0), later.choice([0, 1, None])  # one rank, or all
+END_SECONDS, ENDS = later.choice([0.0, 0.0, later.uniform(15.0, 40.0)]), later.randrange(3)
 
 
 class Numbers(torch.utils.data.Dataset):
@@ -90,13 +94,26 @@ def evaluate() -> None:
     model.train()
 
 
+def compiler(graph, inputs):
+    """A backend of torch.compile that takes its time for every shape but the first."""
+    if compiled[0]:
+        time.sleep(COMPILE_SECONDS * mine.uniform(0.7, 1.0))
+    compiled[0] = True
+    return graph.forward
+
+
+compiled = [False]
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=8, num_workers=WORKERS))
+forward = model if COMPILE_AT is None else torch.compile(model, backend=compiler, dynamic=False)
 began, step, over = time.monotonic(), 0, torch.zeros(1)
 while not over.item():
-    loss = model(next(batches)).pow(2).mean()
+    batch = next(batches)
+    if step == COMPILE_AT and COMPILES in (None, rank):
+        batch = batch[:5]  # as the last batch of an epoch: a shape that is new
+    loss = forward(batch).pow(2).mean()
     loss.backward()
     time.sleep(pause(step))
     for parameter in model.parameters():
@@ -108,7 +125,10 @@ while not over.item():
         save(step)
     if EVALUATE_EVERY and step % EVALUATE_EVERY == 0:
         evaluate()
-    over.fill_(float(rank == 0 and time.monotonic() - began > options.seconds))
+    enough = time.monotonic() - began > options.seconds and step > (COMPILE_AT or 0)
+    over.fill_(float(rank == 0 and enough))
     dist.all_reduce(over)
 print(f"{step} steps", flush=True)
 dist.destroy_process_group()
+if rank == ENDS:  # it merges and uploads, when the others have left
+    time.sleep(END_SECONDS)

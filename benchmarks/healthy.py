@@ -5,8 +5,9 @@
     HOURS=0 NOTE="…" …                              only writes the section from what was reached; NOTE stands in it
 
 Each run is three ranks of `_healthy_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
-storage, evaluations, loader workers, all drawn from the run's number; one in eight trains for minutes. Beside them
-the machine is kept busy for a part of the time. An alarm is any finding of warn or worse after the launch, or a run
+storage, evaluations, loader workers, a graph that is compiled anew for 20 to 40 s in the middle, a rank that works on
+alone for as long after the end, all drawn from the run's number; one in eight trains for minutes. Beside them the
+machine is kept busy for a part of the time. An alarm is any finding of warn or worse after the launch, or a run
 that does not succeed. What was reached stands in RESULTS (a JSON line a run), so a second call extends it.
 """
 
@@ -93,7 +94,21 @@ def judged(run: dict[str, Any]) -> dict[str, Any]:
         "trained_seconds": round(steps[-1] - steps[0], 1) if steps else 0.0,
         "seconds": round(events[-1]["at"] - events[0]["at"], 1),
         "steps": run.get("step"),
+        "compiled_anew": compiled_anew(events),
+        "worked_on": worked_on(events),
     }
+
+
+def compiled_anew(events: list[dict[str, Any]]) -> bool:
+    """Whether a rank that had taken some steps told that it compiles."""
+    beats = [e["data"] for e in events if e["kind"] == "beat"]
+    return any(b["phase"] == "compiling" and (b["step"] or 0) > 3 for b in beats)
+
+
+def worked_on(events: list[dict[str, Any]]) -> bool:
+    """Whether a rank ended more than ten seconds after the first."""
+    ends = [e["at"] for e in events if e["kind"] == "end"]
+    return bool(ends) and max(ends) - min(ends) > 10.0
 
 
 def load_machine(stop: Any) -> None:
@@ -161,6 +176,12 @@ def told(found: list[dict[str, Any]]) -> str:
         f"{len(ran)} runs of three ranks, {hours:.2f} hours of training ({whole:.2f} hours from launch"
         f" to end): **{len(alarms)} alarms**, {len(bad)} runs that did not succeed (aim: 0 in 200 runs or 2"
         f" hours). {len(found) - len(ran)} could not be started."
+    ]
+    known = [r for r in ran if "worked_on" in r]
+    compiled, worked = sum(r["compiled_anew"] for r in known), sum(r["worked_on"] for r in known)
+    lines += [
+        f"Of {len(known)} of them, {compiled} compiled a graph anew for 20 to 40 s after some steps, and in {worked} a"
+        " rank worked on alone for 15 to 40 s after the end."
     ]
     lines += [os.environ["NOTE"]] if os.environ.get("NOTE") else []
     lines += [f"- run {number}: {alarm['id']}: {alarm['saw']}" for number, alarm in alarms]
