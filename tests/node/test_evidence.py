@@ -129,8 +129,8 @@ def test_that_the_kernel_may_not_be_asked_is_told(monkeypatch):
 
 
 def test_a_row_of_the_kernels_table_tells_both_ends_and_what_was_sent_again():
-    row = "3: 0100007F:A3F2 0200007F:1F90 01 00000400:00000000 01:0000012C 00000005 0 0 8 2 0".split()
-    assert evidence._socket(row) == {
+    row = "3: 0100007F:A3F2 0200007F:1F90 01 00000400:00000000 01:0000012C 00000005 0 0 8 2 0"
+    assert evidence._socket(row.split(" ")) == {
         "local": "127.0.0.1:41970", "remote": "127.0.0.2:8080", "state": "ESTABLISHED",
         "unsent_bytes": 1024, "unread_bytes": 0, "resent": 5,
     }  # fmt: skip
