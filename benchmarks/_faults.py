@@ -121,7 +121,7 @@ FAULTS: dict[str, Fault] = {
     "mismatch": Fault(
         (
             Right(("collective-mismatch",), line="dist.broadcast("),
-            Right(("rank-holds-up", "collective-differs"), "it is in .*, the others in "),
+            Right(("rank-holds-up", "collective-differs"), " in .*, the others in "),
         ),
         15.0,
         core=True,
