@@ -288,6 +288,19 @@ def test_who_holds_up_the_others_after_a_rank_left_is_not_hidden_by_it() -> None
     assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
 
 
+def test_a_rank_that_reads_a_result_on_its_gpu_is_not_blamed_for_one_that_left() -> None:
+    run = Run(4)
+    for rank in run.ranks:
+        run.event(0.2, "start", rank, rank, pid=100 + rank, start_time=1, gpu={"uuid": f"GPU-{rank}"})
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in range(51, 120):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: WAITS, 2: WAITS, 3: [["/u/train.py", 33, "<module>"]]})
+    assert [alarm[1:] for alarm in run.alarms()] == [("rank-exited-early", "warn", "n1", 1)]
+
+
 def test_a_dead_rank_of_unknown_code_silences_the_others_only_until_its_torchrun_must_have_ended() -> None:
     run = Run(3)
     step = run.train(1, 50)

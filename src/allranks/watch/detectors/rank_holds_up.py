@@ -24,6 +24,7 @@ from typing import Iterator
 
 from allranks.watch import looking
 from allranks.watch.compare import ANSWER_SECONDS, Odd, answered, odd_one
+from allranks.watch.detectors.rank_exited_early import leaver
 from allranks.watch.pace import START_SECONDS, has_trained, step_seconds
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Finding, Where
@@ -57,6 +58,8 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     odd = odd_one(run)
     if odd is None or odd.rank not in run.ranks or (in_silence and not looking.proves(run, odd)):
         return
+    if not odd.proven and leaver(run, now) is not None:
+        return  # the others wait for the one that left; who reads a result on a GPU only looks unlike them
     if has_trained(run) and not _at_the_end(run, odd, now):
         return
     finding = _finding(run, odd, now)
