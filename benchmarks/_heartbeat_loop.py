@@ -84,8 +84,9 @@ batches = iter(rows)
 hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks  # torch.optim forgets the name
 OUR_HOOKS = dict(hooks)
 PLACES = [(torch.Tensor, "backward"), (torch.utils.data.dataloader._BaseDataLoaderIter, "__next__")]
+PLACES += [(sys.modules["torch.distributed.distributed_c10d"], "_rank_not_in_group")]
 if os.environ.get("MODEL"):
-    PLACES += [(sys.modules["deepspeed"].DeepSpeedEngine, name) for name in ("backward", "step")]
+    PLACES += [(sys.modules["deepspeed"].DeepSpeedEngine, name) for name in ("forward", "backward", "step")]
 OURS = [(owner, name, getattr(owner, name)) for owner, name in PLACES]
 
 
