@@ -35,6 +35,7 @@ END_SECONDS = 60.0
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 NEWEST = """
 import json, sys
+from allranks.checkpoints.find import newest_verified
 found = newest_verified(sys.argv[1])
 print(json.dumps(None if found is None else found.step or 0))
 """
@@ -106,6 +107,8 @@ def ours(name: str, phase: str, seed: int = 0, per_node: int = 1) -> Outcome:
                 Trial(outcome, rig, call, run, folder).run()
             else:
                 refused(outcome, output_of(controller))
+        except (subprocess.SubprocessError, ValueError, KeyError) as error:
+            outcome.trouble = f"the trial failed: {type(error).__name__}: {error}"[:300]  # the series goes on
         finally:
             controller.kill()
             controller.wait()
