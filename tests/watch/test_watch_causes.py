@@ -150,6 +150,16 @@ def test_a_watchdog_that_tells_of_its_own_gpu_is_a_crash():
     assert (verdict.cause, verdict.where.rank) == ("rank-crashed-first", 1)
 
 
+def test_which_end_of_an_infiniband_connection_failed_is_not_certain():
+    run = Run()
+    run.wait(101, 113, 0, 1, 2)
+    run.abort(113.0, 0, REMOTE)
+    run.tell(114.0, "rank-gone", 1, pid=101, code=-15)
+    run.tell(114.1, "rank-gone", 2, pid=102, code=-15)
+    verdict = run.watch.verdict(120.0)
+    assert (verdict.cause, verdict.confidence) == ("ib-transport-error", "likely")
+
+
 # ---- a node that was gone before ----
 
 

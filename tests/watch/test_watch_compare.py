@@ -253,6 +253,18 @@ def test_a_node_none_of_whose_stacks_could_be_read_is_named_and_not_proven():
     assert odd is not None and (odd.node, odd.cause, odd.proven) == ("n1", "rank-silent", False)
 
 
+def test_a_node_all_of_whose_ranks_are_behind_is_named():
+    stall = stalled(*[WAITS] * 4, nodes=2)
+    for rank, number in enumerate((9, 9, 8, 8)):
+        stall.flight(rank, (0, number, REDUCE))
+    odd = odd_one(stall.watch.run)
+    assert odd is not None and (odd.node, odd.cause, odd.proven) == (
+        "n1",
+        "collective-timeout-straggler",
+        False,
+    )
+
+
 def test_half_of_a_node_is_no_node():
     stall = stalled(*[WAITS] * 6, *[LOADS] * 2, nodes=2)
     assert odd_one(stall.watch.run) is None
@@ -331,6 +343,20 @@ def test_a_node_that_answers_nobody_is_named_where_all_ranks_wait_alike():
     assert any("65,536 bytes are not answered, sent again 6 times" in line for line in finding.evidence)
     found = verdict(stall.watch.run, {}, 80.0)
     assert found is not None and (found.cause, found.confidence) == ("peer-node-network-broken", "likely")
+
+
+def test_a_rank_that_is_behind_because_its_node_answers_nobody_is_told_with_its_node():
+    stall = stalled(WAITS, WAITS, WAITS)
+    for rank, number in enumerate((9, 8, 9)):
+        stall.flight(rank, (0, number, REDUCE))
+    stall.look(0, sockets=[row(0, 1, 6, 65536)])
+    stall.look(1, sockets=[row(1, 0), row(1, 2)])
+    stall.look(2, sockets=[row(2, 1, 6, 65536)])
+    odd = odd_one(stall.watch.run)
+    assert odd is not None and (odd.node, odd.cause) == ("n1", "peer-node-network-broken")
+    stall.stack(1, LOADS)
+    odd = odd_one(stall.watch.run)
+    assert odd is not None and (odd.node, odd.rank) == (None, 1), "it is seen in its loader"
 
 
 def test_one_broken_pair_or_a_byte_sent_twice_blames_nobody():

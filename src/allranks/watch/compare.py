@@ -78,7 +78,9 @@ def _compared(run: RunState, living: Living) -> Optional[Odd]:
         found = judge(run, living)
         if found is not None:
             break
-    return found if found is not None and found.proven else _by_socket(run, living) or found
+    if found is not None and (found.proven or not waits(frames_of(run, found.rank))):
+        return found  # it is seen to do something else, whatever its network does
+    return _by_socket(run, living) or found
 
 
 # ---- a process that cannot run ----

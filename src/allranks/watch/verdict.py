@@ -43,9 +43,18 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     who, settled = _who(run, logs)
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
-    found = judged(run, with_cause(run, logs, who, settled) or unproven(run))
+    found = _placed(judged(run, with_cause(run, logs, who, settled) or unproven(run)))
     told = settled or (found.cause != "unproven" and len(found.evidence) > 1)
     return found if told else _with_last_words(found, run, logs)
+
+
+ONE_END = frozenset(("ib-transport-error", "gloo-connect-full-mesh", "peer-node-network-broken"))
+
+
+def _placed(found: Diagnosis) -> Diagnosis:
+    """Of a connection one end's log tells that it failed: which end, the cable or the switch it does not."""
+    certain = found.cause in ONE_END and found.confidence == "certain"
+    return replace(found, confidence="likely") if certain else found
 
 
 def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
