@@ -275,6 +275,45 @@ def test_the_rank_that_works_on_alone_after_the_training_is_let_work(total) -> N
     assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
 
 
+def test_the_ranks_that_work_on_each_nodes_behalf_after_the_training_are_let_work() -> None:
+    """Two nodes with two ranks each; nobody says how many steps there are, and one rank of each node uploads."""
+    run = Run(2, 2)
+    step = run.train(1, 50, total=None)
+    for rank in (1, 3):
+        leaves(run, 50.2, rank, step)
+    run.train(51, 300, step, moved=False, total=None)
+    assert run.alarms("rank-exited-early") == []
+
+
+@pytest.mark.parametrize(
+    ("inner", "stops"), [("checkpoint/filesystem.py", False), ("distributed_c10d.py", True)]
+)
+def test_a_rank_that_writes_a_distributed_checkpoint_does_not_wait(inner, stops) -> None:
+    run = Run(2)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    saves = [["/u/train.py", 60, "main"], ["/x/torch/distributed/checkpoint/state_dict_saver.py", 9, "save"]]
+    for second in range(51, 200):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: [*saves, [f"/x/torch/distributed/{inner}", 5, "f"]]})
+    assert ("block" in {verdict for _, _, verdict, *_ in run.alarms()}) == stops
+
+
+def test_half_of_the_ranks_that_are_seen_to_wait_tell_of_the_one_that_left() -> None:
+    run = Run(2)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in range(51, 200):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: WAITS})
+    assert [alarm[1:] for alarm in run.alarms("rank-exited-early")] == [
+        ("rank-exited-early", "warn", "n1", 1),
+        ("rank-exited-early", "block", "n1", 1),
+    ]
+
+
 def test_who_holds_up_the_others_after_a_rank_left_is_not_hidden_by_it() -> None:
     """CPU ranks: what the stacks show is in no collective works, and nobody waits for the one that left."""
     run = Run(4)

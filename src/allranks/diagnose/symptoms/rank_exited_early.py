@@ -3,8 +3,8 @@
 ## What is seen
 The others report `Connection closed by peer` or a time-out; the culprit prints no traceback and stands in
 no table of torchrun, because its exit code is 0. While the run goes on: a rank ended with 0 before the last step (or
-is gone, and its torchrun tells of no failure), at least half of the ranks are left, and nothing has moved since for
-as long as the run's pace allows (a warning); once their stacks show all of them in a collective, and they stand still
+is gone, and its torchrun tells of no failure), most ranks are left, and nothing has moved since for as long as the
+run's pace allows (a warning); once their stacks show all of them in a collective, and they stand still
 for a minute, the run is stopped.
 
 ## Why it matters

@@ -1,9 +1,10 @@
 """A rank left with exit code 0 while the others train on
 
 ## What is seen
-A rank has ended with code 0 before the last step, or its process is gone and its torchrun tells of no failure; at
-least half of the ranks are left, and nothing has moved since for as long as this run's pace allows (a warning). Where
-the stacks of all that are left show them in a collective, and they stand still for a minute, the run is stopped.
+A rank has ended with code 0 before the last step, or its process is gone and its torchrun tells of no failure; most
+ranks are left (half, where they are seen to wait), and nothing has moved since for as long as this run's pace allows
+(a warning). Where the stacks of all that are left show them in a collective, and they stand still for a minute, the
+run is stopped.
 
 ## Why it matters
 The others wait for it in a collective. Under gloo they lose their peer at once; under NCCL they wait until a time-out
@@ -16,9 +17,10 @@ DDP).
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, List, NamedTuple, Optional
 
-from allranks.watch.compare import doing, frames_of, waits
+from allranks.watch.frames import WAITING, Frame, doing, frames_of, waits
 from allranks.watch.pace import allowed_silence, silent_nodes, step_seconds, unheard
 from allranks.watch.state import DOUBT_SECONDS, RankState, RunState
 from allranks.words import BLOCK, WARN, Finding, Where
@@ -33,6 +35,9 @@ SLACK_SECONDS = 10.0
 SLACK_STEPS = 2.0
 """How long after its end the others may still move by what was queued before: host code runs some steps ahead of a
 GPU. Who trains on for longer did not need it."""
+
+
+SAVES = re.compile(r"(^|/)torch/distributed/checkpoint/")
 
 
 class Leaver(NamedTuple):
@@ -73,8 +78,8 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
 def leaver(run: RunState, now: float) -> Optional[Leaver]:
     """The first rank that left, where the others stand still for it; None where nobody left or they go on.
 
-    One single rank that is left may have work of its own, such as merging what was trained: it counts where it is
-    known to wait.
+    Half of the ranks may have work of their own after the training, one on each node that uploads or merges: they count
+    where they are known to wait.
     """
     if run.quiet or now < run.paused_until:
         return None
@@ -89,7 +94,7 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     if moved > (rank.ended_at or 0.0) + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
         return None
     waiting = _all_wait(run, others, moved)
-    if waiting is False or (waiting is None and len(others) == 1):
+    if waiting is False or (waiting is None and 2 * len(others) == len(run.ranks)):
         return None
     return Leaver(rank, others, moved, waiting is True)
 
@@ -121,10 +126,16 @@ def _all_wait(run: RunState, others: List[RankState], moved: float) -> Optional[
     frames = {rank.rank: frames_of(run, rank.rank) for rank in others}
     if asked < moved or not all(frames.values()):
         return None
-    outside = [rank for rank in others if not waits(frames[rank.rank])]
+    outside = [rank for rank in others if not waits(frames[rank.rank]) or _saves(frames[rank.rank])]
     if not outside:
         return True
     return None if all(rank.uuid or rank.bus_id for rank in outside) else False
+
+
+def _saves(frames: List[Frame]) -> bool:
+    """Whether it is torch.distributed's own code that writes a checkpoint, not a collective in it."""
+    inner = [frame[0].replace("\\", "/") for frame in frames if WAITING.search(frame[0].replace("\\", "/"))]
+    return bool(inner) and bool(SAVES.search(inner[-1]))
 
 
 def _beats(first: int, last: int, ranks: "tuple[int, ...]", moving: bool) -> list:
