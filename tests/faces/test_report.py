@@ -94,6 +94,22 @@ def test_a_killed_rank_is_named_first(run_directory):
     assert headings[0] == "Cause"
 
 
+def test_the_first_word_of_a_failure_is_no_verdict(run_directory):
+    root = run_directory("killed")
+    journal, state = root / "keeper" / "journal.jsonl", root / "keeper" / "state.json"
+    said = {"cause": "rank-sigkilled", "where": {"node": "node-0", "rank": 0}, "evidence": ["so far"]}
+    event = {"at": 1.0, "kind": "diagnosis", "node": "node-0", "rank": None}
+    first = {**event, "data": {**said, "provisional": True}}
+    lines = [line for line in journal.read_text().splitlines() if '"diagnosis"' not in line]
+    journal.write_text("\n".join([*lines, json.dumps(first)]) + "\n")
+    state.write_text(json.dumps({**json.loads(state.read_text()), "diagnosis": None, "state": "stopped"}))
+    assert report.collect(str(root))["diagnosis"] is None
+    state.write_text(json.dumps({**json.loads(state.read_text()), "diagnosis": first["data"]}))
+    assert (
+        report.collect(str(root))["diagnosis"]["cause"] == "rank-sigkilled"
+    )  # a keeper that died before its verdict
+
+
 def test_a_run_that_never_started(run_directory):
     text = page(run_directory("before-start")).text
     assert "Failed before the first step: node-2: its supervisor did not reach the keeper" in text

@@ -188,7 +188,8 @@ class Collector:
             self.findings.append({**found, "at": at})
 
     def _diagnosis(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
-        self.diagnosis = data
+        if data.get("provisional") is not True:  # else state.json holds it until the verdict is there
+            self.diagnosis = data
 
     def _adapter(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.adapter = data or None
