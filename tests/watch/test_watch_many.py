@@ -98,3 +98,17 @@ def test_ranks_that_freeze_on_many_nodes_at_once_share_one_statement() -> None:
         found += watch.tick(float(second))
     silent = [f for f in found if f.id == "rank-silent"]
     assert len(silent) == 1 and "6 ranks (0, 8, 16, 24, 32, 40)" in silent[0].saw
+
+
+def test_the_gpus_of_a_node_that_is_too_warm_share_one_statement() -> None:
+    watch, found = Watch(), []
+    for rank in range(10):
+        node, uuid = ("a", f"GPU-a{rank}") if rank < 8 else ("b", f"GPU-b{rank - 8}")
+        watch.add(Event(0.5, "start", node, rank, {"pid": rank + 9, "start_time": 1, "gpu": {"uuid": uuid}}))
+    for at in range(1, 92, 15):
+        for node, count in (("a", 8), ("b", 2)):
+            gpus = [{"uuid": f"GPU-{node}{n}", "throttle": ["hw_thermal_slowdown"]} for n in range(count)]
+            found += watch.add(Event(float(at), "sample", node, None, {"gpus": gpus}))
+        found += watch.tick(float(at))
+    places = [(f.where.node, f.where.rank) for f in found if f.id == "clocks-throttled"]
+    assert places == [("a", None), ("b", 8), ("b", 9)]

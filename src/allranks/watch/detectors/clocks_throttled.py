@@ -13,9 +13,10 @@ Look at cooling, power supply and `nvidia-smi -q -d PERFORMANCE` on that node; l
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Optional, Sequence
 
 from allranks.watch.fold_nodes import gpu_name
+from allranks.watch.many import FEW
 from allranks.watch.state import RunState
 from allranks.words import WARN, Finding, Where
 
@@ -29,25 +30,33 @@ OLD_SECONDS = 45.0
 def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet:
         return
-    known = {r.uuid for r in run.ranks.values() if r.uuid}
+    known = {r.uuid: r.rank for r in run.ranks.values() if r.uuid}
     for name, node in run.nodes.items():
-        ours = {
-            gpu_name(gpu) for gpu in node.gpus
-        } & known  # none where ranks hold slices, whose ids are others
-        for gpu, at in node.throttled.items():
-            looked = node.gpus_at or 0.0
-            if looked - at < HELD_SECONDS or now - looked > OLD_SECONDS or (ours and gpu not in ours):
-                continue
-            rank = next((r.rank for r in run.ranks.values() if r.uuid == gpu), None)
-            yield Finding(
-                id="clocks-throttled",
-                verdict=WARN,
-                where=Where(node=name, rank=rank),
-                saw=f"heat or hardware held down the clocks of GPU {gpu} at every look for {looked - at:.0f} s.",
-                expected="clocks that only the load sets",
-                why="every step of the run takes as long as its slowest GPU.",
-                fix=f"nvidia-smi -q -d PERFORMANCE on {name}; cooling, power; leave the node out if it stays.",
-            )
+        looked = node.gpus_at or 0.0
+        ours = {gpu_name(gpu) for gpu in node.gpus} & set(
+            known
+        )  # none where ranks hold slices, whose ids are others
+        slowed = [gpu for gpu, at in node.throttled.items() if looked - at >= HELD_SECONDS]
+        slowed = sorted(gpu for gpu in slowed if not ours or gpu in ours)
+        if not slowed or now - looked > OLD_SECONDS:
+            continue
+        each = [[gpu] for gpu in slowed] if len(slowed) <= FEW else [slowed]  # an inlet too warm is one fact
+        for gpus in each:
+            since = looked - max(node.throttled[gpu] for gpu in gpus)
+            yield _finding(name, gpus, since, known.get(gpus[0]) if len(gpus) == 1 else None)
+
+
+def _finding(node: str, gpus: Sequence[str], since: float, rank: Optional[int]) -> Finding:
+    which = f"GPU {gpus[0]}" if len(gpus) == 1 else f"{len(gpus)} GPUs ({', '.join(gpus[:2])}, …)"
+    return Finding(
+        id="clocks-throttled",
+        verdict=WARN,
+        where=Where(node=node, rank=rank),
+        saw=f"heat or hardware held down the clocks of {which} at every look for {since:.0f} s.",
+        expected="clocks that only the load sets",
+        why="every step of the run takes as long as its slowest GPU.",
+        fix=f"nvidia-smi -q -d PERFORMANCE on {node}; cooling, power; leave the node out if it stays.",
+    )
 
 
 def _events(*reasons: str, until: int = 50) -> list:
