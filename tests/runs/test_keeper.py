@@ -333,6 +333,25 @@ def test_a_clock_that_is_set_back_does_not_lengthen_the_wait_for_the_stacks(monk
     Keeper._hear_evidence(waiting)
 
 
+def test_a_rank_is_heard_when_its_beat_arrives_whatever_its_nodes_clock_says(stage) -> None:
+    """A clock that is set back: its newest beats look 90 s old."""
+    s = stage()
+    both = s.both()
+    both[0].hear("start")
+    for step, back in ((1, 0.0), (2, 90.0)):
+        event = Event(time.time() - back, "beat", "b", 1, {"phase": "training", "step": step})
+        both[1].dial.send({"event": event.as_json()})
+    until = time.monotonic() + 40.0
+    while (
+        1 not in s.keeper.watch.run.ranks or s.keeper.watch.run.ranks[1].step != 2
+    ) and time.monotonic() < until:
+        time.sleep(0.05)
+    rank = s.keeper.watch.run.ranks[1]
+    assert rank.step == 2 and rank.beat_at is not None and time.time() - rank.beat_at < 60.0
+    healthy_end(both)
+    assert s.end()["state"] == "succeeded"
+
+
 def test_leases_end_with_a_keeper_that_nothing_wakes(monkeypatch) -> None:
     monkeypatch.setattr(keeper_listener, "HELD_UP_SECONDS", 0.0)
     sent = []
