@@ -132,6 +132,19 @@ def test_ranks_that_a_watchdog_aborted_blame_the_silent_one():
     assert verdict.first_seen == pytest.approx(701.0)
 
 
+def test_where_all_were_aborted_their_numbers_tell_who_came_last():
+    run = Run()
+    run.wait(101, 700, 0, 1, 2)
+    for rank, done in ((0, 100), (1, 97), (2, 100)):
+        last = (
+            "[rank{0}]:[E ProcessGroupNCCL.cpp:1664] [PG 1 Rank {0}] Exception (either an error or timeout) detected "
+            f"by watchdog at work: {done + 1}, last enqueued NCCL work: {done + 2}, last completed NCCL work: {done}.\n"
+        )
+        run.abort(701.0 + rank / 10, rank, WATCHDOG.replace("SeqNum=101", f"SeqNum={done + 1}") + last)
+    verdict = run.watch.verdict(705.0)
+    assert (verdict.cause, verdict.where.rank) == ("collective-timeout-straggler", 1)
+
+
 def test_an_abort_of_which_no_log_was_read_is_not_certain():
     run = Run()
     run.abort(101.0, 1, "")
