@@ -347,7 +347,7 @@ def test_a_rank_is_heard_when_its_beat_arrives_whatever_its_nodes_clock_says(sta
     ) and time.monotonic() < until:
         time.sleep(0.05)
     rank = s.keeper.watch.run.ranks[1]
-    assert rank.step == 2 and rank.beat_at is not None and time.time() - rank.beat_at < 60.0
+    assert rank.step == 2 and rank.moved_at is not None and time.time() - rank.moved_at < 60.0
     healthy_end(both)
     assert s.end()["state"] == "succeeded"
 
