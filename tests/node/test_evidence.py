@@ -128,6 +128,16 @@ def test_that_the_kernel_may_not_be_asked_is_told(monkeypatch):
     assert (told.kind, told.data) == ("kernel", {"lines": [], "why": "/dev/kmsg: Operation not permitted"})
 
 
+def test_a_descriptor_that_is_closed_meanwhile_hides_no_connection():
+    """The listing's own descriptor is gone when it is looked at."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as mine,
+    ):
+        local = "{}:{}".format(*mine.getsockname())
+        assert local in [row["local"] for row in evidence.sockets(os.getpid()) or ()]
+
+
 def test_a_row_of_the_kernels_table_tells_both_ends_and_what_was_sent_again():
     row = "3: 0100007F:A3F2 0200007F:1F90 01 00000400:00000000 01:0000012C 00000005 0 0 8 2 0"
     assert evidence._socket(row.split(" ")) == {

@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from allranks.node import processes
 from allranks.node.memory import Groups
@@ -140,9 +140,8 @@ def wchan(pid: int) -> Optional[str]:
 
 def sockets(pid: int) -> Optional[List[Dict[str, Any]]]:
     """The process's TCP connections: with unsent or unread bytes first. Null where they may not be read."""
-    try:
-        mine = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
-    except OSError:
+    mine = _open_files(pid)
+    if mine is None:
         return None
     found = []
     for family in ("tcp", "tcp6"):
@@ -156,6 +155,21 @@ def sockets(pid: int) -> Optional[List[Dict[str, Any]]]:
                 found.append(_socket(row))
     found.sort(key=lambda s: -(s["unsent_bytes"] + s["unread_bytes"]))
     return found[:SOCKETS]
+
+
+def _open_files(pid: int) -> Optional[Set[str]]:
+    """What its descriptors point to; one that is closed while we read is left out."""
+    try:
+        listed = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return None
+    found = set()
+    for descriptor in listed:
+        try:
+            found.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+        except OSError:
+            continue
+    return found
 
 
 def _socket(row: List[str]) -> Dict[str, Any]:
