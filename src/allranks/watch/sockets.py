@@ -7,7 +7,8 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set
 from allranks.watch.state import RunState
 
 RESENT = 3
-"""TCP sends again after 0.2 s and then doubles: thrice is 1.4 s without an answer, at a stall of 12 s it is six times.
+"""TCP sends again after 0.2 s and then doubles: thrice is 1.4 s without an answer; after 12 s it is five times (seen
+on a link that drops all).
 A peer whose process is stopped still has a kernel that answers."""
 
 LINES = 3
