@@ -276,6 +276,42 @@ def test_an_xid_of_another_jobs_gpu_is_left_alone():
     assert (verdict.cause, verdict.confidence) == ("xid-gpu-fault", "certain")
 
 
+def stands_in_its_code(*lines):
+    """Rank 1 sleeps in the script; n1's kernel has said these lines, and the run is stopped for it."""
+    run = Run(50)
+    run.wait(51, 64, 0, 1, 2)
+    run.say(64, "evidence", 0, why="no-progress")
+    run.kernel(64.2, 1, *lines)
+    for rank in range(3):
+        waits = ["/x/site-packages/torch/distributed/distributed_c10d.py", 9, "all_reduce"]
+        frames = [["/u/train.py", 30, "main"], ["/u/data.py", 7, "sleep"] if rank == 1 else waits]
+        run.tell(64.5, "stack", rank, frames=frames, by="inside")
+    run.wait(65, 70, 0, 1, 2)
+    run.say(70.5, "stopping", 1, why="rank-holds-up")
+    run.tell(71.0, "rank-gone", 1, pid=101, code=-9)
+    return run.watch.verdict(75.0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nfs: server 10.0.0.9 not responding, still trying",
+        "I/O error, dev sdc, sector 0",
+        "Out of memory: Killed process 4242 (chrome)",
+        XID.format(7777),
+    ],
+)
+def test_what_a_kernel_says_of_something_else_is_no_reason_for_a_rank_that_sleeps(line):
+    found = stands_in_its_code(line)
+    assert (found.cause, found.where.rank, found.where.line) == ("collective-timeout-straggler", 1, 7)
+    assert any(line in shown for shown in found.evidence)
+
+
+def test_a_stalled_ranks_own_gpu_is_the_reason():
+    found = stands_in_its_code(XID.format(101))
+    assert (found.cause, found.where.rank, found.confidence) == ("xid-gpu-fault", 1, "certain")
+
+
 def test_a_loaders_worker_that_the_kernel_ended_names_the_want_of_memory():
     run = Run(50)
     run.raised(51.0, 1, "DataLoader worker (pid 555) is killed by signal: Killed.", False)

@@ -14,6 +14,8 @@ from allranks.words import Diagnosis
 XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})[^)]{0,20}\)")
 PID = re.compile(r"\bpid='?(\d{1,9})\b")
 CAUSE = "xid-gpu-fault"
+CAUSES = (CAUSE, "cpu-oom-killed")
+"""What a kernel may say of a node without naming a rank."""
 
 MACHINES_WORDS = re.compile(
     r"cuda|cudnn|cublas|nccl|nvml|\bgpu\b|device|i/o error|input/output|errno 5\b|stale|bus error|killed by signal"
@@ -64,26 +66,45 @@ def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[Ran
 
 
 def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Line]:
-    """What the kernels said, as lines of their nodes, an Xid as its rank's where it names one; of one rank's node
-    alone where a rank is asked for, without the Xids of other ranks."""
+    """What the kernels said of GPUs and memory, as lines of their nodes, an Xid as its rank's where it names one; of
+    one rank's node alone where a rank is asked for: then without other ranks' GPUs, and all else that its kernel said
+    where the rank itself raised in such words."""
     for node in run.nodes.values():
         if rank is not None and node.name != rank.node:
             continue
         before = node.kernel_at is not None and node.kernel_at < (run.trouble_at or 0.0) - LATE_SECONDS
         for text in node.kernel:
-            if before and OUT_OF_MEMORY.search(text):
-                continue  # asked at an earlier stall: that was another process's end
             ours, who = owner(run, node, text)
-            if ours and (rank is None or who is None or who is rank):
-                number = who.rank if who is not None else None
-                yield Line(text, rank=number, node=node.name)
+            if OUT_OF_MEMORY.search(text):
+                tells = not before and (
+                    rank is None or _failed(run, rank)
+                )  # asked before: another process's end
+            elif XID.search(text):
+                tells = ours and (rank is None or who is rank or (who is None and _failed(run, rank)))
+            else:
+                tells = rank is not None and _raised_of_the_machine(rank)
+            if tells:
+                yield Line(text, rank=who.rank if who is not None else None, node=node.name)
+
+
+def _failed(run: RunState, rank: RankState) -> bool:
+    """Whether it ended by itself; of a rank that only stood still until we stopped it, its node's other processes and
+    GPUs are no reason."""
+    ended = rank.code not in (None, 0) and (
+        run.stopping_at is None or (rank.ended_at or 0.0) < run.stopping_at
+    )
+    return bool(rank.exceptions) or ended
 
 
 def concerns(rank: RankState) -> bool:
     """Whether what the kernel said can be the reason of this rank's end: not where its own code raised."""
+    own = any(not e.data.get("communication") for e in rank.exceptions)
+    return not own or _raised_of_the_machine(rank)
+
+
+def _raised_of_the_machine(rank: RankState) -> bool:
     own = [e for e in rank.exceptions if not e.data.get("communication")]
-    texts = [f"{e.data.get('type')}: {e.data.get('message')}" for e in own]
-    return not texts or any(map(MACHINES_WORDS.search, texts))
+    return any(MACHINES_WORDS.search(f"{e.data.get('type')}: {e.data.get('message')}") for e in own)
 
 
 def judged(run: RunState, found: Diagnosis) -> Diagnosis:

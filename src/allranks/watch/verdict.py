@@ -12,7 +12,7 @@ from typing import Optional, Tuple
 
 from allranks.watch.early import by_early_exit
 from allranks.watch.gone import by_node, gone_before
-from allranks.watch.kernel import CAUSE as GPU_FAULT
+from allranks.watch.kernel import CAUSES as KERNELS
 from allranks.watch.kernel import judged
 from allranks.watch.killed import by_signal
 from allranks.watch.reading import (
@@ -103,7 +103,7 @@ def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: boo
     if who is None:
         return why if why.cause not in NO_CAUSE else None
     if says_why(why):
-        placed = why.where.rank is not None or (why.cause == GPU_FAULT and why.where.node is not None)
+        placed = why.where.rank is not None or (why.cause in KERNELS and why.where.node is not None)
         return why if placed or who.cause == "unproven" else join(who, why)
     if who.cause == "unproven" and why.cause == "collective-timeout-straggler" and why.where.rank is not None:
         return why  # all blame each other, and their logs' numbers tell who came last
