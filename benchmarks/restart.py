@@ -165,8 +165,8 @@ def measure() -> str:
             "|---|---|---|",
             *rows,
             "",
-            f"After the kill: {steps} s. It comes some 20 s after the first step, when the next attempt's torchrun waits"
-            " already; one within the first seconds of an attempt still pays for the agents' imports of torch.",
+            f"After the kill: {steps} s. It comes some 20 s after the first step, when the next attempt's torchrun"
+            " waits already; one within the first seconds of an attempt still pays for the agents' imports of torch.",
         ]
     )
 

@@ -60,7 +60,7 @@ class Evidence:
     ):
         """`python` is the ranks' interpreter (py-spy is looked for beside it), `stack_file(rank)` their dumps;
         `groups` knows how often the kernel has killed in the ranks' control groups."""
-        self.node, self.python, self.stack_file = node, python, stack_file
+        self.node, self.python, self.stack_file = node, str(python), stack_file
         self.groups = groups
         self._events: Deque[Event] = deque(maxlen=4096)
         self._thread: Optional[threading.Thread] = None

@@ -75,8 +75,7 @@ class Supervisor:
         self.journal = Journal(self.directory.journal, self.node)
         self.ranks = Ranks(self.node, self.directory.ranks)
         self.sampler = Sampler(places_of(job, self.directory.root))
-        python, stacks = str(job["argv"][0]), self.directory.rank_stacks
-        self.evidence = Evidence(self.node, python, stacks, self.sampler.groups)
+        self.evidence = Evidence(self.node, job["argv"][0], self.directory.rank_stacks, self.sampler.groups)
         port = getattr(keeper, "port", None) or int(job["keeper"]["port"])
         self.dial = Dial(key, str(job["keeper"]["host"]), port, self.node)
         self.torchrun = spawn.Torchrun(job, self.directory, self.secrets)
@@ -185,15 +184,7 @@ class Supervisor:
         for message in self.dial.poll(0):
             self._hear(message)
         for event in [*self.ranks.read(), *self.ranks.gone(), *self.evidence.take()]:
-            self.departure.can_save |= event.kind == "can-save"
-            if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
-                self.evidence.ask_kernel()
-            failed = event.kind == "exception" or event.data.get("code")
-            if event.kind in ("exception", "end", "rank-gone") and failed:
-                self._make_next_ready()
-            if event.kind == "beat" and event.data.get("steps") and self.trained_at is None:
-                self.trained_at = time.monotonic()
-            self._pass_on(event)
+            self._hear_rank(event)
         for sample in self.sampler.take():
             self._tell("sample", **sample)
         self._look_at_torchrun()
@@ -215,6 +206,17 @@ class Supervisor:
         if time.monotonic() >= self.next_alive and self.dial.tell({"alive": time.time()}):
             self.next_alive = time.monotonic() + SECOND
         self.scrubber.turn()
+
+    def _hear_rank(self, event: Event) -> None:
+        self.departure.can_save |= event.kind == "can-save"
+        if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
+            self.evidence.ask_kernel()
+        failed = event.kind == "exception" or event.data.get("code")
+        if event.kind in ("exception", "end", "rank-gone") and failed:
+            self._make_next_ready()
+        if event.kind == "beat" and event.data.get("steps") and self.trained_at is None:
+            self.trained_at = time.monotonic()
+        self._pass_on(event)
 
     def _is_busy(self) -> bool:
         """Whether something must still happen before we may end."""
