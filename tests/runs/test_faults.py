@@ -31,6 +31,9 @@ def test_a_killed_rank_is_named_although_the_others_name_themselves(runner: Runn
     assert (diagnosis["where"]["node"], diagnosis["where"]["rank"]) == ("node-1", 1)
     assert diagnosis["cause"] in ("rank-sigkilled", "cpu-oom-killed")
     assert {place["rank"] for place in diagnosis["collateral"]} == {0, 2}
+    verdicts = [e["data"] for e in runner.events(run["id"]) if e["kind"] == "diagnosis"]
+    assert [bool(v.get("provisional")) for v in verdicts] == [True, False]  # the first word before the stop
+    assert {v["where"]["rank"] for v in verdicts} == {1} and "provisional" not in diagnosis
     assert runner.left() == []
 
 
