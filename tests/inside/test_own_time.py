@@ -46,7 +46,7 @@ def rank(torch: Torch, clock: list[float]) -> Rank:
     found = place.here({"ALLRANKS_RUN_ID": "r", "ALLRANKS_NODE": "n", "RANK": "3", "LOCAL_RANK": "1"})
     assert found is not None
     rank = Rank(found)
-    own_time.watch(rank)
+    own_time.watch(rank, lambda: False)
     rank.begin()
     return rank
 
@@ -79,7 +79,7 @@ def test_a_collective_between_two_steps_is_waited_for_and_what_follows_is_its_ow
     clock[0] += 0.25
     torch.inner.all_reduce()
     clock[0] += 40.0
-    rank.own.fetches()
+    rank.own.works()
     clock[0] += 2.0
     torch.inner.all_reduce()
     assert ended(rank) == 2.25
@@ -182,3 +182,27 @@ def test_a_gpus_graph_is_left_alone_and_a_save_spoils_the_measure(torch, rank, c
         torch.inner.all_reduce()
 
     assert steps(rank, clock, saves, 6) == [None] * 6
+
+
+def test_a_wrapped_models_forward_pass_is_its_own_after_a_collective(torch, rank, clock):
+    class Model:
+        training, require_backward_grad_sync = True, True
+
+        def forward(self) -> None:
+            clock[0] += 1.0
+
+    model = Model()
+    rank.own.ddp = lambda: model
+    seen = [False]
+    model_forward = own_time.forward(rank.own, Model.forward, lambda: seen[0])
+    clock[0] += 0.5
+    torch.inner.all_reduce()  # how many tokens there are
+    clock[0] += 40.0
+    model_forward(model)
+    own_time.backward(rank.own)
+    clock[0] += 40.0
+    assert ended(rank) == 1.5
+    torch.inner.all_reduce()
+    seen[0] = True  # dynamo traces it
+    model_forward(model)
+    assert rank.own.since is None

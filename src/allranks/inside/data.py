@@ -48,7 +48,7 @@ def about_to_fetch(rank: Rank) -> None:
     if rank.evaluation is not None:
         rank.evaluation.fetches()
     if rank.own is not None:
-        rank.own.fetches()
+        rank.own.works()
 
 
 @guard.guarded

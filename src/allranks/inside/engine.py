@@ -71,8 +71,8 @@ def on_engine(rank: Rank, module: Any) -> None:
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         # dynamo takes the question for a constant, and finds nothing of ours in a graph.
-        if not is_compiling() and rank.owner == "deepspeed" and self.training:
-            rank.first_step()
+        if not is_compiling() and self.training:
+            forwarding(rank)
         return original_forward(self, *args, **kwargs)
 
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -97,6 +97,14 @@ def on_engine(rank: Rank, module: Any) -> None:
         original = getattr(engine, name, None)
         if original is not None:
             setattr(engine, name, guard.around(original, begin, lambda begun: saving.finish(rank, begun)))
+
+
+def forwarding(rank: Rank) -> None:
+    """A forward pass of the training begins."""
+    if rank.owner == "deepspeed":
+        rank.first_step()
+    if rank.own is not None:
+        rank.own.works()
 
 
 @guard.guarded

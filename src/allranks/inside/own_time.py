@@ -3,10 +3,10 @@
 Collectives make all ranks' steps equally long. Only what a rank does before it enters the first one says who is late.
 
 On a CPU that is the host's clock, from the end of the last step (and, after a collective, from where the next batch is
-asked for) to the first collective. With a GPU the host only enqueues, and where it waits is another matter (a rank
-that prints its loss waits for all others there): then two CUDA events in the same places are asked later, about once
-a beat, and nothing waits for them. Under ZeRO-3 and FSDP the first collective gathers parameters before the forward
-pass: what a rank computes after it is not seen.
+asked for or a forward pass begins) to the first collective. With a GPU the host only enqueues, and where it waits is
+another matter (a rank that prints its loss waits for all others there): then two CUDA events in the same places are
+asked later, about once a beat, and nothing waits for them. Under ZeRO-3 and FSDP the first collective gathers
+parameters before the forward pass: what a rank computes after it is not seen.
 """
 
 from __future__ import annotations
@@ -87,9 +87,10 @@ class OwnTime:
             end = event(gpu.cuda())
             self._pair = None if end is None else (self._start, end)
 
-    def fetches(self) -> None:
-        """A batch is about to be read. What came before was a collective between two steps (a log, a barrier after a
-        save) or one of an earlier micro-batch: from here on the rank works on its own again."""
+    @guard.guarded
+    def works(self) -> None:
+        """A batch is about to be read, or a forward pass begins. What came before was a collective between two steps (a
+        log, a barrier after a save) or one of an earlier micro-batch: from here on the rank works on its own again."""
         if self._arrived and self.since is None:
             if self._start is None:
                 self.since = time.monotonic()
@@ -121,13 +122,13 @@ def event(cuda: Any) -> Any:
     return made
 
 
-def watch(rank: Rank) -> OwnTime:
+def watch(rank: Rank, is_compiling: Any) -> OwnTime:
     """Looks at the one place that torch's collectives share, whatever calls them, and at DistributedDataParallel."""
     own = OwnTime(rank)
     inner = guard.loaded("torch.distributed.distributed_c10d")
     original = getattr(inner, "_rank_not_in_group", None)
     if original is not None:
-        asked = collective(own, original)
+        asked = collective(own, original, is_compiling)
         for module in (inner, guard.loaded("torch.distributed")):
             if getattr(module, "_rank_not_in_group", None) is original:
                 module._rank_not_in_group = asked
@@ -138,15 +139,30 @@ def watch(rank: Rank) -> OwnTime:
             lambda args, kwargs: args[0],
             lambda made: setattr(own, "ddp", weakref.ref(made)),
         )
+        wrapper.forward = forward(own, wrapper.forward, is_compiling)
     rank.own = own
     return own
 
 
-def collective(own: OwnTime, original: Any) -> Any:
-    """`_rank_not_in_group`, which each collective asks first. dynamo takes it for a constant, and this one too."""
+def forward(own: OwnTime, original: Any, is_compiling: Any) -> Any:
+    """DistributedDataParallel's: a Trainer meets the others between the batch and the pass, to count the tokens."""
+
+    def _forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # dynamo takes the question for a constant, and finds nothing of ours in a graph.
+        if not is_compiling() and self.training:
+            own.works()
+        return original(self, *args, **kwargs)
+
+    return guard.dressed(_forward, original)
+
+
+def collective(own: OwnTime, original: Any, is_compiling: Any) -> Any:
+    """`_rank_not_in_group`, which each collective asks first."""
     get_ident = threading.get_ident
 
     def _rank_not_in_group(group: Any) -> Any:
+        if is_compiling():  # before all else: dynamo would trace it, and look at `since` in every later call
+            return original(group)
         is_outside = original(group)
         if own.since is not None and not is_outside and get_ident() == own.thread:
             asked_by(own, sys._getframe(1).f_code.co_name)

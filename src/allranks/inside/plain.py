@@ -17,7 +17,7 @@ SAVES_SECONDS = 1.0
 def on_torch(rank: Rank, torch: Any) -> None:
     losses = Losses(rank)
     evaluation = evaluating.watch(rank, torch)
-    watch_backward(rank, torch, losses, evaluation, own_time.watch(rank))
+    watch_backward(rank, torch, losses, evaluation, own_time.watch(rank, compiling(torch)))
     loop = Loop(rank, losses, compiling(torch))
     # torch.optim forgets its own submodule's name (`del optimizer`).
     guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
