@@ -80,6 +80,17 @@ def test_a_pipe_gets_plain_lines_for_each_phase(events):
     assert "checked  4 notes, 9 fine" in text
 
 
+def test_a_graph_that_is_compiled_anew_has_no_line_of_its_own():
+    beats = [("preparing", None), ("compiling", None), *[("training", 1), ("compiling", 1)] * 5]
+    said = [Event(0.5, "phase", None, None, {"phase": "watch"})]
+    said += [
+        Event(1.0 + 0.1 * n, "beat", "n", 0, {"phase": phase, "step": step})
+        for n, (phase, step) in enumerate(beats)
+    ]
+    words = [line.split()[1] for line in piped(said).splitlines() if re.match(r" *\d+:\d\d  ", line)]
+    assert words == ["starting", "preparing", "compiling", "training"]
+
+
 def test_a_pipe_gets_a_progress_line_in_ten_seconds_at_most(events):
     clock, file = Clock(), io.StringIO()
     view = LiveView(out=Out(file=file), clock=clock)

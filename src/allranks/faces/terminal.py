@@ -241,7 +241,9 @@ class LiveView:
         phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
         word = doing(Snapshot(phase=self.run.phase or "", progress=Progress(phase=phase)))
         # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
-        return "training" if word in ("saving", "ending") else word
+        # Nor has a graph that is compiled anew, once training was told.
+        brief = word in ("saving", "ending") or (word == "compiling" and self.line_doing == "training")
+        return "training" if brief else word
 
     def due(self, now: float) -> bool:
         return now - self.line_at >= EVERY_SECONDS
