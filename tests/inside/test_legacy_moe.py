@@ -53,7 +53,7 @@ def train(node, told: bool) -> tuple[str, bool]:
 def test_separate_experts_train_with_our_leaf_modules(node):
     output, ended = train(node, told=True)
     assert ended, output[-2000:]
-    settings = [event["data"] for event in node.events() if event["kind"] == "settings"][0]
+    settings = next(event["data"] for event in node.events() if event["kind"] == "settings")
     assert settings["notes"][0].startswith("DeepseekV3MoE: marked as ZeRO-3 leaf modules.")
     assert "step 8 of 8" in node.log()
 

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.training
 
 
 def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Runner, tmp_path: Path) -> None:
-    """All ranks read the same batches and begin from models of their own, rank 1 computes for 0.2 s more before it meets
-    the others; and when all that has been said the loss becomes NaN, which ends the run."""
+    """All ranks read the same batches and begin from models of their own, rank 1 computes for 0.2 s more before it
+    meets the others; and when all that has been said the loss becomes NaN, which ends the run."""
     words = ("--fault", "slow", "--rank", 1, "--at", 0, "--seconds", 0.04, "--steps", 100000)
     controller = runner.start("run", runner.file(*words, "--also", "data,seeds", "--started", tmp_path))
     run = runner.at_step(1)
