@@ -141,6 +141,19 @@ def test_one_rank_that_works_on_when_the_others_have_left_is_no_stall() -> None:
     assert run.said == []
 
 
+def test_a_rank_that_works_on_after_a_last_evaluation_is_no_stall() -> None:
+    """Nothing tells that the evaluation is over: the rank reads no batch to train on and joins no collective."""
+    run = Run()
+    run.steps(1, 20)
+    run.stands(20, 5, phase="evaluating")
+    run.steps(21, 50)
+    run.stands(50, 5, phase="evaluating")
+    for rank in (0, 1):
+        run.event("end", rank, rank, code=0)
+    run.stands(50, 300, r0="gone", r1="gone", r2="evaluating")
+    assert run.said == []
+
+
 def test_a_process_seen_stopped_while_it_loads_is_called_silent_as_soon_as_in_training() -> None:
     """Without the node's word a rank that loads may hold the interpreter's lock for a minute."""
     for state, soon in (("T", True), ("S", False)):

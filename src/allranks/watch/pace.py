@@ -94,6 +94,8 @@ def allowed_silence(run: RunState) -> Optional[float]:
         return START_SECONDS
     if "compiling" in phases:
         return max(START_SECONDS, BETWEEN_FACTOR * run.longest.get("compiling", 0.0))
+    if most_are_done(run):
+        return START_SECONDS
     for phase in ("saving", "evaluating"):
         if phase in phases:
             known = run.longest.get(phase)
@@ -119,13 +121,22 @@ def allowed_silence(run: RunState) -> Optional[float]:
 def has_trained(run: RunState) -> bool:
     """Whether the steps are over: all that are left stand at the last one, or more than half of the ranks are done.
     What a script does then (merging, uploading) takes as long as it takes, often on one rank alone."""
-    left = [rank for rank in run.ranks.values() if rank.alive and rank.phase != "done"]
-    done = sum(rank.code == 0 or (rank.alive and rank.phase == "done") for rank in run.ranks.values())
-    if done > len(left):
-        return True
-    return bool(left) and all(
-        rank.step is not None and rank.step == (rank.total_steps or run.total_steps) for rank in left
+    left = _left(run)
+    return most_are_done(run) or (
+        bool(left)
+        and all(rank.step is not None and rank.step == (rank.total_steps or run.total_steps) for rank in left)
     )
+
+
+def most_are_done(run: RunState) -> bool:
+    """Whether more than half of the ranks are done, whatever phase the others stand in: an evaluation that ends the
+    training is told until its rank takes part in something again."""
+    done = sum(rank.code == 0 or (rank.alive and rank.phase == "done") for rank in run.ranks.values())
+    return done > len(_left(run))
+
+
+def _left(run: RunState) -> List[RankState]:
+    return [rank for rank in run.ranks.values() if rank.alive and rank.phase != "done"]
 
 
 def _spread(seconds: List[float]) -> float:
