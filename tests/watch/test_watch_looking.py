@@ -177,3 +177,49 @@ def test_training_that_stands_still_and_a_rank_alone_are_not_asked_in_silence():
     before = len(run.asked)
     run.until(run.at + 100)
     assert before <= 3 and len(run.asked) == before  # those of the first three steps
+
+
+def steady(seconds: float, **answers: Any) -> Run:
+    """A training of a step a second that stands still from its 30th second on, and a keeper that asks at a stall."""
+    run = Run("training", **answers)
+    told = 0
+    while run.at < seconds:
+        if run.at < 30:
+            run.step = int(run.at)
+            for rank in run.ranks:
+                run.event(
+                    "beat",
+                    rank,
+                    rank,
+                    phase="training",
+                    step=run.step,
+                    steps=[[run.step, 3.0, 1.0, 0.0, 1, 0.1]],
+                )
+        run.until(run.at + 1.0)
+        for _, id, _, _ in run.said[told:]:
+            if id in ("no-progress", "rank-silent") and looking.due_again(run.watch.run, run.at):
+                if looking.is_fresh(run.watch.run, run.at):
+                    run.event("evidence", 0, None, why=id, stands=True)
+                else:
+                    run.ask(why=id)
+        told = len(run.said)
+    return run
+
+
+def test_a_stall_is_named_a_second_after_it_is_one():
+    run = steady(60, stacks=[WAITS, READS, WAITS])
+    assert [said[1:] for said in run.said] == [("no-progress", "warn", None), ("rank-holds-up", "warn", 1)]
+    stall, named = (said[0] for said in run.said)
+    assert len(run.asked) == 1 and run.asked[0] < stall
+    assert named <= stall + 1.0 and named <= 30.0 + 15.0
+
+
+def test_a_training_that_moves_again_after_the_look_is_not_spoken_of():
+    run = steady(40.5, stacks=[WAITS, READS, WAITS])
+    assert len(run.asked) == 1
+    for step in range(30, 60):
+        for rank in run.ranks:
+            run.event("beat", rank, rank, phase="training", step=step, steps=[[step, 3.0, 1.0, 0.0, 1, 0.1]])
+        run.step = step
+        run.until(run.at + 1.0)
+    assert run.said == [] and len(run.asked) == 1

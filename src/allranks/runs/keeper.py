@@ -295,8 +295,11 @@ class Keeper(threading.Thread):
 
     def _ask_for_evidence(self, why: str, **more: bool) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
-        self._hear(Event(time.time(), "evidence", self.job["node"], None, {"why": why, **more}))
-        self._tell_all({"stacks": True})
+        stands = not more and looking.is_fresh(self.watch.run, time.time())
+        about = {"why": why, **more, **({"stands": True} if stands else {})}
+        self._hear(Event(time.time(), "evidence", self.job["node"], None, about))
+        if not stands:
+            self._tell_all({"stacks": True})
 
     def _hear_evidence(self) -> None:
         """Before the ranks of a stalled run are stopped: the answers that are still on their way."""

@@ -221,6 +221,9 @@ def _on_flight(run: "RunState", event: Event) -> None:
 
 def _on_evidence(run: "RunState", event: Event) -> None:
     """The keeper asks: what was answered before is of another moment."""
+    if event.data.get("stands"):  # what was answered in silence is the answer
+        run.asked_at = run.looked_at
+        return
     if event.data.get("quiet"):
         run.looked_at = event.at
     else:

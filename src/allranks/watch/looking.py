@@ -4,6 +4,8 @@ After 12 s the keeper asks all ranks what they do, in silence, and again wheneve
 long. A word follows only where the answers prove that nobody waits it out: a process that is stopped, a rank
 in another collective at the same number, or, in the first step, a rank that stands in one call of its data loader from
 one look to the next while all others wait in a collective.
+
+In steady training they are asked a moment before a stillness becomes a stall: then the answers are there at once.
 """
 
 from __future__ import annotations
@@ -11,14 +13,18 @@ from __future__ import annotations
 from typing import Optional, Tuple
 
 from allranks.watch.compare import LOADING, Odd, frames_of
-from allranks.watch.pace import STARTING, alive, has_trained, step_seconds
+from allranks.watch.pace import STARTING, alive, allowed_silence, has_trained, step_seconds
 from allranks.watch.state import RunState
 
 LOOK_SECONDS = 12.0
+AHEAD_SECONDS = 3.0
+"""Before a stillness is a stall: what the answers take on a busy machine (py-spy, a beat in which each rank looks)."""
+
 AGAIN_FACTOR = 2.0
 APART_SECONDS = 60.0
 """Between the first looks at two stillnesses: a loading that moves each 20 s is not asked at every one."""
 
+FRESH_SECONDS = 2 * AHEAD_SECONDS
 RANK_SECONDS = 0.1
 """And so much for each rank: each answer is some 4 KB of the journal, thousands of ranks are asked more rarely."""
 
@@ -34,20 +40,38 @@ def due(run: RunState, now: float) -> str:
         return ""
     memory["ticked"] = now
     moved = run.moved_at
-    if moved is None or now - moved < LOOK_SECONDS or not _is_a_start(run) or _is_answered(run, moved):
+    first = None if moved is None else _first_look(run)
+    if moved is None or first is None or now - moved < first or _is_answered(run, moved):
         return ""
     looked, still = run.looked_at, now - moved
     if looked is not None and looked > moved:
-        return _why(still) if still >= AGAIN_FACTOR * (looked - moved) else ""
+        return _why(still) if _is_a_start(run) and still >= AGAIN_FACTOR * (looked - moved) else ""
     before = [at for at in (looked, run.asked_at) if at is not None]
     apart = max(APART_SECONDS, RANK_SECONDS * len(run.ranks))
     return _why(still) if not before or now - max(before) >= apart else ""
+
+
+def is_fresh(run: RunState, now: float) -> bool:
+    """Whether all ranks were asked in silence so shortly ago, and since anything moved, that their answers hold."""
+    looked, moved = run.looked_at, run.moved_at
+    new = looked is not None and (run.asked_at is None or looked > run.asked_at)
+    return new and moved is not None and moved < (looked or 0.0) and now - (looked or 0.0) <= FRESH_SECONDS
 
 
 def due_again(run: RunState, now: float) -> bool:
     """Whether a stall that was told is to be asked about: a new one always, the same one once a minute."""
     asked, moved = run.asked_at, run.moved_at
     return asked is None or (moved is not None and moved > asked) or now - asked >= ASK_AGAIN_SECONDS
+
+
+def _first_look(run: RunState) -> Optional[float]:
+    """After how many seconds without a move all ranks are asked; None where nobody is before a word is said."""
+    if _is_a_start(run):
+        return LOOK_SECONDS
+    living = alive(run)
+    steady = len(living) > 1 and all(rank.phase == "training" for rank in living) and not has_trained(run)
+    allowed = allowed_silence(run) if steady else None
+    return None if allowed is None else allowed - AHEAD_SECONDS
 
 
 def _why(still: float) -> str:
@@ -88,7 +112,7 @@ def proves(run: RunState, odd: Odd) -> bool:
 
 def _stays_in_its_loader(run: RunState, odd: Odd) -> bool:
     """In the first step alone: before it, one rank may read the data for all others."""
-    if any(rank.phase != "training" for rank in alive(run)):
+    if step_seconds(run) is not None or any(rank.phase != "training" for rank in alive(run)):
         return False
     frames = frames_of(run, odd.rank)
     if not any(LOADING.search(frame[0].replace("\\", "/")) for frame in frames):
