@@ -56,8 +56,30 @@ def test_a_pass_over_all_data_before_the_training_says_nothing() -> None:
     for _ in range(digest.BATCHES):
         first.take(torch.arange(3), range(12))
     assert first.digest is not None and first.samples == 12
-    first.take(torch.arange(3), iter(()))
-    assert first.digest is None and first.samples is None
+    first.take(torch.arange(3), range(12))
+    assert first.digest is None
+
+
+def test_the_length_of_the_data_is_asked_once() -> None:
+    class Data:
+        asked = 0
+
+        def __len__(self) -> int:
+            self.asked += 1
+            return 12
+
+    first, dataset = digest.FirstBatch(), Data()
+    for _ in range(3):
+        first.take(torch.arange(3), dataset)
+    assert (first.samples, dataset.asked) == (12, 1)
+    first.take(torch.arange(3), iter(()))  # a stream has none
+    assert first.samples is None
+
+
+def test_a_large_tensor_that_lies_scattered_is_not_copied() -> None:
+    scattered = torch.randn(1200, 1000).t()
+    assert digest.batch(scattered) is None and digest.batch(scattered.contiguous()) is not None
+    assert digest.batch(torch.randn(8, 6).t()) is not None
 
 
 def mesh(*names: str | None) -> types.SimpleNamespace:

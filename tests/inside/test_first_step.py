@@ -63,6 +63,32 @@ def test_a_graph_that_is_recorded_is_not_disturbed_by_our_question(rank, monkeyp
     assert asked == []
 
 
+def test_a_graph_that_the_script_records_itself_is_compiling(rank):
+    class CUDAGraph:
+        def capture_begin(self) -> str:
+            return rank.phase
+
+        def capture_end(self) -> None:
+            raise RuntimeError("spoilt")
+
+    compiling.on_graphs(rank, types.SimpleNamespace(CUDAGraph=CUDAGraph))
+    graph = CUDAGraph()
+    assert graph.capture_begin() == "compiling"
+    with pytest.raises(RuntimeError, match="spoilt"):
+        graph.capture_end()
+    assert rank.phase != "compiling"
+    compiling.on_graphs(rank, types.SimpleNamespace())
+
+
+def test_a_forked_child_waits_for_no_lock_of_ours(rank, monkeypatch):
+    """The heart may have held it at the fork, and nobody gives it back in the child."""
+    rank.wake = types.SimpleNamespace(set=lambda: pytest.fail("the lock was asked for"))
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    rank.first_step()
+    rank.leave(rank.enter("saving"))
+    assert rank.phase == "importing"
+
+
 def test_the_build_of_an_operator_is_compiling_also_where_it_fails(rank):
     seen = []
 

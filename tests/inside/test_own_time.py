@@ -184,6 +184,54 @@ def test_a_gpus_graph_is_left_alone_and_a_save_spoils_the_measure(torch, rank, c
     assert steps(rank, clock, saves, 6) == [None] * 6
 
 
+def test_no_event_is_asked_while_a_graph_is_captured(torch, rank, clock, cuda):
+    """An optimizer's step may be a part of the graph, and a question would spoil it."""
+    asked = []
+    rank.begin()
+    clock[0] += 0.25
+    torch.inner.all_reduce()
+    rank.own._pair[1].query = lambda: asked.append(1) or True
+    cuda.is_current_stream_capturing = lambda: True
+    assert ended(rank, 1) is None and not asked
+    cuda.is_current_stream_capturing = lambda: False
+    assert ended(rank, 2) == 0.25 and asked
+
+
+def test_events_that_cannot_be_compared_cost_no_step(torch, rank, clock, cuda):
+    def refuse(self: Any, other: Any) -> float:
+        raise RuntimeError("two devices")
+
+    compared, cuda.Event.elapsed_time = cuda.Event.elapsed_time, refuse
+    rank.begin()
+    assert steps(rank, clock, torch.inner.all_reduce, 3) == [None] * 3 and rank.step == 3
+    assert "two devices" in guard.TROUBLE.pop()
+    # in streams that do not wait for each other the end may come before the start
+    cuda.Event.elapsed_time = lambda self, other: -compared(self, other)
+    assert steps(rank, clock, torch.inner.all_reduce, 6) == [None] * 6
+
+
+def test_a_backward_passes_collectives_count_in_autograds_own_thread(torch, rank, clock):
+    def from_a_hook() -> None:
+        thread = threading.Thread(target=torch.inner.all_reduce)
+        thread.start()
+        thread.join()
+
+    clock[0] += 1.0
+    rank.own.in_backward = True
+    from_a_hook()
+    rank.own.in_backward = False
+    clock[0] += 40.0
+    assert ended(rank) == 1.0
+
+
+def test_another_accelerator_is_not_measured_by_the_hosts_clock(torch, rank, clock, monkeypatch):
+    torch.module.xpu = types.SimpleNamespace(is_initialized=lambda: True)
+    rank.begin()
+    clock[0] += 1.0
+    torch.inner.all_reduce()
+    assert ended(rank) is None
+
+
 def test_a_wrapped_models_forward_pass_is_its_own_after_a_collective(torch, rank, clock):
     class Model:
         training, require_backward_grad_sync = True, True

@@ -32,6 +32,25 @@ def on_dynamo(rank: Rank, module: Any) -> None:
     handler.run_end_callbacks = guard.around(handler.run_end_callbacks, end, lambda kept: None)
 
 
+def on_graphs(rank: Rank, module: Any) -> None:
+    """torch.cuda.graphs: while a graph is recorded, nobody may ask CUDA for an event's state: it would spoil it."""
+    graph = getattr(module, "CUDAGraph", None)
+    if graph is None or not {"capture_begin", "capture_end"} <= vars(graph).keys():
+        return  # those of C++ cannot be covered
+    entered: List[Tuple[str, float]] = []
+
+    def begin(args: Any, kwargs: Any) -> None:
+        if rank.is_here:
+            entered.append(rank.enter(PHASE, at_once=False))
+
+    def end(kept: Any) -> None:
+        if entered:
+            rank.leave(entered.pop())
+
+    graph.capture_begin = guard.around(graph.capture_begin, begin, lambda kept: None)
+    graph.capture_end = guard.around(graph.capture_end, lambda args, kwargs: None, end)
+
+
 def on_extensions(rank: Rank, module: Any) -> None:
     """torch.utils.cpp_extension: an operator is compiled, or the lock of another process that does is waited for."""
 

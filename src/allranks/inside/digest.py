@@ -20,6 +20,7 @@ PARAMETERS = 4096
 BATCH_VALUES = 4096
 """Of each tensor of a batch, spread over it: some 40 µs for a tensor."""
 
+MOST_COPIED = 1 << 20
 BATCH_PARTS = 256
 BATCH_DEPTH = 8
 BATCHES = 1000
@@ -34,10 +35,17 @@ class FirstBatch:
         self.digest: Optional[str] = None
         self.samples: Optional[int] = None
         self._seen = 0
+        self._counted: Any = None
 
     def take(self, found: Any, dataset: Any) -> None:
         self._seen += 1
-        self.digest = batch(found) if self._seen <= BATCHES else None
+        if self._seen > BATCHES:
+            self.digest = None
+            return
+        self.digest = batch(found)
+        if dataset is self._counted:
+            return
+        self._counted = dataset  # its length may be read from a file
         try:
             self.samples = len(dataset)
         except (TypeError, NotImplementedError):
@@ -60,7 +68,8 @@ def _take(value: Any, seen: Any, parts: List[int], depth: int) -> bool:
     if hasattr(value, "untyped_storage") or hasattr(value, "is_cpu"):
         return _take_tensor(value, seen, parts)
     if value is None or isinstance(value, (str, bytes, int, float)):
-        seen.update(repr(value)[:BATCH_VALUES].encode("utf-8", "replace"))
+        short = value[:BATCH_VALUES] if isinstance(value, (str, bytes)) else value
+        seen.update(repr(short).encode("utf-8", "replace"))
         return True
     if depth >= BATCH_DEPTH:
         return False
@@ -76,6 +85,8 @@ def _take(value: Any, seen: Any, parts: List[int], depth: int) -> bool:
 def _take_tensor(value: Any, seen: Any, parts: List[int]) -> bool:
     if not value.is_cpu or str(value.layout) != "torch.strided":
         return False
+    if not value.is_contiguous() and value.numel() > MOST_COPIED:
+        return False  # to flatten it would copy all of it
     flat = value.detach().reshape(-1)
     kept = flat[:: max(1, flat.numel() // BATCH_VALUES)].contiguous()
     seen.update(f"{tuple(value.shape)} {value.dtype};".encode())

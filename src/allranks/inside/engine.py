@@ -92,7 +92,7 @@ def on_engine(rank: Rank, module: Any) -> None:
     engine.backward = guard.dressed(backward, original_backward)
     engine.step = guard.dressed(step, original_step)
     if original_forward is not None:
-        engine.forward = guard.dressed(forward, original_forward)
+        engine.forward = guard.dressed(guard.not_compiled(forward), original_forward)
     for name in ("save_checkpoint", "save_16bit_model"):
         original = getattr(engine, name, None)
         if original is not None:

@@ -17,6 +17,18 @@ def cuda() -> Any:
     return module if module is not None and module.is_initialized() else None
 
 
+OTHERS = ("torch_npu", "habana_frameworks.torch", "torch_xla")
+"""Modules that put torch on an accelerator that is no torch.cuda."""
+
+
+def is_elsewhere() -> bool:
+    """Whether the script trains, or may train, on such an accelerator."""
+    xpu = getattr(guard.loaded("torch"), "xpu", None)
+    if xpu is not None and xpu.is_initialized():
+        return True
+    return any(guard.loaded(name) is not None for name in OTHERS)
+
+
 def identity() -> Optional[Dict[str, Any]]:
     """`{name, uuid, bus_id}` of this rank's GPU; a part that this torch cannot say is None."""
     module = cuda()

@@ -71,6 +71,18 @@ def dressed(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callab
     return wrapper
 
 
+def not_compiled(wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """`wrapper`, whose own frame dynamo runs as it is; it still traces through where it is a part of a graph.
+
+    torch's own functions are known to dynamo and left out by their folder. A frame of ours would be compiled after each
+    graph break, and anew for each group or model."""
+    native = getattr(getattr(loaded("torch"), "_C", None), "_dynamo", None)
+    skip = getattr(getattr(native, "eval_frame", None), "skip_code", None)
+    if skip is not None:
+        skip(wrapper.__code__)
+    return wrapper
+
+
 def loaded(name: str) -> Any:
     """A module that the script has imported already, else None. Never imports anything."""
     return sys.modules.get(name)

@@ -54,7 +54,10 @@ class OwnTime:
         self._due = 0.0
         self._start: Any = None
         self._pair: Optional[Tuple[Any, Any]] = None
+        self.in_backward = False
+        """On a GPU autograd's hooks, and so their collectives, run in threads of its own."""
 
+    @guard.guarded
     def begin(self, now: float) -> None:
         """A step begins, at `now` of time.monotonic(). On a GPU one a beat is measured."""
         self._seconds, self._arrived, self._start = 0.0, False, None
@@ -65,16 +68,24 @@ class OwnTime:
             if now >= self._due and self._pair is None and not self._pipeline:
                 self._due = now + self.rank.place.beat_seconds
                 self._restart(cuda, now)
+        elif gpu.is_elsewhere():
+            self.since = None  # the host only enqueues there, too
 
+    @guard.guarded
     def end(self) -> Optional[float]:
         """A step ends: its own seconds (with a GPU those of the last that was measured), None where nobody knows."""
         if self._pair is None:
             return self._seconds if self._arrived and self._start is None else None
-        start, end = self._pair
+        cuda, pair = gpu.cuda(), self._pair
+        if cuda is None or cuda.is_current_stream_capturing():
+            return None  # asked now, an event would spoil the graph
+        self._pair = None  # also where a question fails: what fails once fails again
+        start, end = pair
         if not end.query():
+            self._pair = pair
             return None
-        self._pair = None
-        return float(start.elapsed_time(end)) / 1e3
+        seconds = float(start.elapsed_time(end)) / 1e3
+        return seconds if seconds >= 0.0 else None  # the two lay in streams that do not wait for each other
 
     def arrive(self) -> None:
         """The rank begins to wait for others."""
@@ -97,6 +108,7 @@ class OwnTime:
             else:
                 self._restart(gpu.cuda(), time.monotonic())
 
+    @guard.guarded
     def paused(self, began: float, now: float) -> None:
         """From `began` to `now` it saved or evaluated: that belongs to no step."""
         if self._start is not None:  # the GPU's time has that in it
@@ -153,7 +165,7 @@ def forward(own: OwnTime, original: Any, is_compiling: Any) -> Any:
             own.works()
         return original(self, *args, **kwargs)
 
-    return guard.dressed(_forward, original)
+    return guard.dressed(guard.not_compiled(_forward), original)
 
 
 def collective(own: OwnTime, original: Any, is_compiling: Any) -> Any:
@@ -164,11 +176,11 @@ def collective(own: OwnTime, original: Any, is_compiling: Any) -> Any:
         if is_compiling():  # before all else: dynamo would trace it, and look at `since` in every later call
             return original(group)
         is_outside = original(group)
-        if own.since is not None and not is_outside and get_ident() == own.thread:
+        if own.since is not None and not is_outside and (own.in_backward or get_ident() == own.thread):
             asked_by(own, sys._getframe(1).f_code.co_name)
         return is_outside
 
-    return guard.dressed(_rank_not_in_group, original)
+    return guard.dressed(guard.not_compiled(_rank_not_in_group), original)
 
 
 @guard.guarded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from typing import Any
@@ -43,11 +44,16 @@ def watch_backward(
             rank.first_step()
             if rank.owner in (None, "torch"):
                 losses.note(self)
-            if own.since is not None and own.ddp is not None:
+            if own.since is not None and threading.get_ident() == own.thread:
                 own_time.backward(own)
+                own.in_backward = True
+                try:
+                    return original(self, *args, **kwargs)
+                finally:
+                    own.in_backward = False
         return original(self, *args, **kwargs)
 
-    torch.Tensor.backward = guard.dressed(backward, original)
+    torch.Tensor.backward = guard.dressed(guard.not_compiled(backward), original)
 
 
 class Loop:
@@ -80,7 +86,9 @@ class Loop:
         rank.reach("training")
         rank.evaluation.end()
         self.steps += 1
-        rank.end_step(self.steps, float(optimizer.param_groups[0]["lr"]))
+        rate = optimizer.param_groups[0]["lr"]
+        # One on a GPU is not waited for.
+        rank.end_step(self.steps, None if getattr(rate, "is_cuda", False) else float(rate))
         self.losses.settle(mean=False)
         rank.release()
 

@@ -102,6 +102,8 @@ class Rank:
         """Moves on to a phase; never back, except that after `done` a second training may begin."""
         if phase == PHASES[self._base]:  # of every step but the first
             return
+        if not self.is_here:  # a forked child: the lock of `wake` may have been held when it was forked
+            return
         number = PHASES.index(phase)
         if number > self._base or (phase == "training" and PHASES[self._base] == "done"):
             self._base = number
@@ -117,7 +119,7 @@ class Rank:
         forward that tells of it."""
         self._over.append(phase)
         self.exit_code = None
-        if at_once:
+        if at_once and self.is_here:
             self.wake.set()
         return phase, time.monotonic()
 

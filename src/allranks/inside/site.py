@@ -63,6 +63,7 @@ def watch_imports(rank: Rank) -> None:
         {
             "torch": later("plain", "on_torch"),
             "torch._dynamo.callback": later("compiling", "on_dynamo"),
+            "torch.cuda.graphs": later("compiling", "on_graphs"),
             "torch.utils.cpp_extension": later("compiling", "on_extensions"),
             "torch.utils.data.dataloader": later("data", "on_dataloader"),
             "torch.amp.grad_scaler": later("plain", "on_grad_scaler"),
