@@ -73,14 +73,13 @@ def odd_or_sides(run: RunState) -> Optional[Odd]:
 
 
 def _compared(run: RunState, living: Living) -> Optional[Odd]:
-    found = None
+    doubtful = None
     for judge in (by_process, _by_lock, by_flight, _by_stack):
         found = judge(run, living)
-        if found is not None:
-            break
-    if found is not None and (found.proven or not waits(frames_of(run, found.rank))):
-        return found  # it is seen to do something else, whatever its network does
-    return _by_socket(run, living) or found
+        if found is not None and (found.proven or not waits(frames_of(run, found.rank))):
+            return found  # it is seen to do something else, whatever its network does
+        doubtful = doubtful or found  # a waiting rank is in state D for a moment, too
+    return _by_socket(run, living) or doubtful
 
 
 # ---- a process that cannot run ----

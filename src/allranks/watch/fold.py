@@ -145,9 +145,9 @@ def _on_step(rank: RankState, entry: Any) -> None:
 
 
 def _advance(run: "RunState", rank: RankState, step: Optional[int], at: float) -> None:
-    if step is None or (rank.step is not None and step <= rank.step):
+    if step is None or step == rank.step:
         return
-    pauses.moved(run, rank, run.arrived)
+    pauses.moved(run, rank, run.arrived)  # also where it is lower: a second training counts from one again
     rank.step, rank.step_at = step, at
     if rank.first_step_at is None and step > 0:
         rank.first_step_at = at

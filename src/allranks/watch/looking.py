@@ -69,7 +69,8 @@ def _first_look(run: RunState) -> Optional[float]:
     if _is_a_start(run):
         return LOOK_SECONDS
     living = alive(run)
-    steady = len(living) > 1 and all(rank.phase == "training" for rank in living) and not has_trained(run)
+    others = len(living) > 1 or (len(living) == 1 and any(rank.code == 0 for rank in run.ranks.values()))
+    steady = others and all(rank.phase == "training" for rank in living) and not has_trained(run)
     allowed = allowed_silence(run) if steady else None
     return None if allowed is None else allowed - AHEAD_SECONDS
 

@@ -26,6 +26,10 @@ SPREADS = 6.0
 """And as long as six standard deviations of the steps' logarithms above the median: step times are skewed, and a
 run whose steps vary by a factor is not hanging at five times its median."""
 
+SPREAD_MOST = 3.0
+"""But no longer than three times the longest of them: where every second step is a slow one (a rollout, then an update
+on it), the spread is that of two kinds of steps and would allow days."""
+
 MAD_TO_SIGMA = 1.4826
 FEW_STEPS = 3
 WARM_STEPS = 2
@@ -99,9 +103,9 @@ def allowed_silence(run: RunState) -> Optional[float]:
     for phase in ("saving", "evaluating"):
         if phase in phases:
             known = run.longest.get(phase)
-            return (
-                max(BETWEEN_SECONDS, BETWEEN_FACTOR * known) if known is not None else FIRST_BETWEEN_SECONDS
-            )
+            if known is None or has_trained(run):  # after the last step the whole test set, the whole model
+                return max(FIRST_BETWEEN_SECONDS, BETWEEN_FACTOR * (known or 0.0))
+            return max(BETWEEN_SECONDS, BETWEEN_FACTOR * known)
     if "training" not in phases:
         return None
     if has_trained(run):
@@ -143,7 +147,8 @@ def _spread(seconds: List[float]) -> float:
     """The step that these steps' own spread still allows."""
     logs = [log(max(s, 1e-3)) for s in seconds]
     middle = median(logs)
-    return exp(middle + SPREADS * MAD_TO_SIGMA * median(abs(x - middle) for x in logs))
+    far = middle + SPREADS * MAD_TO_SIGMA * median(abs(x - middle) for x in logs)
+    return exp(min(far, max(logs) + log(SPREAD_MOST)))
 
 
 def allowed_gap(run: RunState, rank: RankState) -> float:

@@ -24,6 +24,10 @@ ONCE_SECONDS = 60.0
 OFTEN_SECONDS = 400.0
 """So much of one that came twice: half as long again is NCCL's own default time-out (10 min)."""
 
+FAULTS = frozenset(("rank-silent", "nfs-stale-or-io-error", "peer-node-network-broken", "op-build-waits"))
+"""A pause for such a reason is no pace. A rank that was in its own code and came back (an
+upload, samples) is one when it comes again."""
+
 LONGER = 1.5
 """The next pause may take half as long again as the longest."""
 
@@ -43,13 +47,17 @@ def _remember(run: "RunState", seconds: float) -> None:
     """Of a pause between steps; how long other phases take is remembered apart, and a pause in which one rank was seen
     to hold up the others was a fault."""
     named = run.held_up is not None and run.last_move is not None and run.held_up[0] > run.last_move - seconds
-    if not named and all(rank.phase == "training" for rank in run.ranks.values() if rank.alive):
+    fault = named and run.held_up is not None and run.held_up[1].cause in FAULTS
+    if fault or any(rank.phase != "training" for rank in run.ranks.values() if rank.alive):
+        return
+    if named:
+        run.held_pauses = sorted([*run.held_pauses, seconds])[-2:]
+    else:
         run.pauses = sorted([*run.pauses, seconds])[-2:]
 
 
 def allowed(run: "RunState") -> float:
     """Seconds that a pause may take by those that passed; 0.0 of none."""
-    if not run.pauses:
-        return 0.0
-    often = run.pauses[-2] if len(run.pauses) > 1 else 0.0
-    return LONGER * max(min(run.pauses[-1], ONCE_SECONDS), min(often, OFTEN_SECONDS))
+    once = run.pauses[-1] if run.pauses else 0.0
+    often = max((kept[-2] for kept in (run.pauses, run.held_pauses) if len(kept) > 1), default=0.0)
+    return LONGER * max(min(once, ONCE_SECONDS), min(often, OFTEN_SECONDS))

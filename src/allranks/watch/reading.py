@@ -13,6 +13,7 @@ from allranks.diagnose import Evidence, Line, conclude, modules, parse
 from allranks.diagnose.evidence import COMMUNICATION
 from allranks.watch.kernel import concerns, kernel_lines
 from allranks.watch.state import RankState, RunState
+from allranks.watch.values import listed
 from allranks.words import Diagnosis, Event, Where
 
 Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
@@ -112,7 +113,7 @@ def _exceptions(ranks: Iterable[RankState]) -> Iterator[Line]:
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
         texts = []
-        for cause in event.data.get("causes") or ():
+        for cause in listed(event.data.get("causes")):
             if isinstance(cause, Mapping):
                 texts += [
                     "Traceback (most recent call last):",

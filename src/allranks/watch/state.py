@@ -50,6 +50,8 @@ class RunState:
         self.longest: Dict[str, float] = {}
         self.last_move: Optional[float] = None
         self.pauses: List[float] = []
+        self.held_pauses: List[float] = []
+        """The same, of pauses in which a rank was named that then went on by itself."""
         self.beat_gaps, self.node_gaps = Lateness(BEAT_GAP_SECONDS), Lateness(GAP_SECONDS)
         self.trouble_at: Optional[float] = None
         self.doubt_at: Optional[float] = None

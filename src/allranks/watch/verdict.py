@@ -48,6 +48,8 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     return found if told else _with_last_words(found, run, logs)
 
 
+KILLS = frozenset(("cpu-oom-killed", "rank-sigkilled"))
+
 ONE_END = frozenset(("ib-transport-error", "gloo-connect-full-mesh", "peer-node-network-broken"))
 
 
@@ -70,14 +72,24 @@ def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
     return found
 
 
+def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:
+    """Whether another rank than the one that was waited for was killed: no wait ends by SIGKILL."""
+    where = killed.where
+    return killed.cause in KILLS and where.node is not None and where.rank != stalled.where.rank
+
+
 def _who(run: RunState, logs: Logs) -> Tuple[Optional[Diagnosis], bool]:
     """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one; a node that was
     silent before both of them comes first."""
-    first = by_stall(run) or (by_node(run) if gone_before(run) else None)
+    waited = aborted_waiting(run, logs)
+    killed = by_signal(run, waited, logs_read(logs))
+    stalled = by_stall(run)
+    if stalled is not None and killed is not None and _ends_the_wait(killed, stalled):
+        return replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1])), True
+    first = stalled or (by_node(run) if gone_before(run) else None)
     if first is not None:
         return first, True
-    waited = aborted_waiting(run, logs)
-    raised, killed = by_exception(run), by_signal(run, waited, logs_read(logs))
+    raised = by_exception(run)
     if raised is not None and killed is not None:
         earlier = (killed.first_seen or 0.0) < (raised.first_seen or 0.0) - LATE_SECONDS
         return (killed if earlier and killed.where.rank != raised.where.rank else raised), True

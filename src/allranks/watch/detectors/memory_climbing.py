@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from allranks.watch.records import NodeState
+from allranks.watch.records import NodeState, RankState
 from allranks.watch.state import RunState
 from allranks.words import WARN, Finding, Where
 
@@ -55,6 +55,10 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or now - memory.get("at", -1e9) < EVERY_SECONDS:
         return
     memory["at"] = now
+    living: Dict[Optional[str], List[RankState]] = {}
+    for rank in run.ranks.values():
+        if rank.alive:
+            living.setdefault(rank.node, []).append(rank)
     for name, node in run.nodes.items():
         rooms = _rooms(node)
         if not rooms:
@@ -64,13 +68,13 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         if scarce.free < FREE_SHARE * scarce.total:
             yield _finding(name, f"{scarce} ({scarce.free / scarce.total:.1%}).", "")
             continue
-        slopes = [_slope(r.memory) for r in run.ranks.values() if r.node == name and r.alive]
+        slopes = [_slope(r.memory) for r in living.get(name, ())]
         pace = sum(s for s in slopes if s is not None)
         if pace > 0 and nearest.free / pace < HORIZON_SECONDS:
             grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {nearest}."
             yield _finding(name, grow, _full_in(nearest.free / pace))
             continue
-        yield from _falling(run, name, rooms, memory.setdefault("rooms", {}))
+        yield from _falling(node, living.get(name, []), rooms, memory.setdefault("rooms", {}))
 
 
 def _rooms(node: NodeState) -> List[Room]:
@@ -88,15 +92,18 @@ def _rooms(node: NodeState) -> List[Room]:
 
 
 def _falling(
-    run: RunState, name: str, rooms: Sequence[Room], kept: Dict[Tuple[str, str], Deque[Any]]
+    node: NodeState,
+    ranks: Sequence[RankState],
+    rooms: Sequence[Room],
+    kept: Dict[Tuple[str, str], Deque[Any]],
 ) -> Iterator[Finding]:
     """What loader workers and others take is in no rank's own memory: it shows in what is left, while all train."""
-    ranks = [r for r in run.ranks.values() if r.node == name and r.alive]
+    name = node.name
     if not ranks or any(r.first_step_at is None for r in ranks):
         for key in [key for key in kept if key[0] == name]:
             del kept[key]
         return
-    at = run.nodes[name].sample_at or 0.0
+    at = node.sample_at or 0.0
     for room in rooms:
         points = kept.setdefault((name, room.group), deque(maxlen=KEPT))
         if not points or at > points[-1][0]:

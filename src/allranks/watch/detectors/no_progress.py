@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
-from allranks.watch.detectors.rank_exited_early import leaver
+from allranks.watch.detectors.rank_exited_early import leaver, work_alone
 from allranks.watch.many import numbers
-from allranks.watch.pace import allowed_gap, allowed_silence, silent_nodes, step_seconds
+from allranks.watch.pace import START_SECONDS, allowed_gap, allowed_silence, silent_nodes, step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
 
@@ -41,12 +41,18 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         return
     gone = [
         *silent_nodes(run, now),
-        *(n.name for n in run.nodes.values() if n.lost_at is not None),
+        *(
+            n.name
+            for n in run.nodes.values()
+            if n.lost_at is not None and n.ended_at is None and n.swept_at is None
+        ),
     ]
     if gone:
         return  # node-lost says it, and all others wait for that node
     if leaver(run, now) is not None:
         return  # rank-exited-early says it
+    if now - moved <= START_SECONDS and work_alone(run):
+        return  # what a script does after its steps, on half of its ranks
     where, reason, fix = _suspect(run, ranks, now)
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
@@ -89,9 +95,10 @@ def _suspect_rank(ranks: List[RankState], silent: List[RankState]) -> Tuple[Opti
     if len(silent) == 1:
         return silent[0], "does not beat any more"
     steps = [r.step for r in ranks if r.step is not None]
-    behind = [r for r in ranks if r.step is not None and r.step == min(steps)]
-    if len(behind) == 1 and min(steps) < max(steps):
-        return behind[0], f"is at step {behind[0].step} of {max(steps)}"
+    least, most = min(steps, default=0), max(steps, default=0)
+    behind = [r for r in ranks if r.step == least] if least < most else []
+    if len(behind) == 1:
+        return behind[0], f"is at step {least} of {most}"
     phases = [r.phase for r in ranks]
     common = max(set(phases), key=phases.count)
     others = [r for r in ranks if r.phase != common]

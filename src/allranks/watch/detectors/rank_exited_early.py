@@ -99,6 +99,28 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     return Leaver(rank, others, moved, waiting is True)
 
 
+def work_alone(run: RunState) -> bool:
+    """Whether half of the ranks or more have ended with 0 and all that are left are seen to work on by themselves."""
+    left = [r for r in run.ranks.values() if r.alive]
+    moved, asked = run.moved_at, max(run.asked_at or 0.0, run.looked_at or 0.0)
+    ended = sum(r.code == 0 for r in run.ranks.values())
+    if not ended or 2 * len(left) > len(run.ranks) or moved is None or asked < moved:
+        return False
+    return all(_works(run, rank) for rank in left)
+
+
+def _works(run: RunState, rank: RankState) -> bool:
+    frames, told = frames_of(run, rank.rank), run.flights.get(rank.rank, {})
+    if not frames or (waits(frames) and not _saves(frames)):
+        return False
+    groups = told.get("groups")
+    queued = any(
+        isinstance(g, dict) and g.get("pending") for g in (groups if isinstance(groups, list) else ())
+    )
+    followed = not (rank.uuid or rank.bus_id) or "completed" in told  # of a GPU's own wait its recorder tells
+    return followed and not queued
+
+
 def _others_are_gone(run: RunState, now: float) -> bool:
     """Whether a node or a rank is unheard: then that is what the others wait for."""
     lost = any(node.lost_at is not None and node.ended_at is None for node in run.nodes.values())
