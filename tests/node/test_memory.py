@@ -85,6 +85,15 @@ def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeyp
     assert tree.groups.kills(-1.0) == []  # one that was longer ago
 
 
+def test_a_neighbours_kill_in_a_group_above_is_not_ours(tree: Tree) -> None:
+    tree.set(tree.job, 16 << 30, kills=3)
+    tree.set(tree.step, 8 << 30, kills=1)
+    tree.groups.look([9])
+    tree.set(tree.job, 16 << 30, kills=4)
+    tree.groups.look([9])
+    assert tree.groups.kills(DEATH_SECONDS) == []
+
+
 def test_a_sample_holds_the_groups_of_the_ranks(tree: Tree, tmp_path: Path) -> None:
     tree.set(tree.step, 8 << 30, used=1 << 30)
     sampler = Sampler([str(tmp_path)])

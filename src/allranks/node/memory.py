@@ -47,12 +47,12 @@ class Groups:
         `used_bytes` is without the file cache that the kernel takes back before it kills."""
         found: Dict[str, Dict[str, Any]] = {}
         for folders in {tuple(self._folders(pid)) for pid in pids}:
-            self._count(folders[:1])  # in version 1 a kill is counted in the process's own group alone
+            # The group above counts, in version 2, also those of its other groups: of other pods or users.
+            self._count(folders[:1])
             for folder in folders:
                 group = None if folder in found else _group(folder)
                 if group is not None:
                     found[folder] = {"path": folder[len(self.root) :] or "/", **group}
-        self._count(found)
         return sorted(found.values(), key=lambda g: g["limit_bytes"] - g["used_bytes"])[:GROUPS]
 
     def kills(self, seconds: float) -> List[str]:
