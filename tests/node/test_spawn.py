@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -211,3 +213,50 @@ def test_without_restarts_none_waits_and_close_ends_it(torchrun):
     child = torchrun._ready
     torchrun.close()
     assert child.returncode is not None and torchrun._ready is None
+
+
+def test_one_that_ended_while_it_waited_is_made_again_and_not_for_ever(torchrun):
+    pids = set()
+    for _ in range(spawn.READY_TRIES):
+        torchrun.make_ready(1)
+        assert torchrun.next_is_ready
+        pids.add(torchrun._ready.pid)
+        torchrun._ready.kill()
+        torchrun._ready.wait()
+        assert not torchrun.next_is_ready
+    assert len(pids) == spawn.READY_TRIES
+    torchrun.make_ready(1)
+    assert not torchrun.next_is_ready
+    torchrun.start()
+    torchrun.make_ready(1)
+    assert torchrun.next_is_ready, "the next attempt has its own"
+
+
+@pytest.mark.parametrize("begin", ["close", "_from_ready"])
+def test_one_that_no_signal_ends_holds_nobody(torchrun, begin):
+    waits = []
+
+    def wait(timeout=None):
+        waits.append(timeout)
+        raise subprocess.TimeoutExpired("python", timeout)
+
+    def gone(*_):
+        raise BrokenPipeError
+
+    torchrun._ready = SimpleNamespace(
+        kill=lambda: None, wait=wait, poll=lambda: None, stdin=SimpleNamespace(write=gone, close=gone)
+    )
+    assert (torchrun.close() if begin == "close" else torchrun._from_ready(["p"], {}, "/")) is None
+    assert waits == [spawn.END_SECONDS]
+
+
+def test_one_that_reads_nothing_is_given_its_words_and_none_that_do_not_fit(torchrun, monkeypatch):
+    monkeypatch.setattr(spawn, "_READY", "import time; time.sleep(30)")
+    torchrun.job = {**torchrun.job, "env": {"MUCH": "x" * 200_000}}
+    torchrun.make_ready(1)
+    waiting = torchrun._ready
+    assert torchrun.next_is_ready and not spawn.order(waiting, "x" * (2 << 20)) and waiting.poll() is None
+    torchrun.close()
+    torchrun.job["env"]["MUCH"] = "x" * (2 << 20)
+    torchrun.make_ready(1)
+    assert not torchrun.next_is_ready

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -112,6 +113,18 @@ def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subpr
 
 RUN = ["-m", "torch.distributed.run"]
 
+END_SECONDS = 1.0
+"""How long the end of a Python that waited is waited for: one that hangs in the kernel must not hold its supervisor."""
+
+READY_TRIES = 3
+"""Pythons begun for one attempt, where they die while they wait: each costs seconds of a core that trains."""
+
+PIPE_BYTES = 1 << 20
+"""As much as anybody's pipe may hold (/proc/sys/fs/pipe-max-size); 64 KiB is what it holds by itself."""
+
+_F_SETPIPE_SZ = 1031
+"""Of linux/fcntl.h; Python names it since 3.10."""
+
 _READY = """
 import ctypes, json, os, signal, sys
 with open(0, "rb", buffering=0, closefd=False) as words:
@@ -143,27 +156,53 @@ needed. Until then it is in the supervisor's own session and so none of the run'
 supervisor, or when its standard input does."""
 
 
-def ready(python: str, env: Mapping[str, str], log: str) -> "subprocess.Popen[bytes]":
-    """Starts it. Raises OSError."""
+def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess.Popen[bytes]]":
+    """Starts it; None where it could not take its environment. Raises OSError."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
     try:
-        child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=descriptor, stderr=descriptor)
+        child = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=descriptor, stderr=descriptor, bufsize=0
+        )  # no buffer: to close it must write nothing
     finally:
         os.close(descriptor)
-    order(child, dict(env))
-    return child
+    assert child.stdin is not None
+    try:
+        fcntl.fcntl(child.stdin.fileno(), _F_SETPIPE_SZ, PIPE_BYTES)
+    except OSError:
+        pass  # the user's pipes hold as much as they may: an order that is too long is not taken
+    os.set_blocking(child.stdin.fileno(), False)
+    if order(child, dict(env)):
+        return child
+    end(child)
+    return None
 
 
 def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
-    """Hands it one line; False where it has ended."""
+    """Hands one line to a Python that waits, and waits for nothing: where its disk is frozen it reads nothing.
+    False where it has ended or the line is longer than what its pipe takes: then it is of no use any more."""
     assert child.stdin is not None
+    line = json.dumps(said).encode() + b"\n"
     try:
-        child.stdin.write(json.dumps(said).encode() + b"\n")
-        child.stdin.flush()
-    except (BrokenPipeError, ValueError):
+        if child.stdin.write(line) != len(line):  # None where nothing could be written
+            return False
+    except (OSError, ValueError):
         return False
     return child.poll() is None
+
+
+def end(child: "subprocess.Popen[bytes]") -> None:
+    """Ends a Python that waits. One that does not end is left to the kernel; the supervisor's own end is its end."""
+    child.kill()
+    try:
+        child.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        if child.stdin is not None:
+            child.stdin.close()
+    except OSError:
+        pass
 
 
 _FAILURE = re.compile(
@@ -222,6 +261,8 @@ class Torchrun:
         self.handle: Optional[int] = None
         self._child: "Optional[subprocess.Popen[bytes]]" = None
         self._ready: "Optional[subprocess.Popen[bytes]]" = None
+        self._tried = 0
+        """How many Pythons were begun for the next attempt."""
         self._log_offset = 0
 
     def start(self) -> None:
@@ -239,18 +280,21 @@ class Torchrun:
     def make_ready(self, attempt: int) -> None:
         """Begins the Python of this attempt, where the run may come to it, while the one before still trains or ends.
         May fail in silence, since `start` does without."""
+        if self._ready is not None and not self.next_is_ready:
+            self.close()
         argv = [str(word) for word in self.job["argv"]]
-        if self._ready is None and attempt <= int(self.job.get("restarts") or 0) and argv[1:3] == RUN:
-            env = self._environment()
+        wanted = attempt <= int(self.job.get("restarts") or 0) and argv[1:3] == RUN
+        if self._ready is None and wanted and self._tried < READY_TRIES:
+            self._tried += 1
             try:
-                self._ready = ready(argv[0], env, self.directory.torchrun_log)
+                self._ready = ready(argv[0], self._environment(), self.directory.torchrun_log)
             except OSError:
                 pass
 
     @property
     def next_is_ready(self) -> bool:
-        """Whether the next attempt's Python was begun."""
-        return self._ready is not None
+        """Whether the next attempt's Python was begun and lives."""
+        return self._ready is not None and self._ready.poll() is None
 
     def _environment(self) -> Dict[str, str]:
         env = environment(self.job, self.directory, self.secrets, os.environ)
@@ -259,25 +303,21 @@ class Torchrun:
     def _from_ready(
         self, argv: List[str], env: Mapping[str, str], cwd: str
     ) -> "Optional[subprocess.Popen[bytes]]":
-        child, self._ready = self._ready, None
+        child, self._ready, self._tried = self._ready, None, 0
         if child is None:
             return None
         if order(child, {"words": argv[3:], "env": dict(env), "cwd": cwd}):
             assert child.stdin is not None
             child.stdin.close()
             return child
-        child.kill()
-        child.wait()
+        end(child)
         return None
 
     def close(self) -> None:
         """Ends the one that waits for an attempt which does not come."""
         child, self._ready = self._ready, None
         if child is not None:
-            child.kill()
-            child.wait()
-            if child.stdin is not None:
-                child.stdin.close()
+            end(child)
 
     def ended(self) -> Optional[int]:
         """Its code, told once, when it has ended since it was started."""
