@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from allranks.node import evidence, processes, samples
 from allranks.node.evidence import Evidence, Watched
+from allranks.words import Event
 
 
 @pytest.fixture
@@ -126,6 +127,22 @@ def test_that_the_kernel_may_not_be_asked_is_told(monkeypatch):
     looker._tell_kernel(10.0)
     (told,) = looker.take()
     assert (told.kind, told.data) == ("kernel", {"lines": [], "why": "/dev/kmsg: Operation not permitted"})
+
+
+def test_of_ranks_that_die_together_the_kernel_is_asked_again_after_the_last(monkeypatch):
+    looker, looks, may_end = Evidence("a", sys.executable, lambda rank: ""), [], threading.Event()
+    monkeypatch.setattr(looker, "_tell_kernel", lambda seconds: (looks.append(seconds), may_end.wait(60)))
+    for rank in range(8):
+        looker.heed(Event(1.0, "rank-gone", "a", rank, {"code": 1}))
+    may_end.set()
+    deadline = time.monotonic() + 60
+    while looker._asked and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert 1 <= len(looks) <= 2
+    looker.heed(Event(2.0, "rank-gone", "a", 0, {"code": 1}))
+    while looker._asked and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert 2 <= len(looks) <= 3, "a later death asks anew"
 
 
 def test_a_descriptor_that_is_closed_meanwhile_hides_no_connection():

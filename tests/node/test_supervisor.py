@@ -10,11 +10,13 @@ import stat
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import pytest
 
 from allranks.node import paths, processes
 from allranks.node.supervisor import Supervisor
+from allranks.words import Event
 
 pytestmark = pytest.mark.lengthy
 
@@ -166,6 +168,41 @@ def test_leases_that_came_while_the_supervisor_was_held_up_count(field):
     finally:
         one.dial.close()
         one.journal.close()
+
+
+@pytest.fixture
+def parts(field):
+    """A supervisor that was not started, all that it holds played by one mock."""
+    field.directory.create(node="node-0")
+    one, played = Supervisor(field.directory, field.job(["true"]), bytes(32), {}), Mock()
+    one.dial.close()
+    one.journal.close()
+    one.tree = one.memory = None
+    for name in ("sampler", "torchrun", "scrubber", "vault", "dial", "ranks", "memory", "tree", "journal"):
+        setattr(one, name, getattr(played, name))
+    return one, played
+
+
+def test_no_secret_stays_for_a_python_that_does_not_end(parts):
+    one, played = parts
+    one._members = lambda: [Mock()]
+    one._close()
+    called = [call[0] for call in played.method_calls]
+    assert called.index("scrubber.turn") < called.index("vault.destroy") < called.index("torchrun.close")
+
+
+@pytest.mark.parametrize("code, asked", [(-9, 1), (-6, 1), (1, 1), (None, 1), (0, 0), (-15, 0)])
+def test_the_kernel_is_asked_of_a_death_also_of_one_read_with_torchruns_end(parts, code, asked):
+    one, played = parts
+    one._stopping = lambda *_: Mock()
+    one.evidence.ask_kernel = ask = Mock()
+    death = Event(1.0, "rank-gone", "node-0", 0, {"pid": 7, "code": code})
+    one._hear_rank(death)
+    assert ask.call_count == asked
+    played.ranks.read.return_value, played.ranks.gone.return_value = [], [death]
+    played.torchrun.ended.return_value, played.torchrun.failures.return_value = 1, []
+    one._look_at_torchrun()
+    assert ask.call_count == 2 * asked
 
 
 def test_a_keeper_that_never_answers_is_waited_for_no_longer_than_the_lease(field):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -33,6 +34,10 @@ SOCKETS = 16
 KERNEL_SECONDS = 900.0
 DEATH_SECONDS = 10.0
 """What the kernel said longer before a rank's end was about something else."""
+
+HARMLESS = (0, -signal.SIGTERM)
+"""How a rank ends that no kernel ended: by itself, or stopped with the others. After an Xid NCCL's watchdog aborts
+(-6), and Python ends with 1 for CUDA's error."""
 
 KERNEL_LINES = 20
 KERNEL_WORDS = re.compile(
@@ -64,6 +69,7 @@ class Evidence:
         self.groups = groups
         self._events: Deque[Event] = deque(maxlen=4096)
         self._thread: Optional[threading.Thread] = None
+        self._asked, self._lock = 0, threading.Lock()
 
     def ask(self, watched: List[Watched], ours: List[Stat]) -> None:
         """`ours` are the run's processes, read now: a rank that is none of them is not looked at."""
@@ -74,9 +80,30 @@ class Evidence:
         self._thread = threading.Thread(target=self._collect, args=(kept, ours), daemon=True)
         self._thread.start()
 
+    def heed(self, event: Event) -> None:
+        """Asks the kernel where a rank has died: whether the machine was out of memory, or a GPU failed."""
+        if event.kind == "rank-gone" and event.data.get("code") not in HARMLESS:
+            self.ask_kernel()
+
     def ask_kernel(self) -> None:
-        """After a rank's SIGKILL: whether the kernel says of the last seconds that it was out of memory."""
-        threading.Thread(target=self._tell_kernel, args=(DEATH_SECONDS,), daemon=True).start()
+        """What the kernel says of the last seconds; of ranks that die together once, after the last of them."""
+        with self._lock:
+            self._asked += 1
+            if self._asked == 1:
+                threading.Thread(target=self._tell_deaths, daemon=True).start()
+
+    def _tell_deaths(self) -> None:
+        try:
+            while True:
+                told = self._asked
+                self._tell_kernel(DEATH_SECONDS)
+                with self._lock:
+                    if told == self._asked:
+                        self._asked = 0
+                        return
+        except BaseException:
+            self._asked = 0  # the next death is asked of again
+            raise
 
     def take(self) -> List[Event]:
         return [self._events.popleft() for _ in range(len(self._events))]

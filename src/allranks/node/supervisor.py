@@ -146,9 +146,9 @@ class Supervisor:
     def _close(self) -> None:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
         self.sampler.stop()
-        self.torchrun.close()
         self.scrubber.turn()
         self.vault.destroy()
+        self.torchrun.close()
         if not self._members():
             self.torchrun.temporary.remove(os.geteuid())  # of a torchrun that could not be started
         self.dial.drain(LAST_WORDS_SECONDS)
@@ -209,8 +209,7 @@ class Supervisor:
 
     def _hear_rank(self, event: Event) -> None:
         self.departure.can_save |= event.kind == "can-save"
-        if event.kind == "rank-gone" and event.data.get("code") in (None, -signal.SIGKILL):
-            self.evidence.ask_kernel()
+        self.evidence.heed(event)
         failed = event.kind == "exception" or event.data.get("code")
         if event.kind in ("exception", "end", "rank-gone") and failed:
             self._make_next_ready()
@@ -335,7 +334,7 @@ class Supervisor:
         self.code = code
         # Its ranks ended before it: what they wrote last belongs before its own end.
         for event in [*self.ranks.read(), *self.ranks.gone()]:
-            self._pass_on(event)
+            self._hear_rank(event)
         self._tell("torchrun-ended", code=code, failures=self.torchrun.failures(), attempt=self.attempt)
         if code:
             self._make_next_ready()
