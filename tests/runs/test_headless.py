@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from allranks.reach import Unreachable
+from allranks.reach import ProgramFailed, Unreachable
 from allranks.runs import index
 
 RUN = "x-0101-aaaa"
@@ -34,6 +34,16 @@ class Other:
         return {"text": self.text}
 
 
+class Odd:
+    """A node that answers what no version of ours does."""
+
+    def __init__(self, answer: Any):
+        self.answer = answer
+
+    async def call(self, *_words: str) -> Any:
+        return self.answer
+
+
 class Nodes(SimpleNamespace):
     def __getitem__(self, name: str) -> Any:
         return self.programs[name]
@@ -42,8 +52,8 @@ class Nodes(SimpleNamespace):
         return None
 
 
-def told(monkeypatch, *others: Any) -> dict:
-    programs = {"node1": Head(), **{f"node{n}": one for n, one in enumerate(others, 2)}}
+def told(monkeypatch, *others: Any, head: Any = None) -> dict:
+    programs = {"node1": head or Head(), **{f"node{n}": one for n, one in enumerate(others, 2)}}
     monkeypatch.setattr(index, "nodes_of", lambda _run_id: Nodes(programs=programs))
     return asyncio.run(index.told_by_head({"id": RUN, "launch": "ssh", "created_at": 5.0}))
 
@@ -65,11 +75,33 @@ def test_a_run_is_lost_where_its_other_nodes_stopped_for_want_of_the_head(monkey
         (Other("node2", True, LEASE), Other("node3", False, LEASE)),
         (Other("node2", None, LEASE),),
         (Other("node2", False, ENDED), Other("node3", False, ENDED)),
+        (Other("node2", False, LEASE), Other("node3", False, ENDED)),
         (Other("node2", False, LEASE), Head()),
+        (Other("node2", False, LEASE), Odd([])),
+        (Other("node2", False, LEASE), Odd({"supervisors": {"node3": None}})),
+        (Other("node2", False, LEASE), Odd({"supervisors": ["node3"]})),
         (),
     ],
-    ids=["one lives", "cannot be seen", "it had ended well", "another is silent", "no other"],
+    ids=[
+        *(
+            "one lives",
+            "cannot be seen",
+            "it had ended well",
+            "a spare took a node's place",
+            "another is silent",
+        ),
+        *("a list", "no supervisor", "supervisors as a list", "no other"),
+    ],
 )
 def test_what_nobody_saw_stays_unknown(monkeypatch, others: tuple) -> None:
     state = told(monkeypatch, *others)
     assert state["state"] is None and "no route" in state["why"]
+
+
+def test_a_head_that_answers_is_not_gone(monkeypatch) -> None:
+    class Failing:
+        async def call(self, *_words: str) -> dict:
+            raise failed
+
+    failed = ProgramFailed("node1", "read", "no space left on device")
+    assert told(monkeypatch, Other("node2", False, LEASE), head=Failing())["state"] is None

@@ -18,15 +18,18 @@ TAIL_BYTES = 16384
 
 
 async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
-    """`{state: lost, why, diagnosis}` where every other node answers, none has a supervisor that lives, and one at
-    least stopped because it heard nothing from the keeper; else nothing. `error` is the head's."""
+    """`{state: lost, why, diagnosis}` where every other node answers, none has a supervisor that lives, and each
+    stopped because it heard nothing from the keeper; else nothing. `error` is the head's.
+
+    A spare that waits without a torchrun has a lease too, and says so when it ends. Where one node's lease ended and
+    another's did not, the keeper lived: a spare took the one's place, and the run may have ended well."""
     head, *others = nodes.programs
     told = await asyncio.gather(*(_told(nodes[name], name, run_id) for name in others))
     ends = [one for one in told if one]
-    if not others or len(ends) < len(others) or not any(one.get("lease_lost_at") for one in ends):
+    if not others or len(ends) < len(others) or not all(one["lease_lost_at"] for one in ends):
         return {}
-    at = min(float(one["lease_lost_at"]) for one in ends if one.get("lease_lost_at"))
-    names = ", ".join(one["node"] for one in ends if one.get("lease_lost_at"))
+    at = min(one["lease_lost_at"] for one in ends)
+    names = ", ".join(one["node"] for one in ends)
     why = f"{head} does not answer, and {names} stopped the run's ranks after hearing nothing from it"
     diagnosis = Diagnosis(
         cause="node-failure",
@@ -50,8 +53,8 @@ async def _told(program: NodeProgram, name: str, run_id: str) -> dict[str, Any] 
             return None
         path = f"nodes/{name}/journal.jsonl"
         text = str((await program.call("read", "chunk", run_id, path, str(-TAIL_BYTES))).get("text"))
-    except (Unreachable, ProgramFailed):
-        return None
+    except (Unreachable, ProgramFailed, AttributeError, TypeError):
+        return None  # or it answers what no version of ours does
     return {"node": name, "lease_lost_at": _lease_lost_at(text)}
 
 

@@ -127,13 +127,15 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     except (Unreachable, ProgramFailed) as error:
         names = [node["name"] for node in entry.get("nodes") or ()]
         known = {"id": run_id, "name": entry.get("name"), "nodes": names, "findings": [], "adapter": None}
+        # A head that answers is not gone, even if its program fails.
+        gone = await headless.lost(nodes, run_id, str(error)) if isinstance(error, Unreachable) else {}
         return {
             **known,
             "state": None,
             "why": str(error),
             "step": None,
             "started_at": entry.get("created_at"),
-            **await headless.lost(nodes, run_id, str(error)),
+            **gone,
         }
     finally:
         await nodes.close()
