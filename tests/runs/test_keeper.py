@@ -48,7 +48,7 @@ class Supervisor:
 
 
 class Stage:
-    def __init__(self, home: Path, folder: Path, keep: dict | None = None, **expect):
+    def __init__(self, home: Path, folder: Path, keep: dict | None = None, begin: bool = True, **expect):
         self.directory = RunDirectory(RUN, str(home))
         self.directory.create(node="a", keeper=True)
         self.output = folder / "output"
@@ -74,7 +74,10 @@ class Stage:
                 **(keep or {}),
             },
         }
-        self.keeper = start_keeper(self.directory, self.job, KEY, {}, lambda root: f"<p>{root}</p>")
+        if begin:
+            self.keeper = start_keeper(self.directory, self.job, KEY, {}, lambda root: f"<p>{root}</p>")
+        else:
+            self.keeper = Keeper(self.directory, self.job, KEY)
 
     def both(self) -> list[Supervisor]:
         return [Supervisor(self.keeper, name) for name in ("a", "b")]
@@ -204,6 +207,22 @@ def test_a_first_word_does_not_outlive_a_run_that_somebody_stopped(stage) -> Non
         one.say("swept", why="asked to stop")
     state = s.end()
     assert (state["state"], state["diagnosis"]) == ("stopped", None)
+
+
+def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp_path) -> None:
+    """Before any turn has seen it healthy."""
+    made = Stage(home, tmp_path, begin=False).keeper
+    said: list = []
+    made.first_word.say = made.record.first_word = said.append
+    for attempt in range(2):
+        if attempt:
+            made._forget_attempt()
+        made.watch.add(Event(1.0, "start", "b", 1, {"pid": 10, "start_time": 1}))
+        made.watch.add(Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -9}))
+        for now in (50.0, 60.0):
+            made.first_word.look(made.watch, False, now)
+    made.listener.close()
+    assert [one.cause for one in said] == ["rank-sigkilled"] * 2
 
 
 def test_a_sweep_of_a_torchruns_own_end_is_no_answer_to_a_stop(stage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -101,6 +102,26 @@ def test_the_first_word_of_a_failure_is_no_message_of_its_own(record: Record, cl
     record.finding(verdict.as_finding())
     record.end("failed")
     assert heard == ["rank-sigkilled", "run-failed"] and "provisional" not in written(record)["diagnosis"]
+
+
+@pytest.mark.parametrize("state", ["failed", "stopped", "succeeded"])
+def test_no_first_word_outlives_the_run(record: Record, clock: Clock, state: str) -> None:
+    told: list = []
+    record.alerts = SimpleNamespace(end=lambda state, diagnosis, why: told.append(diagnosis))
+    record.first_word(Diagnosis("rank-sigkilled", "likely", Where("a", 0)))
+    record.end(state)
+    assert told == [None] and written(record)["diagnosis"] is None
+
+
+@pytest.mark.parametrize("forget", ["forget_attempt", "drop_first_word"])
+def test_an_earlier_attempts_verdict_stands_again_after_a_first_word(
+    record: Record, clock: Clock, forget: str
+) -> None:
+    record.diagnosis(Diagnosis("node-failure", "likely", Where("a")))
+    record.first_word(Diagnosis("rank-sigkilled", "likely", Where("a", 0)))
+    getattr(record, forget)()
+    record.flush(now=True)
+    assert written(record)["diagnosis"]["cause"] == "node-failure"
 
 
 def test_nothing_is_unwritten_at_the_end(record: Record, clock: Clock) -> None:

@@ -165,6 +165,7 @@ class Keeper(threading.Thread):
         self.tails.clear()
         self.trouble_at = self.stop_why = self.stopping = None
         self.blocking = []
+        self.first_word = FirstWord(self.record.first_word)
         self.record.forget_attempt()
 
     def _give_up(self, finish: keeper_finish.Finish) -> None:

@@ -58,6 +58,8 @@ class Record:
             "started_at": time.time(),
             "ended_at": None,
         }
+        self.verdict: Optional[Dict[str, Any]] = None
+        """The last one; in the state a first word of the next may stand."""
         self.dirty, self.next_write = True, float("-inf")
 
     def begin(self, process: Process, port: int) -> None:
@@ -118,7 +120,7 @@ class Record:
             self.alerts.finding(data)
 
     def diagnosis(self, diagnosis: Diagnosis) -> None:
-        self.state_now["diagnosis"] = diagnosis.as_json()
+        self.verdict = self.state_now["diagnosis"] = diagnosis.as_json()
         self.note("diagnosis", diagnosis.as_json())
 
     def first_word(self, diagnosis: Diagnosis) -> None:
@@ -133,9 +135,10 @@ class Record:
         self.state_now.update(step=None, why="")
 
     def drop_first_word(self) -> None:
-        """Where no verdict follows: the run did not fail after all, or is started again."""
+        """Where no verdict follows: the run did not fail after all, is started again, or the keeper failed. The
+        verdict of an earlier attempt stands again."""
         if (self.state_now["diagnosis"] or {}).get("provisional"):
-            self.state_now["diagnosis"] = None
+            self.state_now["diagnosis"] = self.verdict
 
     def adapter(self, data: Optional[Dict[str, Any]]) -> None:
         self.state_now["adapter"] = data
@@ -144,8 +147,7 @@ class Record:
     def end(self, state: str, why: str = "") -> None:
         """The run's last state. What is found after it (no room for a copy) is still written and told."""
         self.state_now["ended_at"] = time.time()
-        if state != "failed":
-            self.drop_first_word()
+        self.drop_first_word()
         self.state(state, why)
         if self.alerts is not None:
             self.alerts.end(state, self.state_now["diagnosis"], why)
