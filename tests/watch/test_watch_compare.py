@@ -2,88 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from allranks.watch import Watch, compare
+sys.path.insert(0, str(Path(__file__).parent))
+from told import LOADS, MERGES, WAITS, Stall, stalled
+
+from allranks.watch import compare
 from allranks.watch.compare import by_flight, odd_one
 from allranks.watch.verdict import verdict
 from allranks.words import BLOCK, WARN, Event
-
-WAITS = [
-    ["/u/train.py", 30, "<module>"],
-    ["/x/site-packages/torch/distributed/distributed_c10d.py", 9, "all_reduce"],
-]
-LOADS = [
-    ["/u/train.py", 12, "<module>"],
-    ["/x/site-packages/torch/utils/data/dataloader.py", 9, "__next__"],
-]
-MERGES = [["/u/train.py", 58, "<module>"], ["/u/export.py", 7, "merge"]]
-
-
-class Stall:
-    """`nodes` of `per_node` ranks that take a step a second until 50; the keeper asks at 63."""
-
-    asked = 63.0
-
-    def __init__(self, nodes=3, per_node=1, steps=1000):
-        self.watch = Watch({"world_size": nodes * per_node, "steps": steps})
-        self.nodes, self.per_node, self.world = nodes, per_node, nodes * per_node
-        self.said = []
-        for node in range(nodes):
-            self.watch.add(Event(0.0, "joined", f"n{node}"))
-        for rank in range(self.world):
-            start = {"pid": 100 + rank, "start_time": 1, "world_size": self.world}
-            self.tell(0.1, "start", rank, **start)
-        for second in range(1, 51):
-            self.second(second, second)
-
-    def tell(self, at, kind, rank, **data):
-        node = f"n{rank // self.per_node}"
-        self.said += [(at, f) for f in self.watch.add(Event(float(at), kind, node, rank, data))]
-
-    def second(self, at, step, ranks=None):
-        for node in range(self.nodes):
-            self.watch.heard(f"n{node}", float(at))
-        for rank in range(self.world) if ranks is None else ranks:
-            steps = [[step, 3.0, 1.0, 0, 1, 1e-5]] if step == at else []
-            self.tell(at, "beat", rank, phase="training", step=step, steps=steps, total_steps=None)
-        self.said += [(at, f) for f in self.watch.tick(float(at))]
-
-    def wait(self, first, last, ranks=None, each=1):
-        for second in range(first, last, each):
-            self.second(second, 50, ranks)
-
-    def ask(self, at=None):
-        self.watch.add(Event(at or self.asked, "evidence", "n0", None, {"why": "no-progress"}))
-
-    def flight(self, rank, *groups, at=0.5):
-        rows = [
-            {"group": str(g), "sequence": n, "operation": o, "sizes": [[4]], **(more[0] if more else {})}
-            for g, n, o, *more in groups
-        ]
-        self.tell(self.asked + at, "flight", rank, **rows[-1], groups=rows)
-
-    def stack(self, rank, frames, at=0.4):
-        self.tell(self.asked + at, "stack", rank, frames=frames, by="inside" if frames else None)
-
-    def look(self, rank, state="S", wchan=None, sockets=()):
-        data = {"pid": 100 + rank, "state": state, "wchan": wchan, "sockets": list(sockets)}
-        self.tell(self.asked + 0.1, "process", rank, **data)
-
-    def named(self, name):
-        return [(at, f) for at, f in self.said if f.id == name]
-
-
-def stalled(*stacks, nodes=None, **more):
-    """Stalled, asked, and answered by these stacks."""
-    stall = Stall(nodes or len(stacks), len(stacks) // (nodes or len(stacks)), **more)
-    stall.wait(51, 63)
-    stall.ask()
-    for rank, frames in enumerate(stacks):
-        if frames is not None:
-            stall.stack(rank, frames)
-    return stall
-
 
 REDUCE, SPREAD = "all_reduce", "broadcast"
 

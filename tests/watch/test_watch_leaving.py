@@ -1,0 +1,131 @@
+"""Ranks that leave with 0 while the others go on, wait, or have work of their own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from told import WAITS, WORKS, Run, answers, leaves
+
+
+@pytest.mark.parametrize(("code", "within"), [(0, 15.0), (None, 40.0)])
+def test_a_rank_that_left_is_named_and_the_run_is_stopped_once_the_others_are_known_to_wait(
+    code, within
+) -> None:
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step, code)
+    asked = False
+    for second in range(51, 200):
+        run.second(float(second), step, moved=False)
+        if run.said and not asked:
+            asked = True
+            answers(run, second + 0.1, dict.fromkeys((0, 2, 3), WAITS))
+    found = run.alarms()
+    assert [alarm[1:] for alarm in found] == [
+        ("rank-exited-early", "warn", "n1", 1),
+        ("rank-exited-early", "block", "n1", 1),
+    ]
+    assert found[0][0] - 50.2 <= within and found[1][0] - 50.2 <= 130.0
+    verdict = run.watch.verdict(200.0)
+    assert verdict is not None
+    assert (verdict.cause, verdict.where.node, verdict.where.rank) == ("rank-exited-early", "n1", 1)
+
+
+def test_without_stacks_that_prove_it_no_run_is_stopped_for_a_rank_that_left() -> None:
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    run.train(51, 900, step, moved=False)
+    assert [alarm[1:3] for alarm in run.alarms()] == [("rank-exited-early", "warn")]
+
+
+@pytest.mark.parametrize("total", [50, 1000, None])
+def test_the_rank_that_works_on_alone_after_the_training_is_let_work(total) -> None:
+    """Two ranks; early stopping ends the training, rank 0 merges for twelve minutes."""
+    run = Run(2)
+    step = run.train(1, 50, total=total)
+    leaves(run, 50.2, 1, step)
+    answers(run, 66.0, {0: WORKS})
+    run.train(67, 67 + 12 * 60, step, moved=False, total=total)
+    assert run.alarms("rank-exited-early") == []
+    assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
+
+
+def test_the_ranks_that_work_on_each_nodes_behalf_after_the_training_are_let_work() -> None:
+    """Two nodes with two ranks each; nobody says how many steps there are, and one rank of each node uploads."""
+    run = Run(2, 2)
+    step = run.train(1, 50, total=None)
+    for rank in (1, 3):
+        leaves(run, 50.2, rank, step)
+    run.train(51, 300, step, moved=False, total=None)
+    assert run.alarms("rank-exited-early") == []
+
+
+@pytest.mark.parametrize(
+    ("inner", "stops"), [("checkpoint/filesystem.py", False), ("distributed_c10d.py", True)]
+)
+def test_a_rank_that_writes_a_distributed_checkpoint_does_not_wait(inner, stops) -> None:
+    run = Run(2)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    saves = [["/u/train.py", 60, "main"], ["/x/torch/distributed/checkpoint/state_dict_saver.py", 9, "save"]]
+    for second in range(51, 200):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: [*saves, [f"/x/torch/distributed/{inner}", 5, "f"]]})
+    assert ("block" in {verdict for _, _, verdict, *_ in run.alarms()}) == stops
+
+
+def test_half_of_the_ranks_that_are_seen_to_wait_tell_of_the_one_that_left() -> None:
+    run = Run(2)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in range(51, 200):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: WAITS})
+    assert [alarm[1:] for alarm in run.alarms("rank-exited-early")] == [
+        ("rank-exited-early", "warn", "n1", 1),
+        ("rank-exited-early", "block", "n1", 1),
+    ]
+
+
+def test_who_holds_up_the_others_after_a_rank_left_is_not_hidden_by_it() -> None:
+    """CPU ranks: what the stacks show is in no collective works, and nobody waits for the one that left."""
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in range(51, 120):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: WAITS, 2: WAITS, 3: WORKS})
+    assert ("rank-holds-up", 3) in {(name, rank) for _, name, _, _, rank in run.alarms()}
+    assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
+
+
+def test_a_rank_that_reads_a_result_on_its_gpu_is_not_blamed_for_one_that_left() -> None:
+    run = Run(4)
+    for rank in run.ranks:
+        run.event(0.2, "start", rank, rank, pid=100 + rank, start_time=1, gpu={"uuid": f"GPU-{rank}"})
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in range(51, 120):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, {0: WAITS, 2: WAITS, 3: [["/u/train.py", 33, "<module>"]]})
+    assert [alarm[1:] for alarm in run.alarms()] == [("rank-exited-early", "warn", "n1", 1)]
+
+
+def test_a_dead_rank_of_unknown_code_silences_the_others_only_until_its_torchrun_must_have_ended() -> None:
+    run = Run(3)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step, None)
+    run.train(51, 80, step, moved=False)
+    assert run.said == [] and run.watch.run.quiet
+    run.event(81.0, "torchrun-ended", 1, code=1, failures=[{"rank": 1, "code": 7}])
+    run.train(82, 200, step, moved=False)
+    assert run.said == [] and run.watch.run.trouble_at == pytest.approx(50.4, abs=0.5)
