@@ -12,6 +12,7 @@ import pytest
 
 from allranks.node.spawn import at_place
 from allranks.runs.keeper_places import Places, Swap, seconds_until_alone
+from allranks.runs.keeper_restart import Restarts
 from allranks.spec import load
 from allranks.words import Diagnosis, Where
 
@@ -62,6 +63,51 @@ def test_the_head_stays() -> None:
     for _ in range(3):
         places.failed(blamed("a"))
     assert places.swaps(["a"], {"b", "c", "d"}, {"a"}) == []
+
+
+def faulted(*numbers: int, confidence: str = "certain", node: str = "b") -> Diagnosis:
+    lines = tuple(f"NVRM: Xid (PCI:0000:53:00): {number}, pid=101, name=python3" for number in numbers)
+    return Diagnosis("xid-gpu-fault", confidence, Where(node=node, rank=2), evidence=("CUDA error", *lines))
+
+
+@pytest.mark.parametrize("number", [48, 62, 64, 79, 95, 119, 120])
+def test_a_node_whose_gpu_must_be_reset_is_left_out_at_once(number: int) -> None:
+    places, restarts = Places(TASK), Restarts(3)
+    cause = faulted(45, number)
+    places.failed(cause)
+    assert not restarts.decide(cause, 5, [], False, places.unable([])).again and restarts.used == 0
+    swaps = places.swaps([], {"a", "b", "c", "d"}, set())
+    assert swaps == [Swap("b", "c", f"a GPU of it must be reset (Xid {number})")]
+    assert places.unable(swaps) == ""
+    assert restarts.decide(cause, 5, [], True, places.unable(swaps)).again
+    places.apply(swaps)
+    assert places.unable([]) == ""
+
+
+def test_without_a_spare_nothing_starts_again_on_a_dead_gpu() -> None:
+    places = Places(TASK)
+    places.failed(faulted(79, node="a"))  # the head, which stays where it is
+    decision = Restarts(3).decide(faulted(79, node="a"), 5, [], False, places.unable([]))
+    assert not decision.again and "a (Xid 79)" in decision.why
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        faulted(31),
+        faulted(48, 94),
+        faulted(94),
+        faulted(63),
+        faulted(79, confidence="likely"),
+        faulted(),
+        blamed("b"),
+    ],
+)
+def test_a_gpu_that_a_restart_is_enough_for_keeps_its_place_once(cause: Diagnosis) -> None:
+    places = Places(TASK)
+    places.failed(cause)
+    assert places.swaps([], {"a", "b", "c", "d"}, set()) == [] and places.unable([]) == ""
+    assert Restarts(3).decide(cause, 5, [], False, places.unable([])).again
 
 
 def test_a_silent_node_has_its_lease_and_grace_time_to_stop_its_ranks() -> None:

@@ -127,7 +127,8 @@ class Keeper(threading.Thread):
         missing = [n for n in self.places.at if n in self.lost or n not in self.record.swept]
         swaps = self.places.swaps(missing, set(self.joined) - self.lost, self.lost)
         alone = [node for node in missing if node not in {swap.node for swap in swaps}]
-        decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps))
+        unable = self.places.unable(swaps)
+        decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps), unable)
         if decision.again or self.restarts.budget:
             self.record.note("restart", {"again": decision.again, "why": decision.why})
         if not decision.again:

@@ -6,6 +6,7 @@ is, since the rendezvous and the keeper are there.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
@@ -13,6 +14,12 @@ from allranks.words import Diagnosis
 
 FAILURES = 2
 """A node that failed twice is left out: once may be chance."""
+
+XID = re.compile(r"Xid \([^)]{1,40}\): (\d{1,3})\b")
+NEEDS_RESET = frozenset((48, 62, 64, 79, 95, 119, 120))
+"""After these NVIDIA's Xid catalog has the GPU reset or the machine restarted: nothing trains on it before that."""
+CONTAINED = 94
+"""Where a double-bit error (48) was contained, the catalog has the application restarted only."""
 
 
 class Swap(NamedTuple):
@@ -33,6 +40,8 @@ class Places:
         self.ranks: List[List[int]] = [list(place.get("ranks") or ()) for place in places]
         self.spares: List[str] = [node for node in task["nodes"] if node not in self.at]
         self.failures: "Counter[str]" = Counter()
+        self.broken: Dict[str, str] = {}
+        """Nodes with a GPU on which nothing can train, and what says so."""
 
     def trains(self, node: Optional[str]) -> bool:
         """Whether a node has ranks in this attempt. What others say is kept and not judged."""
@@ -42,22 +51,36 @@ class Places:
         """Counts whose fault an attempt's end was."""
         if cause is not None and cause.where.node in self.at:
             self.failures[str(cause.where.node)] += 1
+            xid = needs_reset(cause)
+            if xid is not None:
+                self.broken[str(cause.where.node)] = f"Xid {xid}"
 
     def swaps(self, missing: Iterable[str], there: Container[str], lost: Iterable[str]) -> List[Swap]:
-        """Who would take whose place: of the nodes that are lost, then of those that failed twice.
+        """Who would take whose place: of the nodes that are lost, then of those with a broken GPU or two failures.
 
         A node that is heard and is `missing`, since it has not said that its ranks are gone, keeps its place: a rank
         that hangs in the kernel goes on when its storage answers, and two at one place write one checkpoint.
         """
         spares = [node for node in self.spares if node in there]
         gone = [(node, "it does not answer") for node in self.at if node in set(missing) & set(lost)]
+        there_yet = [node for node in self.at if node not in set(missing)]
+        gone += [
+            (node, f"a GPU of it must be reset ({self.broken[node]})")
+            for node in there_yet
+            if node in self.broken
+        ]
         gone += [
             (node, f"it failed {self.failures[node]} times")
-            for node in self.at
-            if self.failures[node] >= FAILURES and node not in set(missing)
+            for node in there_yet
+            if self.failures[node] >= FAILURES and node not in self.broken
         ]
         able = [(node, why) for node, why in gone if node != self.at[0]]
         return [Swap(node, by, why) for (node, why), by in zip(able, spares)]
+
+    def unable(self, swaps: Iterable[Swap]) -> str:
+        """The nodes that would train again with a GPU that cannot; empty where there is none."""
+        left = set(self.at) & set(self.broken) - {swap.node for swap in swaps}
+        return ", ".join(f"{node} ({self.broken[node]})" for node in sorted(left))
 
     def apply(self, swaps: Iterable[Swap]) -> List[Dict[str, Any]]:
         """What the journal says of each."""
@@ -73,6 +96,14 @@ class Places:
         """What a node's supervisor is told of a place that is not the one of its job; nothing of its own."""
         rank = self.at.index(node)
         return {} if node == self.first[rank] else {"place": {"node_rank": rank, "ranks": self.ranks[rank]}}
+
+
+def needs_reset(cause: Diagnosis) -> Optional[int]:
+    """The Xid of a certain verdict after which the GPU must be reset. One that is only likely may be another job's."""
+    if cause.cause != "xid-gpu-fault" or cause.confidence != "certain":
+        return None
+    seen = {int(number) for line in cause.evidence for number in XID.findall(line)}
+    return min(seen & NEEDS_RESET - ({48} if CONTAINED in seen else set()), default=None)
 
 
 def seconds_until_alone(

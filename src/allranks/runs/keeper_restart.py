@@ -53,10 +53,16 @@ class Restarts:
         self._last: Optional[Tuple[Any, ...]] = None
 
     def decide(
-        self, cause: Optional[Diagnosis], step: Optional[int], missing: "list[str]", moved: bool = False
+        self,
+        cause: Optional[Diagnosis],
+        step: Optional[int],
+        missing: "list[str]",
+        moved: bool = False,
+        unable: str = "",
     ) -> Decision:
         """`step` is the furthest that this attempt came (None: no step), `missing` the nodes that are not there and
-        have no spare; `moved`: the next attempt has a spare in the place of a node, and may not meet the fault."""
+        have no spare, `unable` those that would train again with a GPU that cannot; `moved`: the next attempt has a
+        spare in the place of a node, and may not meet the fault."""
         if self.used >= self.budget:
             spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
             return Decision(False, spent)
@@ -67,6 +73,10 @@ class Restarts:
         if missing:
             gone = ", ".join(missing)
             return Decision(False, f"{gone} does not answer or cannot be swept, and no spare takes its place")
+        if unable:
+            return Decision(
+                False, f"a GPU must be reset first on {unable}, and no spare takes the node's place"
+            )
         place = (cause.cause, cause.where.rank, cause.where.file, cause.where.line, step)
         if place == self._last and step is not None and not moved:
             return Decision(False, f"the same fault at the same step {step} for the second time")
