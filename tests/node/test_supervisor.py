@@ -177,7 +177,6 @@ def parts(field):
     one, played = Supervisor(field.directory, field.job(["true"]), bytes(32), {}), Mock()
     one.dial.close()
     one.journal.close()
-    one.tree = one.memory = None
     for name in ("sampler", "torchrun", "scrubber", "vault", "dial", "ranks", "memory", "tree", "journal"):
         setattr(one, name, getattr(played, name))
     return one, played

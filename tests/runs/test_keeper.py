@@ -209,11 +209,12 @@ def test_a_first_word_does_not_outlive_a_run_that_somebody_stopped(stage) -> Non
     assert (state["state"], state["diagnosis"]) == ("stopped", None)
 
 
-def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp_path) -> None:
+def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp_path, monkeypatch) -> None:
     """Before any turn has seen it healthy."""
     made = Stage(home, tmp_path, begin=False).keeper
-    said: list = []
-    made.first_word.say = made.record.first_word = said.append
+    said: list[Diagnosis] = []
+    monkeypatch.setattr(made.record, "first_word", said.append)
+    monkeypatch.setattr(made.first_word, "say", said.append)
     for attempt in range(2):
         if attempt:
             made._forget_attempt()

@@ -105,9 +105,10 @@ def test_the_first_word_of_a_failure_is_no_message_of_its_own(record: Record, cl
 
 
 @pytest.mark.parametrize("state", ["failed", "stopped", "succeeded"])
-def test_no_first_word_outlives_the_run(record: Record, clock: Clock, state: str) -> None:
+def test_no_first_word_outlives_the_run(record: Record, clock: Clock, state: str, monkeypatch) -> None:
     told: list = []
-    record.alerts = SimpleNamespace(end=lambda state, diagnosis, why: told.append(diagnosis))
+    alerts = SimpleNamespace(end=lambda state, diagnosis, why: told.append(diagnosis))
+    monkeypatch.setattr(record, "alerts", alerts)
     record.first_word(Diagnosis("rank-sigkilled", "likely", Where("a", 0)))
     record.end(state)
     assert told == [None] and written(record)["diagnosis"] is None
