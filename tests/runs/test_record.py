@@ -75,6 +75,14 @@ def test_findings_of_8000_ranks_are_written_once_and_all_of_them(record: Record,
     assert clock.writes == 2 and len(written(record)["findings"]) == 8000
 
 
+def test_the_next_attempt_may_say_the_same_again(record: Record) -> None:
+    for _ in range(2):
+        record.finding(finding(3))
+        record.finding(finding(3))
+        record.forget_attempt()
+    assert len(record.state_now["findings"]) == 2
+
+
 def test_a_large_state_is_written_more_seldom(record: Record, clock: Clock) -> None:
     clock.write_seconds, began = 2.0, clock.now
     for second in range(600):

@@ -108,7 +108,7 @@ class Record:
         self.note("state", {"state": state, "why": why})
 
     def finding(self, finding: Finding) -> None:
-        """Says a thing once: the same statement about the same place is not repeated."""
+        """Says a thing once an attempt: the same statement about the same place is not repeated."""
         key = (finding.id, finding.where, finding.saw)
         if key in self.said:
             return
@@ -130,7 +130,9 @@ class Record:
         self.note("diagnosis", data)
 
     def forget_attempt(self) -> None:
-        """A glance at the next attempt shows nothing of the last one; a verdict of that stays."""
+        """A glance at the next attempt shows nothing of the last one; a verdict of that stays. The same thing may be seen
+        again, and is then said again."""
+        self.said.clear()
         self.drop_first_word()
         self.state_now.update(step=None, why="")
 
