@@ -343,3 +343,12 @@ def test_a_frozen_file_system_says_whether_the_kernel_could_be_asked():
     assert found[0].evidence == (
         "the kernel's log of n1 could not be read (/dev/kmsg: Operation not permitted)",
     )
+
+
+@pytest.mark.parametrize("causes", [1, "x", {"type": "E"}, [1, None], None])
+def test_causes_that_are_no_list_break_no_verdict(causes):
+    watch = Watch({})
+    data = {"type": "ValueError", "message": "m", "causes": causes, "frames": [["/u/t.py", 3, "f"]]}
+    watch.add(Event(1.0, "exception", "a", 0, data))
+    found = watch.verdict(5.0)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 0) and not watch.faulty

@@ -336,3 +336,19 @@ def test_that_a_kernel_could_not_be_asked_stands_in_the_evidence():
     odd = odd_one(stall.watch.run)
     assert odd is not None
     assert "the kernel's log of n1 could not be read (/dev/kmsg: Operation not permitted)" in odd.evidence
+
+
+def test_a_waiting_rank_seen_in_state_d_for_a_moment_hides_no_rank_in_its_own_code():
+    stall = stalled(WAITS, WAITS, WAITS, MERGES, WAITS, WAITS)
+    for rank in range(6):
+        stall.look(rank, "D" if rank == 2 else "S", "rwsem_down_read_slowpath" if rank == 2 else None)
+        stall.flight(rank, (0, 8 if rank == 3 else 9, REDUCE))
+    odd = odd_one(stall.watch.run)
+    assert odd is not None and (odd.rank, odd.proven) == (3, True)
+
+
+def test_a_waiting_rank_in_state_d_is_named_where_nobody_else_is():
+    stall = stalled(WAITS, WAITS, WAITS)
+    stall.look(2, "D")
+    odd = odd_one(stall.watch.run)
+    assert odd is not None and (odd.rank, odd.cause, odd.proven) == (2, "nfs-stale-or-io-error", False)

@@ -10,6 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from told import WAITS, WORKS, Run, answers, leaves
 
+from allranks.watch import looking
+
 
 @pytest.mark.parametrize(("code", "within"), [(0, 15.0), (None, 40.0)])
 def test_a_rank_that_left_is_named_and_the_run_is_stopped_once_the_others_are_known_to_wait(
@@ -129,3 +131,51 @@ def test_a_dead_rank_of_unknown_code_silences_the_others_only_until_its_torchrun
     run.event(81.0, "torchrun-ended", 1, code=1, failures=[{"rank": 1, "code": 7}])
     run.train(82, 200, step, moved=False)
     assert run.said == [] and run.watch.run.trouble_at == pytest.approx(50.4, abs=0.5)
+
+
+def test_a_node_that_hung_up_after_its_own_end_hides_no_hang_of_the_others() -> None:
+    run = Run(2)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    run.event(51.0, "torchrun-ended", 1, code=0)
+    run.event(52.0, "lost", 1, why="closed")
+    for second in range(53, 120):
+        run.second(float(second), step, moved=False, dark=(1,))
+    assert [alarm[1:3] for alarm in run.alarms()] == [("no-progress", "warn")]
+
+
+def test_half_of_the_ranks_that_are_seen_to_work_are_looked_at_and_not_spoken_of() -> None:
+    """One rank is left, and nobody says how many steps there are: it is asked before the stillness would be told."""
+    run = Run(2)
+    step = run.train(1, 60, total=None)
+    leaves(run, 60.2, 1, step)
+    asked = []
+    for second in range(61, 400):
+        run.second(float(second), step, moved=False, total=None)
+        if looking.due(run.watch.run, float(second)):
+            asked.append(second)
+            answers(run, second + 0.1, {0: WORKS}, quiet=True)
+    assert asked and asked[0] < 73
+    assert run.alarms() == []
+
+
+@pytest.mark.parametrize(
+    ("flight", "told"),
+    [
+        ({}, True),  # what it waits for on its GPU is not known
+        ({"completed": 7, "groups": [{"group": "0", "pending": [8]}]}, True),
+        ({"completed": 7, "groups": [{"group": "0"}]}, False),
+    ],
+)
+def test_a_rank_on_a_gpu_works_where_its_recorder_tells_of_no_collective_that_is_due(flight, told) -> None:
+    run = Run(2)
+    for rank in run.ranks:
+        run.event(0.2, "start", rank, rank, pid=100 + rank, start_time=1, gpu={"uuid": f"GPU-{rank}"})
+    step = run.train(1, 60, total=None)
+    leaves(run, 60.2, 1, step)
+    for second in range(61, 120):
+        run.second(float(second), step, moved=False, total=None)
+        if second == 70:
+            answers(run, 70.1, {0: WORKS}, quiet=True)
+            run.event(70.7, "flight", 0, 0, sequence=8, **flight)
+    assert bool(run.alarms()) == told

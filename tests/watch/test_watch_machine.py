@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from allranks.watch import RunState, Watch
 from allranks.watch.compare import odd_one
 from allranks.watch.machine import remarks
@@ -84,6 +86,22 @@ def test_a_time_out_that_follows_a_stall_is_blamed_on_the_rank_that_was_named() 
         "collective-timeout-straggler", 1, "/u/data.py", 7,
     )  # fmt: skip
     assert found.confidence == "certain"
+
+
+@pytest.mark.parametrize(
+    ("rank", "code", "found"),
+    [
+        (2, -9, ("rank-sigkilled", 2)),
+        (1, -9, ("collective-timeout-straggler", 1)),
+        (2, -11, ("collective-timeout-straggler", 1)),
+    ],
+)
+def test_another_rank_that_is_killed_while_all_wait_is_the_end_and_not_the_wait(rank, code, found) -> None:
+    """No wait ends by SIGKILL: what rank 1 does (a merge in memory) may be why, but it ended nobody."""
+    gone = {"at": 50.0, "kind": "rank-gone", "node": "a", "rank": rank, "data": {"code": code}}
+    verdict = stalled([gone]).verdict(60.0)
+    assert verdict is not None and (verdict.cause, verdict.where.rank) == found
+    assert any("holds up the others" in line for line in verdict.evidence)
 
 
 def test_a_stall_that_passed_is_not_blamed_for_a_later_fault() -> None:

@@ -7,6 +7,8 @@ import math
 import pytest
 
 from allranks.watch import RankState, RunState, Watch
+from allranks.watch.detectors import memory_climbing
+from allranks.watch.detectors.no_progress import _suspect_rank
 from allranks.watch.many import numbers, where_of
 from allranks.words import BLOCK, WARN, Event, Where
 
@@ -112,3 +114,55 @@ def test_the_gpus_of_a_node_that_is_too_warm_share_one_statement() -> None:
         found += watch.tick(float(at))
     places = [(f.where.node, f.where.rank) for f in found if f.id == "clocks-throttled"]
     assert places == [("a", None), ("b", 8), ("b", 9)]
+
+
+class Counted(dict):
+    """How often all of it was gone through."""
+
+    times = 0
+
+    def values(self):
+        self.times += 1
+        return super().values()
+
+
+def test_the_memory_of_many_nodes_costs_one_look_at_their_ranks() -> None:
+    """Once a node would be nodes × ranks, each half minute."""
+    run = RunState()
+    run.ranks = Counted()
+    for node in range(50):
+        sample = {"memory_available_bytes": 50 << 30, "memory_total_bytes": 100 << 30}
+        run.fold(Event(1.0, "sample", f"n{node}", None, sample))
+        for rank in (2 * node, 2 * node + 1):
+            beat = {"phase": "training", "step": 5, "rss_bytes": 1 << 30}
+            run.fold(Event(1.0, "beat", f"n{node}", rank, beat))
+    before = run.ranks.times
+    assert list(memory_climbing.look(run, 100.0)) == []
+    assert run.memory_of("memory-climbing")["rooms"], "it did look"
+    assert run.ranks.times - before <= 3
+
+
+class Step(int):
+    """How often two steps were compared."""
+
+    compared = 0
+
+    def __lt__(self, other):
+        Step.compared += 1
+        return int(self) < int(other)
+
+    def __gt__(self, other):
+        Step.compared += 1
+        return int(self) > int(other)
+
+
+def test_who_is_behind_costs_a_look_at_each_rank() -> None:
+    """Each rank against the least of all would be 64 million comparisons at 8,000 ranks."""
+    ranks = []
+    for number in range(200):
+        ranks.append(RankState(number))
+        ranks[-1].step, ranks[-1].phase = Step(7 if number == 150 else 8), "training"
+    Step.compared = 0
+    suspect, why = _suspect_rank(ranks, [])
+    assert suspect is ranks[150] and why == "is at step 7 of 8"
+    assert Step.compared <= 10 * len(ranks)

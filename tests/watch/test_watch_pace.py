@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from allranks.watch import Watch, pace, progress
 from allranks.words import Event, Finding
 
@@ -172,3 +174,68 @@ def test_a_first_step_may_hold_the_lock_as_loading_may() -> None:
     run.stands(None, 10)
     run.stands(None, 40, r1="gone")
     assert run.said == []
+
+
+def test_a_second_training_in_one_process_counts_from_one_again() -> None:
+    """Fine-tuning, then preferences: the second Trainer's first step is lower than the first one's last."""
+    run = Run()
+    run.steps(1, 100)
+    run.stands(100, 3, phase="done")
+    run.steps(1, 60)
+    assert run.said == []
+    run.stands(60, 30)
+    assert [name for _, name in run.said] == ["no-progress"]
+
+
+def test_steps_of_two_kinds_allow_three_of_the_longest_and_no_more() -> None:
+    """A rollout, then an update on it: the spread of both together would allow days."""
+    run = Run()
+    for step in range(1, 61):
+        run.second(step, took=10.0 if step % 2 else 0.5)
+    assert pace.allowed_silence(run.watch.run) == pytest.approx(30.0)
+    run.stands(60, 40)
+    assert [name for _, name in run.said] == ["no-progress"]
+
+
+WAITS = [["/u/train.py", 30, "<module>"], ["/x/site-packages/torch/distributed/c10d.py", 9, "all_reduce"]]
+UPLOADS = [["/u/train.py", 44, "<module>"], ["/u/hub.py", 7, "upload"]]
+
+
+def pauses_for(run, step, state, seconds=40):
+    """A pause in which rank 1 is named: in its own code, or with its process stopped."""
+    run.stands(step, 14)
+    run.event("evidence", 0, None, why="no-progress")
+    for rank in run.ranks:
+        run.event("stack", rank, rank, frames=WAITS if rank != 1 else UPLOADS, by="inside")
+        run.event("process", rank, rank, pid=100 + rank, state=state if rank == 1 else "S", wchan=None)
+    run.stands(step, seconds - 14)
+
+
+@pytest.mark.parametrize(("state", "allowed"), [("S", 60.0), ("T", pace.LEAST_SECONDS)])
+def test_a_pause_that_comes_again_is_a_pace_though_somebody_was_named_but_no_fault_is(state, allowed) -> None:
+    """A rank uploads now and then: told twice, then known. A process that was stopped twice is not."""
+    run = Run()
+    run.steps(1, 50)
+    pauses_for(run, 50, state)
+    run.steps(51, 150)
+    assert pace.allowed_silence(run.watch.run) == pace.LEAST_SECONDS, "once may be a fault that passed"
+    pauses_for(run, 150, state)
+    run.steps(151, 350)
+    assert {"no-progress", "rank-holds-up"} <= {name for _, name in run.said}
+    assert pace.allowed_silence(run.watch.run) == pytest.approx(allowed, abs=2.0)
+    told = len(run.said)
+    run.stands(350, 40)
+    assert (len(run.said) > told) == (state == "T")
+
+
+@pytest.mark.parametrize("phase", ["evaluating", "saving"])
+def test_what_ends_the_training_may_take_longer_than_what_was_between_its_steps(phase) -> None:
+    """The whole test set, the whole model: earlier ones took five seconds."""
+    run = Run(steps=50)
+    run.steps(1, 25)
+    run.stands(25, 5, phase=phase)
+    run.steps(26, 50)
+    run.stands(50, 600, phase=phase)
+    assert run.said == []
+    run.stands(50, 400, phase=phase)
+    assert [name for _, name in run.said] == ["no-progress"]

@@ -153,3 +153,18 @@ def test_what_the_watcher_missed_makes_nobody_late() -> None:
     step = run.train(1, 100)
     step = run.train(131, 200, step + 30)
     assert run.said == [] and run.watch.run.beat_gap < 2.0 and run.watch.run.node_gap < 2.0
+
+
+# ---- a node that is silent while its machine lives ----
+
+
+def test_a_container_that_is_paused_is_told_though_its_machine_answers() -> None:
+    """Three nodes of one boot: the third one's processes are frozen, its connection stays."""
+    run = Run()
+    for node in range(3):
+        run.event(0.2, "supervisor", node, process={"boot_id": "one"})
+    step = run.train(1, 60)
+    for second in range(61, 200):
+        run.second(float(second), step, moved=False, dark=(2,))
+    ((at, name, verdict, node, _),) = run.alarms()
+    assert (name, verdict, node) == ("node-lost", "warn", "n2") and at <= 75.0

@@ -81,8 +81,8 @@ def leaves(run, at, rank, step, code: int | None = 0):
     run.event(at + 0.2, "rank-gone", node, rank, pid=100 + rank, code=code)
 
 
-def answers(run, at, stacks):
-    run.event(at, "evidence", 0, why="rank-exited-early")
+def answers(run, at, stacks, **about):
+    run.event(at, "evidence", 0, why="rank-exited-early", **about)
     for rank, frames in stacks.items():
         run.event(at + 0.5, "stack", rank // run.per_node, rank, frames=frames, by="inside")
 
