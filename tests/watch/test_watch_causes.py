@@ -352,3 +352,20 @@ def test_causes_that_are_no_list_break_no_verdict(causes):
     watch.add(Event(1.0, "exception", "a", 0, data))
     found = watch.verdict(5.0)
     assert (found.cause, found.where.rank) == ("rank-crashed-first", 0) and not watch.faulty
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "double free or corruption (!prev)",
+        "free(): invalid pointer",
+        "malloc(): unaligned tcache chunk detected",
+        "corrupted size vs. prev_size",
+        "*** stack smashing detected ***: terminated",
+    ],
+)
+def test_an_abort_of_a_broken_heap_is_a_crash_whatever_the_log_says_of_others(said):
+    run = Run()
+    run.abort(101, 0, WATCHDOG + said + "\n")
+    found = run.watch.verdict(105.0)
+    assert (found.cause, found.where.rank, found.confidence) == ("rank-crashed-first", 0, "certain")

@@ -34,8 +34,9 @@ WHO_ALONE = frozenset((
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
     r"|Assertion [`'].*failed"
+    r"|double free|free\(\): |malloc\(\)|munmap_chunk\(\)|corrupted (size|double-linked|unsorted)|stack smashing"
 )
-"""A watchdog also ends a rank whose own GPU failed; then it says so."""
+"""A watchdog also ends a rank whose own GPU failed, and glibc one whose heap or stack is broken; then it says so."""
 
 
 def says_why(diagnosis: Diagnosis) -> bool:
