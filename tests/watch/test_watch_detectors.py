@@ -6,7 +6,7 @@ import pytest
 
 from allranks import watch
 from allranks.watch import Watch
-from allranks.words import event_from_json
+from allranks.words import Event, event_from_json
 
 DETECTORS = sorted(watch.rules().items())
 
@@ -58,3 +58,16 @@ def test_a_faulty_detector_silences_itself_alone(monkeypatch):
     follow = Watch()
     assert [f.id for f in follow.tick(1.0)] == ["detector-fault"]
     assert follow.tick(9.0) == [] and "node-lost" in follow.faulty
+
+
+def test_a_fault_of_the_judgement_is_named_and_ends_nothing(monkeypatch):
+    def breaks(*_):
+        raise KeyError("nobody\x1b[31m expected")
+
+    watch = Watch({"world_size": 1})
+    watch.add(Event(1.0, "torchrun-ended", "a", None, {"code": 1}))
+    monkeypatch.setattr("allranks.watch.follow._verdict.verdict", breaks)
+    found = watch.verdict(5.0)
+    assert found is not None and (found.cause, found.confidence) == ("unproven", "unproven")
+    assert "KeyError" in found.evidence[-1] and "\x1b" not in found.evidence[-1]
+    assert "KeyError" in watch.faulty["verdict"] and "torchrun on a ended with code 1" in found.evidence

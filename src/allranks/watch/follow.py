@@ -186,8 +186,16 @@ class Watch:
     def verdict(self, now: float) -> Optional[Diagnosis]:
         """Why the run ended; None while nothing has gone wrong.
 
-        Where a finding stopped the run before anything failed, what failed after it is the stop's own doing.
+        Where a finding stopped the run before anything failed, what failed after it is the stop's own doing. A fault of
+        ours is named, and nothing is claimed: the keeper must still end the run.
         """
+        try:
+            return self._verdict(now)
+        except Exception as error:
+            self.faulty["verdict"] = fault = f"{type(error).__name__}: {error}"
+            return _verdict.failed(self.run, self.blocking, fault)
+
+    def _verdict(self, now: float) -> Optional[Diagnosis]:
         trouble = self.run.trouble_at
         if self.blocked_at is not None and (trouble is None or self.blocked_at < trouble):
             left = self.blocking[0].id == "rank-exited-early"

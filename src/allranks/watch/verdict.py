@@ -8,7 +8,7 @@ ranks that only blame each other. torchrun's own "root cause" is never trusted: 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 from allranks.watch.early import by_early_exit
 from allranks.watch.gone import by_node, gone_before
@@ -135,4 +135,14 @@ def of_finding(run: RunState, finding: Finding) -> Diagnosis:
         collateral=(),
         why=finding.why,
         fix=finding.fix,
+    )
+
+
+def failed(run: RunState, blocking: Sequence[Finding], fault: str) -> Diagnosis:
+    """Where the judgement itself failed: what stopped the run, else nothing, and the fault."""
+    found = of_finding(run, blocking[0]) if blocking else unproven(run)
+    return replace(
+        found,
+        evidence=(*found.evidence, one_line(f"the judgement of this run failed: {fault}")),
+        fix=f"{found.fix} A fault of allranks: report it with the run's journal.",
     )
