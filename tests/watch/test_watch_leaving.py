@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from told import WAITS, WORKS, Run, answers, leaves
 
-from allranks.watch import looking
+from allranks.watch import early, looking
 
 
 @pytest.mark.parametrize(("code", "within"), [(0, 15.0), (None, 40.0)])
@@ -179,3 +179,41 @@ def test_a_rank_on_a_gpu_works_where_its_recorder_tells_of_no_collective_that_is
             answers(run, 70.1, {0: WORKS}, quiet=True)
             run.event(70.7, "flight", 0, 0, sequence=8, **flight)
     assert bool(run.alarms()) == told
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_rank_that_left_while_the_watcher_was_away_is_named_all_the_same(done) -> None:
+    """The watcher was suspended from 52 to 80: what it moves on with it, it moves for the ends, too."""
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step, 0 if done else None)
+    for second in [51, *range(80, 200)]:
+        run.second(float(second), step, moved=False)
+    assert [alarm[1:] for alarm in run.alarms()] == [("rank-exited-early", "warn", "n1", 1)]
+
+
+def test_a_rank_that_left_before_the_watcher_was_away_is_the_verdict_where_the_others_stood_still() -> None:
+    run = Run(4)
+    step = run.train(1, 50)
+    leaves(run, 50.2, 1, step)
+    for second in [51, *range(80, 600)]:
+        run.second(float(second), step, moved=False)
+    run.event(500.0, "evidence", 0, why="no-progress")
+    for rank in (0, 2, 3):
+        run.event(600.0, "rank-gone", rank, rank, pid=100 + rank, code=1)
+    verdict = run.watch.verdict(700.0)
+    assert verdict is not None
+    assert (verdict.cause, verdict.where.rank) == ("rank-exited-early", 1)
+
+
+def test_what_each_rank_that_is_done_costs_the_verdict_is_not_a_look_at_all_others(monkeypatch) -> None:
+    looks = []
+    told = early._lost_a_peer
+    monkeypatch.setattr(early, "_lost_a_peer", lambda ranks: looks.append(len(ranks)) or told(ranks))
+    run = Run(40)
+    step = run.train(1, 3)
+    for rank in range(1, 30):
+        leaves(run, 3.5, rank, step)
+    run.watch.verdict(60.0)
+    early.by_early_exit(run.watch.run)
+    assert 0 < len(looks) <= 6, "not one for each of 29"

@@ -239,3 +239,22 @@ def test_what_ends_the_training_may_take_longer_than_what_was_between_its_steps(
     assert run.said == []
     run.stands(50, 400, phase=phase)
     assert [name for _, name in run.said] == ["no-progress"]
+
+
+def test_a_phase_that_the_watcher_was_away_in_took_what_it_was_heard_and_half_an_hour_at_most() -> None:
+    """The head's clock is set ahead by a day during an evaluation of ten seconds: the next one may not take days."""
+    run = Run()
+    run.steps(1, 30)
+    run.stands(30, 5, phase="evaluating")
+    run.at += 86400.0
+    run.stands(30, 5, phase="evaluating")
+    run.steps(31, 40)
+    assert 10.0 <= run.watch.run.longest["evaluating"] <= 1815.0
+
+
+def test_a_long_evaluation_that_was_watched_counts_whole() -> None:
+    run = Run()
+    run.steps(1, 30)
+    run.stands(30, 2400, phase="evaluating")
+    run.steps(31, 40)
+    assert run.watch.run.longest["evaluating"] == pytest.approx(2400.0, abs=2.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import List, NamedTuple, Optional
 
 from allranks.watch.pace import step_seconds
 from allranks.watch.state import RankState, RunState
@@ -19,8 +19,10 @@ MOVED_SECONDS = 5.0
 
 def by_early_exit(run: RunState) -> Optional[Diagnosis]:
     """A rank that left with 0 before the last step, while others did not."""
-    left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run)]
-    others = [r for r in run.ranks.values() if r not in left]
+    staying = _staying(run)
+    left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run, staying)]
+    numbers = {r.rank for r in left}
+    others = [r for r in run.ranks.values() if r.rank not in numbers]
     if not left or not others:
         return None
     rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
@@ -45,7 +47,23 @@ def _total(rank: RankState, run: RunState) -> Optional[int]:
     return rank.total_steps or run.total_steps
 
 
-def _before_the_end(rank: RankState, run: RunState) -> bool:
+class _Staying(NamedTuple):
+    """The ranks that are not done: how many, when they were in trouble, and when one of them moved last."""
+
+    ranks: int
+    trouble: List[float]
+    moved_at: float
+
+
+def _staying(run: RunState) -> _Staying:
+    ranks = [r for r in run.ranks.values() if r.code != 0 and r.phase != "done"]
+    trouble = [*_lost_a_peer(ranks), *(r.ended_at for r in ranks if r.code and r.ended_at)]
+    if run.asked_at is not None and any(r.ended_at is None or r.ended_at > run.asked_at for r in ranks):
+        trouble.append(run.asked_at)
+    return _Staying(len(ranks), trouble, max((r.moved_at or 0.0 for r in ranks), default=0.0))
+
+
+def _before_the_end(rank: RankState, run: RunState, staying: _Staying) -> bool:
     """Whether steps were left. Every rank that ends with 0 says that it is done; where one says so too early, the
     others, at least as many, lose it as a peer soon (gloo), or stand still (NCCL) until they are asked, aborted or
     stopped. Else its script ended as it should, and who works on alone has trouble of its own."""
@@ -54,16 +72,12 @@ def _before_the_end(rank: RankState, run: RunState) -> bool:
         return False
     if rank.phase != "done":
         return True
-    others = [r for r in run.ranks.values() if r.code != 0 and r.phase != "done"]
-    if 2 * len(others) < len(run.ranks):
+    if 2 * staying.ranks < len(run.ranks):
         return False
-    trouble = [*_lost_a_peer(others), *(r.ended_at for r in others if r.code and r.ended_at)]
-    if run.asked_at is not None and any(r.ended_at is None or r.ended_at > run.asked_at for r in others):
-        trouble.append(run.asked_at)
     end = rank.ended_at or 0.0
-    last = end + max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
-    still = all((r.moved_at or 0.0) <= last for r in others)
-    return any(end - LATE_SECONDS <= at and (still or at <= end + SOON_SECONDS) for at in trouble)
+    heard = max(end, rank.ended_heard_at or 0.0)  # the watcher may have been away since then
+    still = staying.moved_at <= heard + max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
+    return any(end - LATE_SECONDS <= at and (still or at <= end + SOON_SECONDS) for at in staying.trouble)
 
 
 def _lost_a_peer(ranks: List[RankState]) -> List[float]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from allranks.watch.state import RunState
 
 
+AWAY_SECONDS = 1800.0
+"""So much longer than we heard it a phase may have taken: we were away. More is a clock that was set."""
+
+
 def _on_start(run: "RunState", event: Event) -> None:
     if event.rank is None:
         return
@@ -111,7 +115,8 @@ def _change_phase(run: "RunState", rank: RankState, phase: str, at: float) -> No
     clock or by ours, the longer one: a node's clock may be set meanwhile, and what it says may come all at once."""
     pauses.moved(run, rank, run.arrived)
     if rank.phase in ("evaluating", "saving", "compiling") and rank.phase_at is not None:
-        took = max(at - rank.phase_at, run.arrived - (rank.phase_heard_at or run.arrived))
+        heard = run.arrived - (rank.phase_heard_at or run.arrived)
+        took = max(heard, min(at - rank.phase_at, heard + AWAY_SECONDS))
         run.longest[rank.phase] = max(run.longest.get(rank.phase, 0.0), took)
     rank.phase, rank.phase_at, rank.phase_heard_at = phase, at, run.arrived
 
@@ -197,6 +202,7 @@ def _on_end(run: "RunState", event: Event) -> None:
         rank = run.rank(event.rank)
         rank.node = rank.node or event.node
         rank.end_code, rank.end_at = integer(event.data.get("code")), event.at
+        rank.hear_end(run.arrived)
         if rank.end_code:
             run.in_trouble(event.at)
 
@@ -206,6 +212,7 @@ def _on_rank_gone(run: "RunState", event: Event) -> None:
         return
     rank = run.rank(event.rank)
     rank.node, rank.gone_at = rank.node or event.node, event.at
+    rank.hear_end(run.arrived)
     rank.gone_code = integer(event.data.get("code"))
     if rank.code is None:
         run.doubt_at = run.arrived

@@ -41,6 +41,7 @@ def on_torchrun_ended(run: "RunState", event: Event) -> None:
             rank.gone_code = code
         if rank.gone_at is None:
             rank.gone_at = event.at
+            rank.hear_end(run.arrived)
     _ended_well(run, node)
 
 

@@ -27,11 +27,12 @@ class RankState:
     """One rank: who it is, where it stands, how it ended. Unknown is None. Times are on the head's clock."""
 
     __slots__ = (
-        "beat_at", "bus_id", "data_seconds", "end_at", "end_code", "exceptions", "first_losses",
-        "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity", "learning_rate", "loss",
-        "losses", "memory", "memory_every", "moved_at", "nan_steps", "node", "own_seconds", "phase",
-        "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes", "saved_steps", "seconds", "settings",
-        "started_at", "step", "step_at", "steps_seen", "tokens", "total_steps", "uuid", "world_size",
+        "beat_at", "bus_id", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
+        "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
+        "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
+        "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes", "saved_steps",
+        "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "tokens",
+        "total_steps", "uuid", "world_size",
     )  # fmt: skip
 
     def __init__(self, rank: int) -> None:
@@ -75,6 +76,8 @@ class RankState:
         self.end_at: Optional[float] = None
         self.gone_code: Optional[int] = None
         self.gone_at: Optional[float] = None
+        self.ended_heard_at: Optional[float] = None
+        """When its end was heard first, by the watcher's own clock."""
 
     @property
     def code(self) -> Optional[int]:
@@ -85,6 +88,9 @@ class RankState:
     def ended_at(self) -> Optional[float]:
         times = [t for t in (self.gone_at, self.end_at) if t is not None]
         return min(times) if times else None
+
+    def hear_end(self, at: float) -> None:
+        self.ended_heard_at = at if self.ended_heard_at is None else self.ended_heard_at
 
     @property
     def alive(self) -> bool:

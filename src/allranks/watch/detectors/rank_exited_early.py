@@ -91,7 +91,10 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     moved, allowed = max(r.moved_at or 0.0 for r in others), allowed_silence(run)
     if allowed is None or now - moved <= allowed or _others_are_gone(run, now):
         return None
-    if moved > (rank.ended_at or 0.0) + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
+    ended = max(
+        rank.ended_at or 0.0, rank.ended_heard_at or 0.0
+    )  # both on the clock of `moved_at`, as it was set
+    if moved > ended + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
         return None
     waiting = _all_wait(run, others, moved)
     if waiting is False or (waiting is None and 2 * len(others) == len(run.ranks)):
