@@ -11,9 +11,12 @@ from allranks.watch.state import RunState
 Frame = Tuple[str, Optional[int], str]
 
 WAITING = re.compile(
-    r"(^|/)torch/distributed/|(^|/)deepspeed/(comm|runtime/comm)/|(^|/)torch/nn/parallel/distributed\.py$"
+    r"(^|/)torch/distributed/(?!elastic/|launcher/|run\.py$)|(^|/)deepspeed/(comm|runtime/comm)/|(^|/)torch/nn/parallel/distributed\.py$"
 )
-"""Files whose functions wait for other ranks."""
+"""Files whose functions wait for other ranks; not what torchrun puts around a script (`@record`)."""
+
+CALLS = re.compile(r"(^|/)torch/nn/modules/module\.py$")
+"""What a wrapper (DDP, FSDP) calls is the model: who computes in it waits for nobody."""
 
 LOCK = re.compile(r"(^|/)torch/utils/file_baton\.py$")
 BUILD = re.compile(r"(^|/)torch/utils/cpp_extension\.py$")
@@ -54,7 +57,8 @@ def doing(frames: List[Frame]) -> str:
 def _read(frames: Tuple[Frame, ...]) -> Tuple[bool, Optional[Frame], str]:
     """(whether it waits, its place, what it does)."""
     files = [frame[0].replace("\\", "/") for frame in frames]
-    inner = [n for n, file in enumerate(files) if WAITING.search(file)]
+    called = max((n for n, file in enumerate(files) if CALLS.search(file)), default=-1)
+    inner = [n for n, file in enumerate(files) if n > called and WAITING.search(file)]
     waiting = any(n >= len(files) - 12 for n in inner)
     own = [frame for frame, file in zip(frames, files) if not LIBRARY.search(file)]
     place = own[-1] if own else frames[-1] if frames else None
