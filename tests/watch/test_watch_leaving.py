@@ -217,3 +217,76 @@ def test_what_each_rank_that_is_done_costs_the_verdict_is_not_a_look_at_all_othe
     run.watch.verdict(60.0)
     early.by_early_exit(run.watch.run)
     assert 0 < len(looks) <= 6, "not one for each of 29"
+
+
+# ---- more than half have left ----
+
+
+def alone(run, first, last, step, stack, **beat):
+    """Rank 0 is left alone; a keeper asks in silence when it is time, and aloud at a word. The seconds of the looks."""
+    looks = []
+    for second in range(first, last):
+        told = len(run.said)
+        run.second(float(second), step, moved=False, **beat)
+        if looking.due(run.watch.run, float(second)):
+            looks.append(second)
+            answers(run, second + 0.1, {0: stack}, quiet=True)
+        if len(run.said) > told and looking.due_again(run.watch.run, float(second)):
+            answers(run, second + 0.1, {0: stack})
+    return looks
+
+
+def most_left(total, world=3):
+    run = Run(world)
+    step = run.train(1, 60, total=total)
+    for rank in range(1, world):
+        leaves(run, 60.2 + rank / 10, rank, step)
+    return run, step
+
+
+@pytest.mark.parametrize("total", [1000, None])
+@pytest.mark.parametrize("phase", ["training", "evaluating"])
+def test_the_last_rank_that_waits_for_those_that_left_is_no_work_after_the_training(total, phase) -> None:
+    """Uneven shards: two of three ranks run out of batches, the third hangs in its collective."""
+    run, step = most_left(total)
+    alone(run, 61, 300, step, WAITS, total=total, phase=phase)
+    found = run.alarms()
+    assert [alarm[1:] for alarm in found] == [
+        ("rank-exited-early", "warn", "n1", 1),
+        ("rank-exited-early", "block", "n1", 1),
+    ]
+    assert found[0][0] <= 130.0 and found[1][0] <= 190.0
+
+
+@pytest.mark.parametrize("total", [1000, None])
+def test_the_last_rank_that_works_is_looked_at_a_few_times_and_let_work(total) -> None:
+    run, step = most_left(total)
+    looks = alone(run, 61, 1800, step, WORKS, total=total)
+    assert run.alarms() == [] and 5 <= len(looks) <= 9
+
+
+def test_the_last_rank_is_told_of_where_it_hangs_after_its_work() -> None:
+    run, step = most_left(None)
+    alone(run, 61, 300, step, WORKS, total=None)
+    alone(run, 300, 1000, step, WAITS, total=None)
+    warned, stopped = run.alarms()
+    assert (warned[1:], stopped[1:]) == (
+        ("rank-exited-early", "warn", "n1", 1),
+        ("rank-exited-early", "block", "n1", 1),
+    )
+    assert stopped[0] - warned[0] > 60.0, "it is asked once more before anything is stopped"
+
+
+def test_the_last_rank_that_waited_for_a_moment_only_is_not_stopped() -> None:
+    """It is told of once; asked again, it works."""
+    run, step = most_left(None)
+    for second in range(61, 1500):
+        run.second(float(second), step, moved=False, total=None)
+        if second in (72, 130):
+            answers(run, second + 0.1, {0: WAITS if second == 72 else WORKS}, quiet=second == 72)
+    assert [alarm[1:3] for alarm in run.alarms()] == [("rank-exited-early", "warn")]
+
+
+def test_nobody_is_asked_after_an_end_at_the_last_step() -> None:
+    run, step = most_left(60)
+    assert alone(run, 61, 1000, step, WAITS, total=60) == [] and run.alarms() == []

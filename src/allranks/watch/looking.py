@@ -5,7 +5,8 @@ long. A word follows only where the answers prove that nobody waits it out: a pr
 in another collective at the same number, or, in the first step, a rank that stands in one call of its data loader from
 one look to the next while all others wait in a collective.
 
-In steady training they are asked a moment before a stillness becomes a stall: then the answers are there at once.
+In steady training they are asked a moment before a stillness becomes a stall: then the answers are there at once. Where
+some have left before the last step, the few that are left are asked as at a start: they work on, or wait for ever.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import Optional, Tuple
 
 from allranks.watch.compare import LOADING, Odd, frames_of
+from allranks.watch.detectors.rank_exited_early import somebody_left
 from allranks.watch.pace import STARTING, alive, allowed_silence, has_trained, step_seconds
 from allranks.watch.state import RunState
 
@@ -45,7 +47,8 @@ def due(run: RunState, now: float) -> str:
         return ""
     looked, still = run.looked_at, now - moved
     if looked is not None and looked > moved:
-        return _why(still) if _is_a_start(run) and still >= AGAIN_FACTOR * (looked - moved) else ""
+        again = _is_a_start(run) or not _is_steady(run)
+        return _why(still) if again and still >= AGAIN_FACTOR * (looked - moved) else ""
     before = [at for at in (looked, run.asked_at) if at is not None]
     apart = max(APART_SECONDS, RANK_SECONDS * len(run.ranks))
     return _why(still) if not before or now - max(before) >= apart else ""
@@ -68,11 +71,17 @@ def _first_look(run: RunState) -> Optional[float]:
     """After how many seconds without a move all ranks are asked; None where nobody is before a word is said."""
     if _is_a_start(run):
         return LOOK_SECONDS
+    if _is_steady(run):
+        allowed = allowed_silence(run)
+        return None if allowed is None else allowed - AHEAD_SECONDS
+    return LOOK_SECONDS if alive(run) and somebody_left(run) else None
+
+
+def _is_steady(run: RunState) -> bool:
+    """Whether all that are left train, each with others that it may wait for."""
     living = alive(run)
     others = len(living) > 1 or (len(living) == 1 and any(rank.code == 0 for rank in run.ranks.values()))
-    steady = others and all(rank.phase == "training" for rank in living) and not has_trained(run)
-    allowed = allowed_silence(run) if steady else None
-    return None if allowed is None else allowed - AHEAD_SECONDS
+    return others and all(rank.phase == "training" for rank in living) and not has_trained(run)
 
 
 def _why(still: float) -> str:

@@ -4,7 +4,7 @@
 A rank has ended with code 0 before the last step, or its process is gone and its torchrun tells of no failure; most
 ranks are left (half, where they are seen to wait), and nothing has moved since for as long as this run's pace allows
 (a warning). Where the stacks of all that are left show them in a collective, and they stand still for a minute, the
-run is stopped.
+run is stopped; where more than half of the ranks are done, they are told of after a minute and stopped after two.
 
 ## Why it matters
 The others wait for it in a collective. Under gloo they lose their peer at once; under NCCL they wait until a time-out
@@ -21,7 +21,7 @@ import re
 from typing import Iterator, List, NamedTuple, Optional
 
 from allranks.watch.frames import WAITING, Frame, doing, frames_of, waits
-from allranks.watch.pace import allowed_silence, silent_nodes, step_seconds, unheard
+from allranks.watch.pace import allowed_silence, has_trained, silent_nodes, step_seconds, unheard
 from allranks.watch.state import DOUBT_SECONDS, RankState, RunState
 from allranks.words import BLOCK, WARN, Finding, Where
 
@@ -40,21 +40,34 @@ GPU. Who trains on for longer did not need it."""
 SAVES = re.compile(r"(^|/)torch/distributed/checkpoint/")
 
 
+ALONE_SECONDS = 60.0
+"""After the last step, or where more than half of the ranks are done, half an hour is allowed for work that follows the
+training. Who is seen in a collective, waiting for one that left, does no such work: a minute holds three looks."""
+
+
 class Leaver(NamedTuple):
-    """`moved_at`: when the others moved last; `waiting`: whether all of them are known to wait for somebody."""
+    """`moved_at`: when the others moved last; `waiting`: whether all of them are known to wait for somebody; `allowed`:
+    the seconds that they may stand still."""
 
     rank: RankState
     others: List[RankState]
     moved_at: float
     waiting: bool
+    allowed: float
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
-    found = leaver(run, now)
+    found, memory = leaver(run, now), run.memory_of("rank-exited-early")
+    if found is None or not found.waiting:
+        memory.clear()
     if found is None:
         return
     rank, since = found.rank, now - found.moved_at
-    stop = found.waiting and since > max(BLOCK_SECONDS, 2.0 * (allowed_silence(run) or 0.0))
+    stop = found.waiting and since > max(BLOCK_SECONDS, 2.0 * found.allowed)
+    if found.waiting and has_trained(
+        run
+    ):  # it may have worked until now: told first, asked again, then stopped
+        stop = now - memory.setdefault("waiting_at", now) > ALONE_SECONDS and stop
     total = rank.total_steps or run.total_steps
     at = "before its first step" if rank.step is None else f"at step {rank.step}"
     code = "with code 0" if rank.code == 0 else "and its torchrun tells of no failure"
@@ -78,18 +91,18 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
 def leaver(run: RunState, now: float) -> Optional[Leaver]:
     """The first rank that left, where the others stand still for it; None where nobody left or they go on.
 
-    Half of the ranks may have work of their own after the training, one on each node that uploads or merges: they count
-    where they are known to wait.
+    Half of the ranks or fewer may have work of their own after the training, one on each node that uploads or merges:
+    they count where they are known to wait.
     """
     if run.quiet or now < run.paused_until:
         return None
     left = [r for r in run.ranks.values() if _has_left(run, r)]
     others = [r for r in run.ranks.values() if r.alive and r.phase != "done" and r.moved_at is not None]
-    if not left or not others or 2 * len(others) < len(run.ranks):
+    if not left or not others:
         return None
     rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
     moved, allowed = max(r.moved_at or 0.0 for r in others), allowed_silence(run)
-    if allowed is None or now - moved <= allowed or _others_are_gone(run, now):
+    if allowed is None or now - moved <= min(allowed, ALONE_SECONDS) or _others_are_gone(run, now):
         return None
     ended = max(
         rank.ended_at or 0.0, rank.ended_heard_at or 0.0
@@ -97,9 +110,17 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     if moved > ended + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
         return None
     waiting = _all_wait(run, others, moved)
-    if waiting is False or (waiting is None and 2 * len(others) == len(run.ranks)):
+    if waiting and has_trained(run):
+        allowed = min(allowed, ALONE_SECONDS)
+    unknown = waiting is None and 2 * len(others) <= len(run.ranks)
+    if now - moved <= allowed or waiting is False or unknown:
         return None
-    return Leaver(rank, others, moved, waiting is True)
+    return Leaver(rank, others, moved, waiting is True, allowed)
+
+
+def somebody_left(run: RunState) -> bool:
+    """Whether a rank has ended with 0 before the last step, as far as that is known."""
+    return any(_has_left(run, rank) for rank in run.ranks.values())
 
 
 def work_alone(run: RunState) -> bool:
