@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from allranks.node.paths import RunDirectory
 from allranks.node.spawn import at_place
+from allranks.runs.keeper import Keeper
 from allranks.runs.keeper_places import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_restart import Restarts
 from allranks.spec import load
-from allranks.words import Diagnosis, Where
+from allranks.words import Diagnosis, Event, Where
 
 sys.path.insert(0, str(Path(__file__).parent))
 from runner import Runner
@@ -142,6 +146,52 @@ def test_spares_have_no_ranks_in_the_plan(tmp_path: Path) -> None:
     assert [node.name for node in run.cluster.training] == ["n1", "n2"]
     assert run.cluster.world_size == 4
     assert [node.name for node in run.without_spares().cluster.nodes] == ["n1", "n2"]
+
+
+@pytest.fixture
+def waiting(home: Path, tmp_path: Path) -> Iterator[Keeper]:
+    """A keeper of two nodes that train and one that waits; it dials nobody and is not started."""
+    directory = RunDirectory("kept-1121-abcd", str(home))
+    directory.create(node="a", keeper=True)
+    keep = {
+        "name": "kept",
+        "nodes": ["a", "b", "c"],
+        "places": [{"node": "a", "ranks": [0]}, {"node": "b", "ranks": [1]}],
+        "restarts": 1,
+        "output_dir": str(tmp_path / "output"),
+        "expect": {"world_size": 2},
+    }
+    job = {
+        "run_id": "kept-1121-abcd",
+        "node": "a",
+        "keeper": {"host": "127.0.0.1", "port": 0},
+        "grace_seconds": 0.5,
+        "lease_seconds": 5,
+        "keep": keep,
+    }
+    keeper = Keeper(directory, job, bytes(32))
+    yield keeper
+    keeper.record.close()
+    keeper.listener.close()
+
+
+def test_a_spare_that_takes_a_place_is_known_to_the_judge_of_the_next_attempt(waiting: Keeper) -> None:
+    """It joined and told of its machine while it waited, when nobody judged it."""
+    for node in ("a", "b", "c"):
+        waiting._on_joined(node)
+        said = Event(time.time(), "supervisor", node, None, {"process": {"boot_id": f"boot-{node}"}})
+        waiting._on_message(node, {"event": said.as_json()})
+    assert sorted(waiting.watch.run.nodes) == ["a", "b"], "who waits is not judged"
+    waiting.record.swept.add("a")
+    waiting.lost.add("b")
+    waiting._hear(Event(time.time(), "lost", "b", None, {"why": "no word"}))
+    waiting.watch.run.nodes["b"].seen_at = time.time() - 60.0
+    finish: Any = SimpleNamespace(go_on=lambda keep_word: None)
+    assert waiting._starts_again(finish) and waiting.places.at == ["a", "c"]
+    assert sorted(waiting.watch.run.nodes) == ["a", "c"]
+    spare = waiting.watch.run.nodes["c"]
+    assert (spare.boot_id, spare.lost_at) == ("boot-c", None)
+    assert spare.joined_at is not None and spare.seen_at is not None and spare.seen_at > time.time() - 60.0
 
 
 @pytest.fixture

@@ -147,6 +147,7 @@ class Keeper(threading.Thread):
             self.record.note("replaced", note)
             self.watch.run.nodes.pop(str(note["node"]), None)
         self._forget_attempt()
+        self.places.introduce(swaps, self.watch, time.time())
         self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
         return True
 
@@ -257,7 +258,7 @@ class Keeper(threading.Thread):
         except ValueError:
             return
         if not self.places.trains(node):
-            return self.record.event(self.watch.corrected(event, time.time()))
+            return self._hear(self.watch.corrected(event, time.time()))
         if event.kind == "can-save":
             self.asked.can_save = True
         if event.kind == "notice" and event.rank is None and self.notice is None:
@@ -277,7 +278,7 @@ class Keeper(threading.Thread):
         """Into the journal, and before the judge; `event` is on the head's clock, and `arrived` by it."""
         self.record.event(event)
         if not self.places.trains(event.node):
-            return
+            return self.places.keep(event)
         self.saves.add(event)
         for statement in self.watch.add(event, arrived=arrived):
             self._state(statement)

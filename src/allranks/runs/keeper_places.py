@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
-from allranks.words import Diagnosis
+from allranks.watch import Watch
+from allranks.words import Diagnosis, Event
 
 FAILURES = 2
 """A node that failed twice is left out: once may be chance."""
@@ -20,6 +21,10 @@ NEEDS_RESET = frozenset((48, 62, 64, 79, 95, 119, 120))
 """After these NVIDIA's Xid catalog has the GPU reset or the machine restarted: nothing trains on it before that."""
 CONTAINED = 94
 """Where a double-bit error (48) was contained, the catalog has the application restarted only."""
+
+
+INTRODUCTIONS = ("joined", "supervisor")
+"""The events in which a node says who it is; it sends them once, when it joins."""
 
 
 class Swap(NamedTuple):
@@ -40,12 +45,25 @@ class Places:
         self.ranks: List[List[int]] = [list(place.get("ranks") or ()) for place in places]
         self.spares: List[str] = [node for node in task["nodes"] if node not in self.at]
         self.failures: "Counter[str]" = Counter()
+        self.said: Dict[str, Dict[str, Event]] = {}
         self.broken: Dict[str, str] = {}
         """Nodes with a GPU on which nothing can train, and what says so."""
 
     def trains(self, node: Optional[str]) -> bool:
         """Whether a node has ranks in this attempt. What others say is kept and not judged."""
         return node in self.at
+
+    def keep(self, event: Event) -> None:
+        """What a node that waits says of itself: the judge hears it when the node takes a place."""
+        if event.node in self.spares and event.kind in INTRODUCTIONS:
+            self.said.setdefault(str(event.node), {})[event.kind] = event
+
+    def introduce(self, swaps: Iterable[Swap], watch: Watch, now: float) -> None:
+        """Tells the judge of the next attempt who the nodes are that took a place: without it their machine's boot is
+        unknown, and one that falls silent would never have been there."""
+        for swap in swaps:
+            for event in self.said.pop(swap.by, {}).values():
+                watch.add(event, arrived=now)
 
     def failed(self, cause: Optional[Diagnosis]) -> None:
         """Counts whose fault an attempt's end was."""
