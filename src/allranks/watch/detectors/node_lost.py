@@ -38,9 +38,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
     if not run.quiet and now >= run.paused_until:
         for name in silent_nodes(run, now):
-            if (
-                run.nodes[name].lost_at is None
-            ):  # also of a machine that lives: a container of it may be paused
+            if run.nodes[name].lost_at is None:  # also where its machine lives: a container may be paused
                 yield _finding(run, name, WARN, now - (run.nodes[name].seen_at or now))
     for name, node in run.nodes.items():
         if node.lost_at is None or not _matters(run, name):
