@@ -130,8 +130,8 @@ class Record:
         self.note("diagnosis", data)
 
     def forget_attempt(self) -> None:
-        """A glance at the next attempt shows nothing of the last one; a verdict of that stays. The same thing may be seen
-        again, and is then said again."""
+        """A glance at the next attempt shows nothing of the last one; a verdict of that stays. The same thing may be
+        seen again, and is then said again."""
         self.said.clear()
         self.drop_first_word()
         self.state_now.update(step=None, why="")
