@@ -284,7 +284,7 @@ KEYS = (
     Key(
         "launch.spares",
         "0 to the number of nodes − 1",
-        "Nodes kept back, the last ones, that replace a node which is gone or failed twice.",
+        "The last nodes, kept back: they replace one that is gone, failed twice, or has a GPU that must be reset.",
         "0",
         integer(0, 16_383, "number of spare nodes", 1),
     ),
