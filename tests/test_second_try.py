@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lengthy
+
 FLAKY = """
 import pathlib, pytest
 @pytest.mark.parametrize("name", [{names}])

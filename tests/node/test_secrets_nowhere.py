@@ -7,9 +7,13 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from allranks.node import paths, read
 from allranks.node.redact import forms
 from allranks.node.vault import Vault
+
+pytestmark = pytest.mark.lengthy
 
 CANARY = "hf_C4nary+0f/the=run"
 SPEAK = """
