@@ -16,6 +16,8 @@ import pytest
 from allranks.node import bundle, paths
 from allranks.words import process_from_json
 
+pytestmark = pytest.mark.lengthy
+
 PYTHONS = sorted(
     {sys.executable, *glob.glob(os.path.expanduser("~/.pyenv/versions/3.[89].*/bin/python"))[:1]}
 )

@@ -95,6 +95,7 @@ def test_each_way_to_fail_has_its_word() -> None:
         assert dialled(there["port"])["outcome"] == "stranger"
 
 
+@pytest.mark.lengthy
 def test_a_dropped_port_is_told_in_time_and_costs_the_others_nothing() -> None:
     """A listener whose queue is full takes no more connections: its SYNs are dropped."""
     with socket.socket() as full, contextlib.ExitStack() as stack:
@@ -214,6 +215,7 @@ def run_apart(wanted: dict, seconds: float = 120) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.lengthy
 def test_ranks_that_wait_are_ended_at_the_limit_with_all_below_them(tmp_path: Path) -> None:
     lines = run_apart(wanted_ranks(program(tmp_path, WAITS), limit_seconds=3))
     assert {"rank": 0, "said": {"at": "imported", "torch": "1"}} in lines
