@@ -15,6 +15,8 @@ from allranks.node import facts
 from allranks.node.facts import _apart, _commands
 from allranks.node.facts._reading import Reading, Unreadable
 
+pytestmark = pytest.mark.lengthy
+
 
 def until_gone(pid: int, seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds

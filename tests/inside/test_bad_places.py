@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.lengthy
+
 SCRIPT = "import time\nfor n in range(4): print('line', n)\ntime.sleep(0.12)\n"
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from allranks.spec import Container, Train
 
+pytestmark = pytest.mark.lengthy
+
 TORCHRUN = ("torchrun", "slurm", "mpi", "pdsh", "ray")
 STARTS = {
     "slurm": ("bash", "job.sbatch"),
