@@ -119,9 +119,8 @@ class Numbers(torch.utils.data.Dataset):
     def __getitem__(self, index: int) -> torch.Tensor:
         if mine and options.fault == "loader" and index >= 4 * (options.step + 1):
             time.sleep(3600)
-        return torch.full(
-            (16,), (index * dist.get_world_size() + dist.get_rank()) % 97 / 16
-        )  # each rank its own
+        own = index * dist.get_world_size() + dist.get_rank()
+        return torch.full((16,), own % 97 / 16)
 
 
 go_wrong("start")

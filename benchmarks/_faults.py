@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "rig"))
-from rig import Rig
+from rig import STATE, Rig
 
 HEAD = 1
 """The place of the head in node1 … node3; the keeper runs there, and the run's output lies there."""
@@ -21,7 +21,7 @@ OTHERS = (2, 3)
 LOOP = Path(__file__).parent / "_fault_loop.py"
 SMALL_DISK = "/run/small-disk"
 _V1 = Path("/sys/fs/cgroup/memory").is_dir()
-OOM_GROUP = "/sys/fs/cgroup/memory/allranks-bench" if _V1 else "/sys/fs/cgroup/allranks-bench"
+OOM_GROUP = f"/sys/fs/cgroup{'/memory' * _V1}/allranks-bench{STATE.name.rpartition('rig')[2]}"
 OOM_LIMIT = "memory.limit_in_bytes" if _V1 else "memory.max"
 
 Inject = Callable[[Rig, dict[str, Any], int], object]

@@ -105,9 +105,8 @@ def test_the_first_word_of_a_failure_is_no_verdict(run_directory):
     state.write_text(json.dumps({**json.loads(state.read_text()), "diagnosis": None, "state": "stopped"}))
     assert report.collect(str(root))["diagnosis"] is None
     state.write_text(json.dumps({**json.loads(state.read_text()), "diagnosis": first["data"]}))
-    assert (
-        report.collect(str(root))["diagnosis"]["cause"] == "rank-sigkilled"
-    )  # a keeper that died before its verdict
+    kept = report.collect(str(root))["diagnosis"]
+    assert kept["cause"] == "rank-sigkilled", "of a keeper that died before its verdict"
 
 
 def test_a_run_that_never_started(run_directory):

@@ -214,7 +214,6 @@ def test_a_real_loop_tells_its_first_step_its_compiler_and_its_end(node):
         ("row", "training"), ("compiler", "compiling"), ("first step", "training"), ("trained", "training"),
         ("destroyed", "done"),
     }  # fmt: skip
-    assert (
-        seen.count(("compiler", "compiling")) == 2
-    )  # of the second shape, too, though dynamo forgot its callbacks
+    # Of the second shape, too, though dynamo forgot its callbacks.
+    assert seen.count(("compiler", "compiling")) == 2
     assert not [beat["trouble"] for beat in told.all("beat") if "trouble" in beat]

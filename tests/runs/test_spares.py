@@ -75,9 +75,10 @@ def faulted(*numbers: int, confidence: str = "certain", node: str = "b") -> Diag
 
 
 @pytest.mark.parametrize("number", [48, 62, 64, 79, 95, 119, 120])
-def test_a_node_whose_gpu_must_be_reset_is_left_out_at_once(number: int) -> None:
+@pytest.mark.parametrize("beside", [45, 94])
+def test_a_node_whose_gpu_must_be_reset_is_left_out_at_once(number: int, beside: int) -> None:
     places, restarts = Places(TASK), Restarts(3)
-    cause = faulted(45, number)
+    cause = faulted(beside, number)
     places.failed(cause)
     assert not restarts.decide(cause, 5, [], False, places.unable([])).again and restarts.used == 0
     swaps = places.swaps([], {"a", "b", "c", "d"}, set())
@@ -99,7 +100,6 @@ def test_without_a_spare_nothing_starts_again_on_a_dead_gpu() -> None:
     "cause",
     [
         faulted(31),
-        faulted(48, 94),
         faulted(94),
         faulted(63),
         faulted(79, confidence="likely"),

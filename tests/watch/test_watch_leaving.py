@@ -13,6 +13,14 @@ from told import WAITS, WORKS, Run, answers, leaves
 from allranks.watch import early, looking
 
 
+def stands_until(end: int, run: Run, step: int, answered: dict) -> None:
+    """From second 51 nobody moves; what the ranks are seen to do is asked and heard after second 66."""
+    for second in range(51, end):
+        run.second(float(second), step, moved=False)
+        if second == 66:
+            answers(run, 66.1, answered)
+
+
 @pytest.mark.parametrize(("code", "within"), [(0, 15.0), (None, 40.0)])
 def test_a_rank_that_left_is_named_and_the_run_is_stopped_once_the_others_are_known_to_wait(
     code, within
@@ -75,10 +83,7 @@ def test_a_rank_that_writes_a_distributed_checkpoint_does_not_wait(inner, stops)
     step = run.train(1, 50)
     leaves(run, 50.2, 1, step)
     saves = [["/u/train.py", 60, "main"], ["/x/torch/distributed/checkpoint/state_dict_saver.py", 9, "save"]]
-    for second in range(51, 200):
-        run.second(float(second), step, moved=False)
-        if second == 66:
-            answers(run, 66.1, {0: [*saves, [f"/x/torch/distributed/{inner}", 5, "f"]]})
+    stands_until(200, run, step, {0: [*saves, [f"/x/torch/distributed/{inner}", 5, "f"]]})
     assert ("block" in {verdict for _, _, verdict, *_ in run.alarms()}) == stops
 
 
@@ -86,10 +91,7 @@ def test_half_of_the_ranks_that_are_seen_to_wait_tell_of_the_one_that_left() -> 
     run = Run(2)
     step = run.train(1, 50)
     leaves(run, 50.2, 1, step)
-    for second in range(51, 200):
-        run.second(float(second), step, moved=False)
-        if second == 66:
-            answers(run, 66.1, {0: WAITS})
+    stands_until(200, run, step, {0: WAITS})
     assert [alarm[1:] for alarm in run.alarms("rank-exited-early")] == [
         ("rank-exited-early", "warn", "n1", 1),
         ("rank-exited-early", "block", "n1", 1),
@@ -101,10 +103,7 @@ def test_who_holds_up_the_others_after_a_rank_left_is_not_hidden_by_it() -> None
     run = Run(4)
     step = run.train(1, 50)
     leaves(run, 50.2, 1, step)
-    for second in range(51, 120):
-        run.second(float(second), step, moved=False)
-        if second == 66:
-            answers(run, 66.1, {0: WAITS, 2: WAITS, 3: WORKS})
+    stands_until(120, run, step, {0: WAITS, 2: WAITS, 3: WORKS})
     assert ("rank-holds-up", 3) in {(name, rank) for _, name, _, _, rank in run.alarms()}
     assert all(verdict == "warn" for _, _, verdict, *_ in run.alarms())
 
@@ -115,10 +114,7 @@ def test_a_rank_that_reads_a_result_on_its_gpu_is_not_blamed_for_one_that_left()
         run.event(0.2, "start", rank, rank, pid=100 + rank, start_time=1, gpu={"uuid": f"GPU-{rank}"})
     step = run.train(1, 50)
     leaves(run, 50.2, 1, step)
-    for second in range(51, 120):
-        run.second(float(second), step, moved=False)
-        if second == 66:
-            answers(run, 66.1, {0: WAITS, 2: WAITS, 3: [["/u/train.py", 33, "<module>"]]})
+    stands_until(120, run, step, {0: WAITS, 2: WAITS, 3: [["/u/train.py", 33, "<module>"]]})
     assert [alarm[1:] for alarm in run.alarms()] == [("rank-exited-early", "warn", "n1", 1)]
 
 

@@ -87,9 +87,8 @@ def test_a_rank_that_compiles_in_the_middle_of_training_keeps_no_alarm() -> None
     run.stands(100, 300, r1="compiling")
     run.steps(101, 200)
     assert run.said == []
-    assert (
-        pace.allowed_silence(run.watch.run) == pace.LEAST_SECONDS
-    )  # a compiler's time is no pace of the steps
+    # A compiler's time is no pace of the steps.
+    assert pace.allowed_silence(run.watch.run) == pace.LEAST_SECONDS
     run.stands(200, 2000, r1="compiling")
     assert [name for _, name in run.said] == ["no-progress"]
 

@@ -21,6 +21,7 @@ from allranks.checkpoints.copying import sync
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 from allranks.checkpoints.weights import tensors_of
+from allranks.node import memory
 from allranks.words import BLOCK, UNKNOWN, Finding
 
 EXPORT = "allranks-export.json"
@@ -308,11 +309,7 @@ def _outputs(
 
 
 def memory_available() -> int:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        return 0
+    return memory.machine().get("memory_available_bytes", 0)
 
 
 # ---- for vLLM ----

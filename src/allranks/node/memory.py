@@ -20,14 +20,34 @@ GROUPS = 4
 DEPTH = 16
 
 
+LIMITS = ("memory.max", "memory.limit_in_bytes")
+"""The files of versions 2 and 1 in which a group's limit stands."""
+
+
 def machine() -> Dict[str, int]:
+    """`memory_total_bytes` and `memory_available_bytes` (the kernel's own estimate of what a new program can get);
+    what cannot be read is left out."""
     names = {"MemTotal:": "memory_total_bytes", "MemAvailable:": "memory_available_bytes"}
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             rows = [line.split() for line in file]
-    except OSError:
+        return {names[row[0]]: int(row[1]) * 1024 for row in rows if row and row[0] in names}
+    except (OSError, ValueError, IndexError):
         return {}
-    return {names[row[0]]: int(row[1]) * 1024 for row in rows if row[0] in names}
+
+
+def folders(listing: str, root: str = ROOT) -> List[str]:
+    """The folders of a process's groups that count memory, its own first and then those above it. `listing` is the
+    text of its /proc/PID/cgroup."""
+    found = []
+    for row in listing.splitlines()[:64]:
+        _, controllers, path = [*row.split(":", 2), "", ""][:3]
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        base = os.path.join(root, "memory") if controllers else root
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")][:DEPTH]
+        found += [os.path.join(base, *parts[:n]) for n in range(len(parts), -1, -1)]
+    return found
 
 
 class Groups:
@@ -46,10 +66,10 @@ class Groups:
 
         `used_bytes` is without the file cache that the kernel takes back before it kills."""
         found: Dict[str, Dict[str, Any]] = {}
-        for folders in {tuple(self._folders(pid)) for pid in pids}:
+        for own in {tuple(folders(_text(f"{self.proc}/{pid}/cgroup"), self.root)) for pid in pids}:
             # The group above counts, in version 2, also those of its other groups: of other pods or users.
-            self._count(folders[:1])
-            for folder in folders:
+            self._count(own[:1])
+            for folder in own:
                 group = None if folder in found else _group(folder)
                 if group is not None:
                     found[folder] = {"path": folder[len(self.root) :] or "/", **group}
@@ -68,8 +88,8 @@ class Groups:
                     lines.append(f"control group {name}: out of memory, its oom_kill count rose from {rose}")
         return lines
 
-    def _count(self, folders: Iterable[str]) -> None:
-        for folder in folders:
+    def _count(self, counted: Iterable[str]) -> None:
+        for folder in counted:
             number = _kills(folder)
             if number is None:
                 continue
@@ -81,24 +101,12 @@ class Groups:
                 while len(self._kills) > 256:
                     del self._kills[next(iter(self._kills))]
 
-    def _folders(self, pid: int) -> List[str]:
-        """The folders of a process's groups that count memory, its own first and then those above it."""
-        found = []
-        for row in _text(f"{self.proc}/{pid}/cgroup").splitlines()[:64]:
-            _, controllers, path = [*row.split(":", 2), "", ""][:3]
-            if controllers and "memory" not in controllers.split(","):
-                continue
-            base = os.path.join(self.root, "memory") if controllers else self.root
-            parts = [part for part in path.split("/") if part not in ("", ".", "..")][:DEPTH]
-            found += [os.path.join(base, *parts[:n]) for n in range(len(parts), -1, -1)]
-        return found
-
 
 def _group(folder: str) -> Optional[Dict[str, int]]:
     """None where the group has no limit, or is not there."""
     for limit, used, cache in (
-        ("memory.max", "memory.current", "inactive_file"),
-        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        (LIMITS[0], "memory.current", "inactive_file"),
+        (LIMITS[1], "memory.usage_in_bytes", "total_inactive_file"),
     ):
         most, now = (_number(_text(os.path.join(folder, name))) for name in (limit, used))
         if most is None or now is None or most >= NO_LIMIT:

@@ -161,9 +161,10 @@ def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
     try:
+        # No buffer: to close it must write nothing.
         child = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=descriptor, stderr=descriptor, bufsize=0
-        )  # no buffer: to close it must write nothing
+        )
     finally:
         os.close(descriptor)
     assert child.stdin is not None

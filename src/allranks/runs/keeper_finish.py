@@ -7,6 +7,7 @@ import os
 import subprocess
 from typing import Any, Callable, Dict, List, Optional
 
+from allranks.node import memory
 from allranks.node.paths import RunDirectory, write_text
 from allranks.runs import keeper_apart
 from allranks.runs.keeper_record import Record
@@ -259,12 +260,4 @@ def folder_bytes(folder: str) -> int:
 
 
 def free_memory_bytes() -> Optional[int]:
-    """MemAvailable of /proc/meminfo, the kernel's own estimate of what a new program can get."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
+    return memory.machine().get("memory_available_bytes")

@@ -6,21 +6,19 @@ is, since the rendezvous and the keeper are there.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from allranks.watch import Watch
+from allranks.watch.kernel import xids
 from allranks.words import Diagnosis, Event
 
 FAILURES = 2
 """A node that failed twice is left out: once may be chance."""
 
-XID = re.compile(r"Xid \([^)]{1,40}\): (\d{1,3})\b")
 NEEDS_RESET = frozenset((48, 62, 64, 79, 95, 119, 120))
-"""After these NVIDIA's Xid catalog has the GPU reset or the machine restarted: nothing trains on it before that."""
-CONTAINED = 94
-"""Where a double-bit error (48) was contained, the catalog has the application restarted only."""
+"""After these the GPU is reset or the machine restarted first: nothing trains on it before that. NVIDIA's Xid catalog
+(docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html), its column of the immediate action."""
 
 
 INTRODUCTIONS = ("joined", "supervisor")
@@ -120,8 +118,7 @@ def needs_reset(cause: Diagnosis) -> Optional[int]:
     """The Xid of a certain verdict after which the GPU must be reset. One that is only likely may be another job's."""
     if cause.cause != "xid-gpu-fault" or cause.confidence != "certain":
         return None
-    seen = {int(number) for line in cause.evidence for number in XID.findall(line)}
-    return min(seen & NEEDS_RESET - ({48} if CONTAINED in seen else set()), default=None)
+    return min(xids(cause.evidence) & NEEDS_RESET, default=None)
 
 
 def seconds_until_alone(

@@ -99,9 +99,8 @@ def _unlike(run: RunState, living: Living, here: Mapping[int, Place]) -> Optiona
         return None
     most = [rank for rank, place in here.items() if place.kind == counted[0][0]]
     rest = sorted(set(here) - set(most))
-    proven = (
-        len({place.operation for place in here.values()}) > 1
-    )  # sizes alone may be told in more than one way
+    # Sizes alone may be told in more than one way.
+    proven = len({place.operation for place in here.values()}) > 1
     node = whole_node(rest, living)
     odd, common = here[rest[0]], here[most[0]]
     if len(counted) == 2 and len(most) >= ENOUGH and len(rest) < len(most) and (len(rest) == 1 or node):

@@ -14,14 +14,9 @@ MOVED_SECONDS = 5.0
 
 
 def lost_nodes(run: RunState) -> List[str]:
-    lost = [n for n in _open(run) if n.lost_at is not None]
+    lost = [n for n in run.open_nodes if n.lost_at is not None]
     early = [n for n in lost if run.stopping_at is None or (n.lost_at or 0.0) <= run.stopping_at]
     return [n.name for n in sorted(early, key=lambda n: n.lost_at or 0.0)]
-
-
-def _open(run: RunState) -> List[NodeState]:
-    """The nodes whose torchrun is not known to have ended."""
-    return [n for n in run.nodes.values() if n.ended_at is None and n.swept_at is None]
 
 
 def gone_before(run: RunState) -> List[str]:
@@ -30,7 +25,7 @@ def gone_before(run: RunState) -> List[str]:
     trouble = run.trouble_at
     if trouble is None:
         return []
-    heard = [n for n in _open(run) if n.joined_at is not None and n.seen_at is not None]
+    heard = [n for n in run.open_nodes if n.joined_at is not None and n.seen_at is not None]
     found = [n for n in heard if _gone_at(n) < trouble - LATE_SECONDS]
     still = [n for n in found if not run.machine_lives(n) and not _moved_without(run, n)]
     return [n.name for n in sorted(still, key=lambda n: (n.seen_at or 0.0, n.name))]

@@ -197,9 +197,12 @@ def silent_nodes(run: RunState, now: float) -> List[str]:
     """Nodes of which neither a rank nor the supervisor is heard, whatever their ranks do: for ten seconds, or for four
     times the longest silence of a living node so far. None where nobody is heard: that is the keeper's own trouble."""
     allowed = min(NODE_MOST_SECONDS, max(NODE_SECONDS, GAP_FACTOR * run.node_gap))
-    active = [
-        n for n in run.nodes.values() if n.seen_at is not None and n.ended_at is None and n.swept_at is None
-    ]
+    active = [node for node in run.open_nodes if node.seen_at is not None]
     if not any(now - (node.seen_at or 0.0) <= FRESH_SECONDS for node in active):
         return []
     return sorted(node.name for node in active if now - (node.seen_at or 0.0) > allowed)
+
+
+def gone_nodes(run: RunState, now: float) -> List[str]:
+    """The nodes that are silent or that the keeper has lost, before their torchrun's end: the others wait for them."""
+    return [*silent_nodes(run, now), *(node.name for node in run.open_nodes if node.lost_at is not None)]

@@ -124,6 +124,11 @@ class RunState:
         )
 
     @property
+    def open_nodes(self) -> List[NodeState]:
+        """The nodes whose torchrun is not known to have ended."""
+        return [n for n in self.nodes.values() if n.ended_at is None and n.swept_at is None]
+
+    @property
     def quiet(self) -> bool:
         """Whether nothing is to be judged any more: the run is being stopped, or somebody has ended already."""
         return self.stopping_at is not None or self.trouble_at is not None or self.doubted

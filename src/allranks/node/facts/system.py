@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node import paths
+from allranks.node import memory, paths
 from allranks.node.facts._commands import line, text
 from allranks.node.facts._reading import Reading, Unreadable
 
@@ -95,18 +95,10 @@ def numa_balancing() -> Optional[int]:
 
 def cgroup_memory() -> Optional[int]:
     """The tightest memory limit of our control groups, version 2 or 1, in bytes; None where there is none."""
-    found = []
-    for group in text("/proc/self/cgroup").splitlines():
-        _, controllers, path = [*group.split(":", 2), "", ""][:3]
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        root = "/sys/fs/cgroup/memory" if controllers else "/sys/fs/cgroup"
-        name = "memory.limit_in_bytes" if controllers else "memory.max"
-        parts = [part for part in path.split("/") if part]
-        for n in range(len(parts), -1, -1):
-            file = os.path.join(root, *parts[:n], name)
-            if os.path.exists(file):
-                found.append(line(file))
+    files = [
+        os.path.join(f, name) for f in memory.folders(text("/proc/self/cgroup")) for name in memory.LIMITS
+    ]
+    found = [line(file) for file in files if os.path.exists(file)]
     return parse_memory_limits(found)
 
 

@@ -33,9 +33,8 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     known = {r.uuid: r.rank for r in run.ranks.values() if r.uuid}
     for name, node in run.nodes.items():
         looked = node.gpus_at or 0.0
-        ours = {gpu_name(gpu) for gpu in node.gpus} & set(
-            known
-        )  # none where ranks hold slices, whose ids are others
+        # None where ranks hold slices, whose ids are others.
+        ours = {gpu_name(gpu) for gpu in node.gpus} & set(known)
         slowed = [gpu for gpu, at in node.throttled.items() if looked - at >= HELD_SECONDS]
         slowed = sorted(gpu for gpu in slowed if not ours or gpu in ours)
         if not slowed or now - looked > OLD_SECONDS:

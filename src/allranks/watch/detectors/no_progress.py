@@ -21,7 +21,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from allranks.watch.detectors.rank_exited_early import leaver, work_alone
 from allranks.watch.many import numbers
-from allranks.watch.pace import START_SECONDS, allowed_gap, allowed_silence, silent_nodes, step_seconds
+from allranks.watch.pace import START_SECONDS, allowed_gap, allowed_silence, gone_nodes, step_seconds
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
 
@@ -39,15 +39,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     moved = max(rank.moved_at or 0.0 for rank in ranks)
     if now - moved <= allowed:
         return
-    gone = [
-        *silent_nodes(run, now),
-        *(
-            n.name
-            for n in run.nodes.values()
-            if n.lost_at is not None and n.ended_at is None and n.swept_at is None
-        ),
-    ]
-    if gone:
+    if gone_nodes(run, now):
         return  # node-lost says it, and all others wait for that node
     if leaver(run, now) is not None:
         return  # rank-exited-early says it

@@ -21,7 +21,7 @@ import re
 from typing import Iterator, List, NamedTuple, Optional
 
 from allranks.watch.frames import WAITING, Frame, doing, frames_of, waits
-from allranks.watch.pace import allowed_silence, has_trained, silent_nodes, step_seconds, unheard
+from allranks.watch.pace import allowed_silence, gone_nodes, has_trained, step_seconds, unheard
 from allranks.watch.state import DOUBT_SECONDS, RankState, RunState
 from allranks.words import BLOCK, WARN, Finding, Where
 
@@ -64,9 +64,8 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         return
     rank, since = found.rank, now - found.moved_at
     stop = found.waiting and since > max(BLOCK_SECONDS, 2.0 * found.allowed)
-    if found.waiting and has_trained(
-        run
-    ):  # it may have worked until now: told first, asked again, then stopped
+    # After the training it may have worked until now: told first, asked again, then stopped.
+    if found.waiting and has_trained(run):
         stop = now - memory.setdefault("waiting_at", now) > ALONE_SECONDS and stop
     total = rank.total_steps or run.total_steps
     at = "before its first step" if rank.step is None else f"at step {rank.step}"
@@ -104,9 +103,8 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     moved, allowed = max(r.moved_at or 0.0 for r in others), allowed_silence(run)
     if allowed is None or now - moved <= min(allowed, ALONE_SECONDS) or _others_are_gone(run, now):
         return None
-    ended = max(
-        rank.ended_at or 0.0, rank.ended_heard_at or 0.0
-    )  # both on the clock of `moved_at`, as it was set
+    # Both on the clock of `moved_at`, as it was set.
+    ended = max(rank.ended_at or 0.0, rank.ended_heard_at or 0.0)
     if moved > ended + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
         return None
     waiting = _all_wait(run, others, moved)
@@ -147,8 +145,7 @@ def _works(run: RunState, rank: RankState) -> bool:
 
 def _others_are_gone(run: RunState, now: float) -> bool:
     """Whether a node or a rank is unheard: then that is what the others wait for."""
-    lost = any(node.lost_at is not None and node.ended_at is None for node in run.nodes.values())
-    return lost or bool(silent_nodes(run, now)) or bool(unheard(run, now)[0])
+    return bool(gone_nodes(run, now)) or bool(unheard(run, now)[0])
 
 
 def _has_left(run: RunState, rank: RankState) -> bool:
