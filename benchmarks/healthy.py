@@ -2,13 +2,14 @@
 
     HOURS=2 python -m benchmarks healthy            or RUNS=200; it stops at whichever comes first
     STREAMS=2 …                                     so many runs side by side (2 by default)
+    LONG=1 …                                        so many of eight runs train for minutes (1 by default)
     HOURS=0 NOTE="…" …                              only writes the section from what was reached; NOTE stands in it
 
 Each run is three ranks of `_healthy_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
 storage, evaluations, loader workers, a graph that is compiled anew for 20 to 40 s in the middle, a rank that works on
-alone for as long after the end, all drawn from the run's number; one in eight trains for minutes. Beside them the
-machine is kept busy for a part of the time. An alarm is any finding of warn or worse after the launch, or a run
-that does not succeed. What was reached stands in RESULTS (a JSON line a run), so a second call extends it.
+alone for as long after the end, all drawn from the run's number. Beside them the machine is kept busy for a part of
+the time. An alarm is any finding of warn or worse after the launch, or a run that does not succeed. What was reached
+stands in RESULTS (a JSON line a run), so a second call extends it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ LOOP = Path(__file__).parent / "_healthy_loop.py"
 HOURS = float(os.environ.get("HOURS", "2"))
 RUNS = int(os.environ.get("RUNS", "200"))
 STREAMS = int(os.environ.get("STREAMS", "2"))
+LONG = int(os.environ.get("LONG", "1"))
 RESULTS = Path(os.environ.get("RESULTS", str(Path(__file__).parent.parent / ".cache" / "healthy.jsonl")))
 FINAL = ("succeeded", "failed", "stopped", "lost")
 
@@ -39,7 +41,7 @@ FINAL = ("succeeded", "failed", "stopped", "lost")
 def one(number: int, home: Path) -> dict[str, Any]:
     """One run, from `allranks run` to its end."""
     pick = random.Random(number)
-    seconds = pick.uniform(120.0, 240.0) if number % 8 == 7 else pick.uniform(8.0, 25.0)
+    seconds = pick.uniform(120.0, 240.0) if number % 8 >= 8 - LONG else pick.uniform(8.0, 25.0)
     with tempfile.TemporaryDirectory(prefix="healthy-") as folder:
         words = [str(LOOP), "--seed", str(number), "--seconds", f"{seconds:.0f}", "--folder", folder]
         data = {
