@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from allranks.node.link import Message
 from allranks.node.paths import RunDirectory
 from allranks.node.spawn import at_place
 from allranks.runs.keeper import Keeper
+from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS
 from allranks.runs.keeper_places import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_restart import Restarts
 from allranks.spec import load
@@ -192,6 +194,94 @@ def test_a_spare_that_takes_a_place_is_known_to_the_judge_of_the_next_attempt(wa
     spare = waiting.watch.run.nodes["c"]
     assert (spare.boot_id, spare.lost_at) == ("boot-c", None)
     assert spare.joined_at is not None and spare.seen_at is not None and spare.seen_at > time.time() - 60.0
+
+
+def left_by_b(keeper: Keeper, *spares: str) -> None:
+    """The first attempt of a and b has failed, since b is gone; the spares are there."""
+    keeper.restarts.budget, keeper.places.spares[:] = 3, list(spares)
+    for node in ("a", "b", *spares):
+        keeper._on_joined(node)
+    keeper.started, keeper.stopping = True, {"stop": 0.5, "why": "the run failed"}
+    keeper.record.swept.add("a")
+    goes(keeper, "b")
+    keeper.watch.run.nodes["b"].seen_at = time.time() - 60.0
+
+
+def goes(keeper: Keeper, node: str) -> None:
+    keeper.leases.heard = lambda: [Message("lost", node, {"why": "no word"})]  # type: ignore[method-assign]
+    keeper._turn()
+    keeper.leases.heard = list  # type: ignore[method-assign]
+
+
+def comes(keeper: Keeper, node: str, swept: bool = True) -> None:
+    keeper._on_joined(node)
+    if swept:
+        keeper._on_message(node, {"event": Event(time.time(), "swept", node).as_json()})
+
+
+FINISH: Any = SimpleNamespace(go_on=lambda keep_word: None)
+
+
+def told_of_restarts(keeper: Keeper) -> list[tuple[bool, str]]:
+    journal = Path(keeper.directory.keeper.journal).read_text().splitlines()
+    said = [one["data"] for one in map(json.loads, journal) if one["kind"] == "restart"]
+    return [(one["again"], one["why"]) for one in said]
+
+
+@pytest.mark.parametrize("when", ["look", "wait"])
+def test_a_spare_that_is_lost_before_the_restart_takes_no_place(waiting: Keeper, when: str) -> None:
+    left_by_b(waiting, "c")
+    finish = FINISH
+    if when == "look":  # for a verified checkpoint, which a slow disk makes long
+        finish = SimpleNamespace(go_on=lambda keep_word: goes(waiting, "c"))
+    else:
+        waiting._wait_before = lambda seconds: goes(waiting, "c")  # type: ignore[method-assign]
+    assert not waiting._starts_again(finish)
+    assert waiting.places.at == ["a", "b"], "nobody was told to start"
+    last = told_of_restarts(waiting)[-1]
+    assert not last[0] and last[1].startswith("b does not answer")
+
+
+def test_another_spare_takes_the_place_of_one_that_is_lost_in_the_wait(waiting: Keeper) -> None:
+    left_by_b(waiting, "c", "d")
+    waiting._wait_before = lambda seconds: goes(waiting, "c")  # type: ignore[method-assign]
+    assert waiting._starts_again(FINISH) and waiting.places.at == ["a", "d"]
+    assert waiting.watch.run.nodes["d"].lost_at is None
+    again, why = told_of_restarts(waiting)[-1]
+    assert again and "d takes the place of b" in why
+
+
+def test_a_node_that_is_lost_in_the_wait_has_its_place_taken_or_ends_the_run(waiting: Keeper) -> None:
+    left_by_b(waiting, "c")
+    waiting._wait_before = lambda seconds: goes(waiting, "a")  # type: ignore[method-assign]
+    assert not waiting._starts_again(FINISH), "the head stays where it is"
+    assert told_of_restarts(waiting)[-1][1].startswith("a does not answer")
+
+
+@pytest.mark.parametrize("swept", [True, False])
+def test_a_node_that_comes_back_in_the_wait_keeps_its_place_once_it_is_swept(
+    waiting: Keeper, swept: bool
+) -> None:
+    """Its ranks and a spare's would write one checkpoint: it gets the time of a stop to say that they are gone."""
+    left_by_b(waiting, "c")
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        comes(waiting, "b", swept=swept and len(waits) == 2)
+
+    waiting._wait_before = wait  # type: ignore[method-assign]
+    assert waiting._starts_again(FINISH) is swept and waiting.places.at == ["a", "b"]
+    assert waits[:2] == [0.0, 0.5 + STOP_MARGIN_SECONDS]
+
+
+def test_of_a_spare_that_is_lost_the_judge_hears_only_what_its_machine_is() -> None:
+    places = Places(TASK)
+    for kind in ("joined", "supervisor", "lost"):
+        places.keep(Event(1.0, kind, "c"))
+    assert list(places.said["c"]) == ["supervisor"], "it says that once only"
+    places.keep(Event(2.0, "joined", "c"))
+    assert sorted(places.said["c"]) == ["joined", "supervisor"]
 
 
 @pytest.fixture

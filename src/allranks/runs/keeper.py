@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
+from allranks.runs.keeper_again import places_now, settle
 from allranks.runs.keeper_alerts import alerts_of
 from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault
 from allranks.runs.keeper_first_word import FirstWord
@@ -124,9 +125,7 @@ class Keeper(threading.Thread):
         cause = self._cause()
         steps = [r.step for r in self.watch.run.ranks.values() if r.step is not None]
         self.places.failed(cause)
-        missing = [n for n in self.places.at if n in self.lost or n not in self.record.swept]
-        swaps = self.places.swaps(missing, set(self.joined) - self.lost, self.lost)
-        alone = [node for node in missing if node not in {swap.node for swap in swaps}]
+        swaps, alone = places_now(self)
         unable = self.places.unable(swaps)
         decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps), unable)
         if decision.again or self.restarts.budget:
@@ -138,16 +137,14 @@ class Keeper(threading.Thread):
         if cause is not None:
             self.record.diagnosis(cause)
         self.record.finding(keeper_restart.restarted(cause, decision, resume, swaps))
-        gone = {swap.node for swap in swaps} & self.lost
-        alone_in = keeper_places.seconds_until_alone(gone, self.watch.run.nodes, self.job, time.time())
-        self._wait_before(max(decision.wait_seconds, alone_in))
-        if self.stop_why == "asked":
+        placed = settle(self, swaps, decision.wait_seconds, self._wait_before)
+        if placed is None:
             return False
-        for note in self.places.apply(swaps):
+        for note in self.places.apply(placed):
             self.record.note("replaced", note)
             self.watch.run.nodes.pop(str(note["node"]), None)
         self._forget_attempt()
-        self.places.introduce(swaps, self.watch, time.time())
+        self.places.introduce(placed, self.watch, time.time())
         self.attempt = dict(keeper_restart.attempt_of(self.restarts.used, resume))
         return True
 

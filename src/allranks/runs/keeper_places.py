@@ -22,7 +22,7 @@ NEEDS_RESET = frozenset((48, 62, 64, 79, 95, 119, 120))
 
 
 INTRODUCTIONS = ("joined", "supervisor")
-"""The events in which a node says who it is; it sends them once, when it joins."""
+"""The events in which a node says that it is there, and who it is."""
 
 
 class Swap(NamedTuple):
@@ -52,7 +52,10 @@ class Places:
         return node in self.at
 
     def keep(self, event: Event) -> None:
-        """What a node that waits says of itself: the judge hears it when the node takes a place."""
+        """What a node that waits says of itself: the judge hears it when the node takes a place. Lost, it is not there
+        until it joins again, which it says again; its supervisor speaks of its machine once only."""
+        if event.kind == "lost":
+            self.said.get(str(event.node), {}).pop("joined", None)
         if event.node in self.spares and event.kind in INTRODUCTIONS:
             self.said.setdefault(str(event.node), {})[event.kind] = event
 

@@ -70,13 +70,9 @@ class Restarts:
             return Decision(False, "nobody knows why it failed")
         if cause.cause not in CAN_PASS and not (cause.cause in AFTER_A_STEP and step is not None):
             return Decision(False, f"{cause.cause} would come again: it is not a fault that passes")
-        if missing:
-            gone = ", ".join(missing)
-            return Decision(False, f"{gone} does not answer or cannot be swept, and no spare takes its place")
-        if unable:
-            return Decision(
-                False, f"a GPU must be reset first on {unable}, and no spare takes the node's place"
-            )
+        hindered = hindrance(missing, unable)
+        if hindered:
+            return Decision(False, hindered)
         place = (cause.cause, cause.where.rank, cause.where.file, cause.where.line, step)
         if place == self._last and step is not None and not moved:
             return Decision(False, f"the same fault at the same step {step} for the second time")
@@ -84,6 +80,14 @@ class Restarts:
         wait = BACK_OFF_SECONDS[min(self.used, len(BACK_OFF_SECONDS) - 1)]
         self.used += 1
         return Decision(True, f"{cause.cause}: restart {self.used} of {self.budget}", wait)
+
+
+def hindrance(missing: Sequence[str], unable: str) -> str:
+    """Why the nodes cannot train, by `missing` and `unable` as `Restarts.decide` takes them; empty where they can."""
+    if missing:
+        gone = ", ".join(missing)
+        return f"{gone} does not answer or cannot be swept, and no spare takes its place"
+    return f"a GPU must be reset first on {unable}, and no spare takes the node's place" if unable else ""
 
 
 def is_trouble(event: Event) -> bool:
