@@ -10,13 +10,15 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from runner import Runner, free_port
 
 from allranks.node import processes
-from allranks.runs import keeper_apart
-from allranks.runs.keeper_finish import Finish
+from allranks.runs import keeper_apart, keeper_finish
+from allranks.runs.keeper_finish import LOOK_AGAIN_SECONDS, Finish
+from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_restart import (
     KILLED_SECONDS,
     NEVER_CAME_SECONDS,
@@ -148,22 +150,70 @@ def test_a_word_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert answer["found"] is None and "directory" in answer["unchosen"].lower()
 
 
-@pytest.mark.parametrize("keep_word", [True, False])
-def test_an_earlier_word_is_taken_back_where_the_folder_could_not_be_looked_at(
-    monkeypatch, keep_word
-) -> None:
-    asked, found = [], []
+@pytest.fixture
+def looking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
+    """An end of a run whose looks at the output folder have the given answers; of the last one all that follow."""
+    seen = SimpleNamespace(asked=[], found=[], notes=[], answers=[], clock=0.0, stop=tmp_path / "stop")
 
-    def call(what, arguments, pulse, stoppable=False):
-        asked.append((what, arguments.get("path")))
-        return (None, "it did not end within 600 s") if what == "go_on" else ({}, "")
+    def call(what: str, arguments: Any, pulse: Any, stoppable: bool = False) -> Any:
+        seen.asked.append(what)
+        return seen.answers.pop(0) if len(seen.answers) > 1 else seen.answers[0]
+
+    def pulse() -> bool:
+        seen.clock += 1.0
+        return False  # as of any run that has failed
 
     monkeypatch.setattr(keeper_apart, "call", call)
-    record = SimpleNamespace(finding=found.append)
+    monkeypatch.setattr(keeper_finish, "time", SimpleNamespace(monotonic=lambda: seen.clock))
+    record = SimpleNamespace(
+        finding=seen.found.append,
+        note=lambda kind, data: seen.notes.append((kind, data["again"])),
+        phase=lambda phase, why: None,
+    )
+    directory = SimpleNamespace(keeper=SimpleNamespace(stop=str(seen.stop)))
     job = {"node": "a", "keep": {"output_dir": "/nfs/out"}}
-    finish = Finish(SimpleNamespace(), job, record, lambda: True)
-    assert finish.go_on(keep_word) is None and [one.id for one in found] == ["adapter-unverified"]
-    assert asked == [("go_on", None), *([] if keep_word else [("choose", None)])]
+    seen.finish = Finish(directory, job, record, pulse)  # type: ignore[arg-type]
+    return seen
+
+
+HANGS = (None, "it did not end within 600 s")
+UNCHOSEN = ({"found": None, "unchosen": "Read-only file system"}, "")
+
+
+@pytest.mark.parametrize("keep_word", [True, False])
+@pytest.mark.parametrize("answer", [HANGS, UNCHOSEN])
+def test_what_to_go_on_from_is_not_taken_for_nothing_where_nobody_could_look(
+    looking: SimpleNamespace, answer: Any, keep_word: bool
+) -> None:
+    """An earlier word that could not be taken back would be read by the ranks, too."""
+    looking.answers.append(answer)
+    assert looking.finish.go_on(keep_word) is None
+    assert [one.id for one in looking.found] == ["resume-unknown"]
+    assert (answer[1] or answer[0]["unchosen"]) in looking.found[0].saw
+    assert looking.notes == [("restart", False)]
+    assert looking.clock <= HELD_UP_SECONDS + LOOK_AGAIN_SECONDS, "it does not ask for ever"
+
+
+def test_storage_that_answers_again_is_gone_on_from(looking: SimpleNamespace) -> None:
+    looking.answers += [(None, "Stale file handle"), UNCHOSEN, ({"found": {"path": "x", "step": 10}}, "")]
+    assert looking.finish.go_on(False) == {"found": {"path": "x", "step": 10}}
+    assert looking.clock == 2 * LOOK_AGAIN_SECONDS and looking.found == looking.notes == []
+    looking.answers[:] = [({"found": None}, "")]
+    assert looking.finish.go_on(False) == {"found": None}, "a look that finds nothing is one"
+
+
+def test_who_asks_to_stop_waits_for_no_further_look(looking: SimpleNamespace) -> None:
+    looking.answers.append(HANGS)
+    looking.stop.write_text("{}")
+    assert looking.finish.go_on(False) is None and looking.asked == ["go_on"]
+
+
+@pytest.mark.parametrize("keep_word", [True, False])
+def test_a_folder_that_cannot_be_listed_is_no_empty_one(tmp_path: Path, keep_word: bool) -> None:
+    (tmp_path / "output").write_text("no folder")
+    asked = {"folder": str(tmp_path / "output"), "expect": None, "keep_word": keep_word}
+    answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
+    assert answer is None and trouble == "Not a directory"
 
 
 def gone_on_from(folder: Path, keep_word: bool) -> tuple[str | None, str | None]:

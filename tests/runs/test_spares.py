@@ -177,6 +177,10 @@ def waiting(home: Path, tmp_path: Path) -> Iterator[Keeper]:
     keeper.listener.close()
 
 
+NOTHING = {"found": None}
+FINISH: Any = SimpleNamespace(go_on=lambda keep_word: NOTHING)
+
+
 def test_a_spare_that_takes_a_place_is_known_to_the_judge_of_the_next_attempt(waiting: Keeper) -> None:
     """It joined and told of its machine while it waited, when nobody judged it."""
     for node in ("a", "b", "c"):
@@ -188,8 +192,7 @@ def test_a_spare_that_takes_a_place_is_known_to_the_judge_of_the_next_attempt(wa
     waiting.lost.add("b")
     waiting._hear(Event(time.time(), "lost", "b", None, {"why": "no word"}))
     waiting.watch.run.nodes["b"].seen_at = time.time() - 60.0
-    finish: Any = SimpleNamespace(go_on=lambda keep_word: None)
-    assert waiting._starts_again(finish) and waiting.places.at == ["a", "c"]
+    assert waiting._starts_again(FINISH) and waiting.places.at == ["a", "c"]
     assert sorted(waiting.watch.run.nodes) == ["a", "c"]
     spare = waiting.watch.run.nodes["c"]
     assert (spare.boot_id, spare.lost_at) == ("boot-c", None)
@@ -207,7 +210,7 @@ def left_by_b(keeper: Keeper, *spares: str) -> None:
     keeper.watch.run.nodes["b"].seen_at = time.time() - 60.0
 
 
-def goes(keeper: Keeper, node: str) -> None:
+def goes(keeper: Keeper, node: str) -> Any:
     keeper.leases.heard = lambda: [Message("lost", node, {"why": "no word"})]  # type: ignore[method-assign]
     keeper._turn()
     keeper.leases.heard = list  # type: ignore[method-assign]
@@ -217,9 +220,6 @@ def comes(keeper: Keeper, node: str, swept: bool = True) -> None:
     keeper._on_joined(node)
     if swept:
         keeper._on_message(node, {"event": Event(time.time(), "swept", node).as_json()})
-
-
-FINISH: Any = SimpleNamespace(go_on=lambda keep_word: None)
 
 
 def told_of_restarts(keeper: Keeper) -> list[tuple[bool, str]]:
@@ -233,7 +233,7 @@ def test_a_spare_that_is_lost_before_the_restart_takes_no_place(waiting: Keeper,
     left_by_b(waiting, "c")
     finish = FINISH
     if when == "look":  # for a verified checkpoint, which a slow disk makes long
-        finish = SimpleNamespace(go_on=lambda keep_word: goes(waiting, "c"))
+        finish = SimpleNamespace(go_on=lambda keep_word: goes(waiting, "c") or NOTHING)
     else:
         waiting._wait_before = lambda seconds: goes(waiting, "c")  # type: ignore[method-assign]
     assert not waiting._starts_again(finish)
@@ -256,6 +256,13 @@ def test_a_node_that_is_lost_in_the_wait_has_its_place_taken_or_ends_the_run(wai
     waiting._wait_before = lambda seconds: goes(waiting, "a")  # type: ignore[method-assign]
     assert not waiting._starts_again(FINISH), "the head stays where it is"
     assert told_of_restarts(waiting)[-1][1].startswith("a does not answer")
+
+
+def test_where_nobody_could_look_nothing_starts_again(waiting: Keeper) -> None:
+    left_by_b(waiting, "c")
+    assert not waiting._starts_again(SimpleNamespace(go_on=lambda keep_word: None))  # type: ignore[arg-type]
+    assert waiting.places.at == ["a", "b"]
+    assert "restarted" not in [one["id"] for one in waiting.record.state_now["findings"]]
 
 
 @pytest.mark.parametrize("swept", [True, False])

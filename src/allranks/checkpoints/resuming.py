@@ -88,11 +88,15 @@ def candidates(folder: str, copies: Optional[str] = None) -> List[str]:
 
 def of_folder(folder: str) -> List[str]:
     try:
-        paths = find(folder)
+        return checkpoints_of(folder)
     except OSError:
         return []
+
+
+def checkpoints_of(folder: str) -> List[str]:
+    """Newest first, without the final adapter. Raises OSError where the folder cannot be read: that is not none."""
     real = os.path.realpath(folder)
-    return [path for path in paths if os.path.realpath(path) != real]
+    return [path for path in find(folder) if os.path.realpath(path) != real]
 
 
 def written(path: str) -> float:

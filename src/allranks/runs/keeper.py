@@ -130,10 +130,11 @@ class Keeper(threading.Thread):
         decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps), unable)
         if decision.again or self.restarts.budget:
             self.record.note("restart", {"again": decision.again, "why": decision.why})
-        if not decision.again:
-            return False
         # Without a checkpoint of this run the word of its own beginning stands: it goes on from where that began.
-        resume = finish.go_on(keep_word=bool(self.task.get("resume")))
+        looked = finish.go_on(keep_word=bool(self.task.get("resume"))) if decision.again else None
+        if looked is None:
+            return False
+        resume = looked["found"]
         if cause is not None:
             self.record.diagnosis(cause)
         self.record.finding(keeper_restart.restarted(cause, decision, resume, swaps))

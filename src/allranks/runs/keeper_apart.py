@@ -151,11 +151,11 @@ def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) ->
 
     Where there is none an earlier word is taken back, or stands with `keep_word`. A trainer's pickles are not taken,
     though the run wrote them: whoever can write into the folder would run code in every rank. One child for both:
-    no rank trains meanwhile. `unchosen` says why the word could not be written."""
+    no rank trains meanwhile. `unchosen` says why the word could not be written: an earlier one may stand then."""
     from allranks.checkpoints import resuming
 
     wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
-    judged = ((path, *resuming.judge(path, wanted)) for path in resuming.of_folder(folder))
+    judged = ((path, *resuming.judge(path, wanted)) for path in resuming.checkpoints_of(folder))
     found = next(
         ((path, report) for path, report, against in judged if report is not None and not against), None
     )

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from typing import Any, Callable, Dict, List, Optional
 
 from allranks.node import memory
-from allranks.node.paths import RunDirectory, write_text
-from allranks.runs import keeper_apart
+from allranks.node.paths import RunDirectory, read_json, write_text
+from allranks.runs import keeper_apart, keeper_saves
+from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_record import Record
 from allranks.words import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
+
+LOOK_AGAIN_SECONDS = 30.0
+"""Between two looks for what to go on from: a remount or a file server's failover takes minutes
+(`keeper_listener.HELD_UP_SECONDS`)."""
 
 PROOF_SECONDS = 600.0
 """Loading a base model that fits in a quarter of the memory takes minutes at worst; then we could not tell."""
@@ -104,21 +110,34 @@ class Finish:
             self.record.adapter({**summary_of(newest), "whole": True})
 
     def go_on(self, keep_word: bool) -> Optional[Dict[str, Any]]:
-        """The newest verified checkpoint that the next attempt goes on from, as a report; None where there is none.
+        """`found`: the report of the newest verified checkpoint, that the next attempt goes on from, or None where
+        there is none. None in place of that where nobody could find out: then nothing starts again.
 
         The ranks find word of it in the output folder (`inside/trainer_saves.py`); without a checkpoint an earlier
-        word is taken back, or stands with `keep_word`."""
+        word is taken back, or stands with `keep_word`. Storage that does not answer is asked again for a while."""
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
-        answer, trouble = keeper_apart.call("go_on", asked, self.pulse)
-        if trouble:
-            self.record.finding(self._unverified(trouble))
-            if not keep_word:
-                # Else the ranks would go on from an earlier attempt's word, and nobody says so.
-                keeper_apart.call("choose", {"folder": self.output_dir, "path": None}, self.pulse)
-        unchosen = (answer or {}).get("unchosen")
-        if unchosen:
-            self.record.note("restart", {"again": True, "why": f"no checkpoint could be chosen: {unchosen}"})
-        return (answer or {}).get("found")
+        deadline = time.monotonic() + HELD_UP_SECONDS
+        while True:
+            answer, trouble = keeper_apart.call("go_on", asked, self.pulse)
+            trouble = trouble or str((answer or {}).get("unchosen") or "")
+            if not trouble:
+                return answer
+            if time.monotonic() > deadline or not self._wait_to_look_again(trouble):
+                break
+        again = "when the storage answers again: the same command with --resume auto."
+        self.record.finding(keeper_saves.resume_unknown(self.job["node"], self.output_dir, trouble, again))
+        self.record.note("restart", {"again": False, "why": f"what to go on from is not known: {trouble}"})
+        return None
+
+    def _wait_to_look_again(self, trouble: str) -> bool:
+        """False where the run was asked to stop meanwhile; the pulse is False for a failed run in any case."""
+        self.record.phase(
+            "back-off", f"{LOOK_AGAIN_SECONDS:.0f} s: the output folder cannot be used: {trouble}"
+        )
+        until = time.monotonic() + LOOK_AGAIN_SECONDS
+        while time.monotonic() < until and read_json(self.directory.keeper.stop) is None:
+            self.pulse()
+        return read_json(self.directory.keeper.stop) is None
 
     # ---- proof ----
 

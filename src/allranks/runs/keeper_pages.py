@@ -179,13 +179,15 @@ What to do
     "resume-unknown": """What to go on from could not be looked at.
 
 What it looks at
-  The output folders of this run and of earlier runs of its name, by a process with a time limit.
+  The output folders of this run and of earlier runs of its name, by a process with a time limit. Before a restart
+  this run's alone; storage that does not answer, or takes no word for the ranks, is asked again for ten minutes.
 
 Why it matters
-  The run would begin from the start, or from a checkpoint that nobody verified.
+  The run would begin from the start, or from a checkpoint that nobody verified. So it does not begin, and is not
+  started again.
 
 What to do
-  The same command, when the storage answers again.
+  The same command, when the storage answers again; with --resume auto where the run had begun.
 """,
     "adapter-without-effect": """The adapter is whole and changes nothing.
 

@@ -252,14 +252,8 @@ def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool])
     asked = {"folder": folder, "expect": task.get("adapter"), "path": path, "copies": copies}
     answer, trouble = keeper_apart.call("earlier", asked, pulse, stoppable=True)
     if answer is None:
-        record.finding(
-            Finding(
-                "resume-unknown", UNKNOWN, Where(node=job["node"], file=path or folder),
-                f"what to go on from could not be looked at: {trouble}", "",
-                "the run would begin from the start, or from a checkpoint that nobody looked at.",
-                "when the storage answers again: the same command.",
-            )
-        )  # fmt: skip
+        again = "when the storage answers again: the same command."
+        record.finding(resume_unknown(job["node"], path or folder, trouble, again))
         return False
     findings = [finding_from_json(one) for one in answer["findings"]]
     accepted = set(task.get("accept") or ())
@@ -274,3 +268,12 @@ def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool])
         return path is None  # nothing verified is there yet: the run begins
     chosen, trouble = keeper_apart.call("choose", {"folder": folder, "path": found["path"]}, pulse)
     return chosen is not None
+
+
+def resume_unknown(node: str, file: str, trouble: str, fix: str) -> Finding:
+    """Before the first start and before a restart: nothing trains on a guess."""
+    return Finding(
+        "resume-unknown", UNKNOWN, Where(node=node, file=file),
+        f"what to go on from could not be looked at: {trouble}", "",
+        "the run would begin from the start, or from a checkpoint that nobody looked at.", fix,
+    )  # fmt: skip
