@@ -99,6 +99,45 @@ def test_the_same_fault_at_the_same_step_is_tried_again_on_another_node() -> Non
     assert restarts.decide(cause("rank-sigkilled"), 5, [], moved=True).again
 
 
+@pytest.mark.parametrize(
+    "name", ["rank-sigkilled", "cpu-oom-killed", "dataloader-worker-killed", "xid-gpu-fault"]
+)
+def test_a_ranks_own_fault_before_the_first_step_is_tried_once_more(name: str) -> None:
+    """A model that the memory cannot hold while it is loaded was tried until all restarts were used."""
+    restarts = Restarts(6)
+    assert restarts.decide(cause(name), None, []).again
+    same = restarts.decide(cause(name), None, [])
+    assert not same.again and same.why == "the same fault before the first step for the second time"
+    assert restarts.used == 1
+    assert restarts.decide(cause(name), None, [], moved=True).again, "a spare may not meet it"
+    assert restarts.decide(cause(name), 5, []).again, "it came further"
+    assert restarts.decide(cause(name), None, []).again
+
+
+def test_another_rank_is_another_fault_but_memory_is_the_nodes() -> None:
+    restarts = Restarts(6)
+    assert [restarts.decide(cause("rank-sigkilled", rank), None, []).again for rank in (1, 2)] == [True, True]
+    assert restarts.decide(cause("cpu-oom-killed", 1), None, []).again
+    assert not restarts.decide(cause("cpu-oom-killed", 2), None, []).again
+    elsewhere = Diagnosis("cpu-oom-killed", "likely", Where(node="node-2", rank=5))
+    assert restarts.decide(elsewhere, None, []).again
+
+
+@pytest.mark.parametrize(
+    "name", ["gloo-connect-full-mesh", "nfs-stale-or-io-error", "node-lost", "rank-silent"]
+)
+def test_what_may_be_well_meanwhile_is_tried_again_before_the_first_step(name: str) -> None:
+    restarts = Restarts(3)
+    assert [restarts.decide(cause(name), None, []).again for _ in range(3)] == [True] * 3
+
+
+def test_without_a_word_of_any_rank_nobody_knows_that_it_was_before_the_first_step() -> None:
+    """A script that `inside` is not in may have trained for hours."""
+    restarts = Restarts(3)
+    tries = [restarts.decide(cause("rank-sigkilled"), None, [], told=False).again for _ in range(3)]
+    assert tries == [True] * 3
+
+
 def test_a_node_that_is_gone_has_no_spare() -> None:
     decision = Restarts(3).decide(cause("node-failure"), 5, ["node-1"])
     assert not decision.again and "node-1" in decision.why

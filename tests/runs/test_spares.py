@@ -231,7 +231,7 @@ def told_of_restarts(keeper: Keeper) -> list[tuple[bool, str]]:
 @pytest.mark.parametrize("when", ["look", "wait"])
 def test_a_spare_that_is_lost_before_the_restart_takes_no_place(waiting: Keeper, when: str) -> None:
     left_by_b(waiting, "c")
-    finish = FINISH
+    finish: Any = FINISH
     if when == "look":  # for a verified checkpoint, which a slow disk makes long
         finish = SimpleNamespace(go_on=lambda keep_word: goes(waiting, "c") or NOTHING)
     else:
@@ -263,6 +263,24 @@ def test_where_nobody_could_look_nothing_starts_again(waiting: Keeper) -> None:
     assert not waiting._starts_again(SimpleNamespace(go_on=lambda keep_word: None))  # type: ignore[arg-type]
     assert waiting.places.at == ["a", "b"]
     assert "restarted" not in [one["id"] for one in waiting.record.state_now["findings"]]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_rank_that_is_killed_twice_before_it_has_trained_ends_the_run(
+    waiting: Keeper, inside: bool
+) -> None:
+    waiting.restarts.budget = 3
+    waiting._cause = lambda: Diagnosis("rank-sigkilled", "likely", Where(node="a", rank=0))  # type: ignore[method-assign]
+    waiting._wait_before = lambda seconds: None  # type: ignore[method-assign]
+    again = []
+    for _ in range(2):
+        for node, rank in (("a", 0), ("b", 1)):
+            comes(waiting, node)
+            if inside:
+                start = Event(time.time(), "start", node, rank, {"world_size": 2})
+                waiting._on_message(node, {"event": start.as_json()})
+        again.append(waiting._starts_again(FINISH))
+    assert again == [True, not inside]
 
 
 @pytest.mark.parametrize("swept", [True, False])

@@ -123,11 +123,13 @@ class Keeper(threading.Thread):
     def _starts_again(self, finish: keeper_finish.Finish) -> bool:
         """Whether the whole job is started again, with the same ranks; then all is ready for it."""
         cause = self._cause()
-        steps = [r.step for r in self.watch.run.ranks.values() if r.step is not None]
+        ranks = self.watch.run.ranks.values()
+        step = max((r.step for r in ranks if r.step is not None), default=None)
+        told = any(r.beat_at is not None for r in ranks)
         self.places.failed(cause)
         swaps, alone = places_now(self)
         unable = self.places.unable(swaps)
-        decision = self.restarts.decide(cause, max(steps, default=None), alone, bool(swaps), unable)
+        decision = self.restarts.decide(cause, step, alone, bool(swaps), unable, told)
         if decision.again or self.restarts.budget:
             self.record.note("restart", {"again": decision.again, "why": decision.why})
         # Without a checkpoint of this run the word of its own beginning stands: it goes on from where that began.

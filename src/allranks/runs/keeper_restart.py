@@ -21,6 +21,12 @@ argument, a module that is not there, the script's own exception before its firs
 AFTER_A_STEP = frozenset(("rank-crashed-first", "unproven", "cuda-oom"))
 """Causes that may pass where the attempt had trained: a configuration that took a step is no wrong one."""
 
+OF_ITS_RANK = frozenset(("rank-sigkilled", "cpu-oom-killed", "dataloader-worker-killed", "xid-gpu-fault"))
+"""Of the causes that may pass those that a rank, its memory or its GPU brings upon itself: met a second time before the
+first step, by the same rank, it is what the start always meets (a model that the memory cannot hold while it is
+loaded). Networks, storage, ports and other nodes may be well meanwhile; a cause without a rank names nothing to
+compare."""
+
 BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
 """Before the first restart nothing is waited for: most faults pass with the process. Then longer each time."""
 
@@ -59,10 +65,12 @@ class Restarts:
         missing: "list[str]",
         moved: bool = False,
         unable: str = "",
+        told: bool = True,
     ) -> Decision:
         """`step` is the furthest that this attempt came (None: no step), `missing` the nodes that are not there and
         have no spare, `unable` those that would train again with a GPU that cannot; `moved`: the next attempt has a
-        spare in the place of a node, and may not meet the fault."""
+        spare in the place of a node, and may not meet the fault. Not `told`: no rank said where it was, so
+        that without a step it may have trained all the same."""
         if self.used >= self.budget:
             spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
             return Decision(False, spent)
@@ -73,13 +81,26 @@ class Restarts:
         hindered = hindrance(missing, unable)
         if hindered:
             return Decision(False, hindered)
-        place = (cause.cause, cause.where.rank, cause.where.file, cause.where.line, step)
-        if place == self._last and step is not None and not moved:
-            return Decision(False, f"the same fault at the same step {step} for the second time")
+        place = _place_of(cause, step, told)
+        if place is not None and place == self._last and not moved:
+            at = "before the first step" if step is None else f"at the same step {step}"
+            return Decision(False, f"the same fault {at} for the second time")
         self._last = place
         wait = BACK_OFF_SECONDS[min(self.used, len(BACK_OFF_SECONDS) - 1)]
         self.used += 1
         return Decision(True, f"{cause.cause}: restart {self.used} of {self.budget}", wait)
+
+
+def _place_of(cause: Diagnosis, step: Optional[int], told: bool) -> Optional[Tuple[Any, ...]]:
+    """What makes a fault the same one; None where a second one is not known to be."""
+    where = cause.where
+    if step is not None:
+        return (cause.cause, where.rank, where.file, where.line, step)
+    if not told or cause.cause not in OF_ITS_RANK:
+        return None
+    # Which of a node's ranks is killed for want of memory while all of them load is the kernel's choice.
+    who = where.node if cause.cause == "cpu-oom-killed" else where.rank
+    return None if who is None else (cause.cause, who)
 
 
 def hindrance(missing: Sequence[str], unable: str) -> str:
