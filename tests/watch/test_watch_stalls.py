@@ -91,6 +91,32 @@ def test_the_heads_own_clock_that_is_set_alarms_nobody_and_blinds_for_seconds_on
     assert (first[1], first[4]) == ("rank-silent", 1) and first[0] - at <= 15.0
 
 
+@pytest.mark.parametrize(("gone", "names"), [((), {"no-progress"}), ((1,), {"no-progress", "rank-silent"})])
+def test_a_stall_after_the_heads_clock_was_set_back_is_told_though_one_was_before(gone, names) -> None:
+    run = Run(2)
+    step = run.train(1, 60)
+    run.train(61, 80, step, moved=False, but=gone)
+    step = run.train(81, 200, step)
+    assert {name for _, name, *_ in run.alarms()} == names
+    run.said.clear()
+    step = run.train(201 - 3600, 280 - 3600, step)
+    run.train(281 - 3600, 400 - 3600, step, moved=False, but=gone)
+    assert {name for _, name, verdict, *_ in run.alarms() if verdict == "warn"} == names
+
+
+def test_a_look_each_few_seconds_goes_on_when_the_clock_was_set_back() -> None:
+    """A disk or a memory that is full after that is told."""
+    run = Run(2)
+    step = run.train(1, 60)
+    run.train(61 - 3600, 100 - 3600, step)
+    disk = {"path": "/out", "free_bytes": 1 << 20, "total_bytes": 500 << 30, "free_inodes": 10**6}
+    run.event(
+        100.5 - 3600, "sample", 0, disks=[disk], memory_total_bytes=64 << 30, memory_available_bytes=1 << 30
+    )
+    run.train(101 - 3600, 140 - 3600, step + 40)
+    assert {name for _, name, *_ in run.alarms()} == {"disk-filling", "memory-climbing"}
+
+
 def test_a_clock_that_was_set_is_known_again_after_half_a_minute() -> None:
     run = Run(2)
     step = run.train(1, 60)

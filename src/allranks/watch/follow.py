@@ -113,6 +113,7 @@ class Watch:
             if not 0.0 <= now - self._ticked < PAUSE_SECONDS:
                 self.run.paused_until = now + AFTER_PAUSE_SECONDS
                 self.run.shift(now - self._ticked, now)
+                self._set_back(min(0.0, now - self._ticked))
         self._ticked = now
         self.run.now = max(self.run.now, now)
         said: List[Statement] = []
@@ -122,6 +123,12 @@ class Watch:
             if name in self._each_time and not found and now >= self.run.paused_until:
                 self._note_ceased(name)
         return said
+
+    def _set_back(self, seconds: float) -> None:
+        """Our clock was set by so much (below zero: back): what was said stays as old as it was, and is due again
+        when it would have been."""
+        for known in self._said.values():
+            known.at, known.held_at = known.at + seconds, known.held_at + seconds
 
     def _note_ceased(self, name: str) -> None:
         """The detector sees nothing at all any more: what it has said is over. Another suspect alone ends no stall."""

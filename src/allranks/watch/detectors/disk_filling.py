@@ -34,7 +34,7 @@ POINTS = 10
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("disk-filling")
-    if run.quiet or now - memory.get("at", -1e9) < EVERY_SECONDS:
+    if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
         return
     memory["at"] = now
     left = progress_of(run, now).seconds_left if any(n.disk_free for n in run.nodes.values()) else None

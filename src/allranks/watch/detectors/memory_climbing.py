@@ -52,7 +52,7 @@ class Room(NamedTuple):
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("memory-climbing")
-    if run.quiet or now - memory.get("at", -1e9) < EVERY_SECONDS:
+    if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
         return
     memory["at"] = now
     living: Dict[Optional[str], List[RankState]] = {}

@@ -63,7 +63,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     steps = max((r.steps_seen for r in run.ranks.values()), default=0)
     if (
         run.quiet
-        or now - memory.get("at", -1e9) < EVERY_SECONDS
+        or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS
         or steps - memory.get("steps", -9) < NEW_STEPS
     ):
         return
