@@ -14,6 +14,7 @@ def test_a_rank_says_who_it_is_that_it_lives_and_how_it_ended(node):
     assert told.code == 0 and told.outside == "" and told.log == "hello\n"
     start = told.one("start")
     assert start["pid"] > 1 and start["start_time"] > 0 and start["boot_id"] and start["host"]
+    assert start["pid_namespace"] == os.readlink("/proc/self/ns/pid")
     assert start["world_size"] == 1 and start["local_rank"] == 0
     assert start["python"] == ".".join(map(str, sys.version_info[:3]))
     assert told.kinds == ["start", "end"] and told.one("end") == {"code": 0}

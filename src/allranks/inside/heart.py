@@ -142,6 +142,7 @@ def started(rank: Rank, gpu: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
         "pid": place.pid,
         "start_time": place.start_time,
         "boot_id": boot_id(),
+        "pid_namespace": pid_namespace(),
         "host": socket.gethostname(),
         "local_rank": place.local_rank,
         "world_size": place.world_size,
@@ -178,6 +179,14 @@ def boot_id() -> Optional[str]:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
     except (OSError, UnicodeDecodeError):
+        return None
+
+
+def pid_namespace() -> Optional[str]:
+    """What our pid means: `pid:[4026531836]`, another one in another container of this machine; namespaces(7)."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
         return None
 
 

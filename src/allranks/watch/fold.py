@@ -42,17 +42,19 @@ def _on_start(run: "RunState", event: Event) -> None:
     gpu = data.get("gpu") or {}
     fresh.uuid, fresh.bus_id = gpu.get("uuid") or fresh.uuid, gpu.get("bus_id") or fresh.bus_id
     fresh.world_size = integer(data.get("world_size"))
-    _note_clashes(run, fresh, data.get("boot_id"))
+    _note_clashes(run, fresh, data.get("boot_id"), data.get("pid_namespace"))
 
 
-def _note_clashes(run: "RunState", fresh: RankState, boot_id: Any) -> None:
-    """Remembers who holds which GPU and which process, so that a second holder is seen in O(1)."""
+def _note_clashes(run: "RunState", fresh: RankState, boot_id: Any, pids: Any) -> None:
+    """Remembers who holds which GPU and which process, so that a second holder is seen in O(1). `pids` is the rank's
+    PID namespace: containers of one machine count their own, and may start in one clock tick."""
     machine = boot_id or fresh.host  # two names of one machine share the boot id
     device = fresh.uuid or fresh.bus_id  # slices of one GPU share the bus id, not the UUID
     if machine and device:
         _hold(run, run.gpus, "gpu", (machine, device), fresh.rank)
     if machine and fresh.identity is not None and fresh.identity[3] is not None:
-        _hold(run, run.processes, "process", (machine, *fresh.identity[2:]), fresh.rank)
+        key = (machine, fresh.host, pids, *fresh.identity[2:])
+        _hold(run, run.processes, "process", key, fresh.rank)
 
 
 def _hold(
