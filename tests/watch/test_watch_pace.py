@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from allranks.watch import Watch, pace, progress
@@ -64,6 +66,15 @@ def test_a_single_long_pause_is_no_licence_for_a_longer_one() -> None:
     run.stands(400, 650)  # it comes again: then it is the run's own
     run.steps(401, 450)
     assert pace.allowed_silence(run.watch.run) == 600.0
+
+
+@pytest.mark.parametrize(("taken", "allowed"), [(1, 600.0), (4, 600.0), (5, 60.0), (9, 60.0), (10, 12.5)])
+def test_the_first_five_steps_have_ten_minutes_as_the_page_says(taken, allowed) -> None:
+    run = Run()
+    run.steps(1, taken)
+    assert pace.allowed_silence(run.watch.run) == allowed
+    page = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
+    assert "| the first five steps | 10 min |" in page and "| up to the tenth step | 1 min," in page
 
 
 def test_a_pause_whose_culprit_was_named_is_no_pace() -> None:

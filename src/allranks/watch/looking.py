@@ -2,7 +2,7 @@
 
 After 12 s the keeper asks all ranks what they do, in silence, and again whenever the stillness has lasted twice as
 long. A word follows only where the answers prove that nobody waits it out: a process that is stopped, a rank
-in another collective at the same number, or, in the first step, a rank that stands in one call of its data loader from
+in another collective at the same number, or, in the first steps, a rank that stands in one call of its data loader from
 one look to the next while all others wait in a collective.
 
 In steady training they are asked a moment before a stillness becomes a stall: then the answers are there at once. Where
@@ -121,7 +121,7 @@ def proves(run: RunState, odd: Odd) -> bool:
 
 
 def _stays_in_its_loader(run: RunState, odd: Odd) -> bool:
-    """In the first step alone: before it, one rank may read the data for all others."""
+    """In the first steps alone: before them, one rank may read the data for all others."""
     if step_seconds(run) is not None or any(rank.phase != "training" for rank in alive(run)):
         return False
     frames = frames_of(run, odd.rank)

@@ -41,8 +41,8 @@ EARLY_SECONDS = 60.0
 as the first one."""
 
 FIRST_STEP_SECONDS = 600.0
-"""NCCL's own default time-out (10 min): before the first step an honest wait (compilation, a build of an
-operator, the first all-gather) and a hang look the same."""
+"""NCCL's own default time-out (10 min): in the first five steps (`WARM_STEPS` and `FEW_STEPS`) an honest wait
+(compilation, a build of an operator, the first all-gather) and a hang look the same."""
 
 START_SECONDS = 1800.0
 """torch's default process-group time-out for gloo (30 min): loading, preparing, compiling and the work after the last
@@ -64,7 +64,7 @@ def alive(run: RunState) -> List[RankState]:
 
 
 def step_seconds(run: RunState) -> Optional[float]:
-    """The median step of the last 64, None until three were measured."""
+    """The median step of the last 64, None until three were measured after the first two: until five are taken."""
     seconds = _recent(run)
     return median(seconds) if len(seconds) >= FEW_STEPS else None
 

@@ -3,7 +3,7 @@
 ## What is seen
 No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
 12.5 s, five times its median step, 1.5 times the longest of its last steps or of the pauses that passed, or what the
-steps' spread allows. Before the first step, while loading, compiling, evaluating or saving, and after the last step
+steps' spread allows. In the first five steps, while loading, compiling, evaluating or saving, and after the last step
 the limits are longer: "Runs" has a table of them.
 
 ## Why it matters
