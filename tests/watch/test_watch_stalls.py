@@ -194,3 +194,54 @@ def test_a_container_that_is_paused_is_told_though_its_machine_answers() -> None
         run.second(float(second), step, moved=False, dark=(2,))
     ((at, name, verdict, node, _),) = run.alarms()
     assert (name, verdict, node) == ("node-lost", "warn", "n2") and at <= 75.0
+
+
+# ---- a rank that does not beat and works ----
+
+
+def silent_from(second, phase, state, used, until=140):
+    """Two nodes of two ranks; rank 0 does not beat after `second`, and its CPU seconds are `used(at)`."""
+    run = Run(2, 2)
+    step = run.train(1, second - 1)
+    run.event(second - 0.9, "sample", 0, ranks={"0": {"state": "R", "cpu_seconds": used(second)}})
+    run.second(float(second), step, False, phase=phase)
+    for at in range(second + 1, until):
+        run.second(float(at), step, False, phase=phase, but=(0,))
+        if at % 5 == 0:
+            ranks = {"0": {"state": state, "cpu_seconds": used(at)}, "1": {"state": "S", "cpu_seconds": 9.0}}
+            run.event(at + 0.1, "sample", 0, ranks=ranks)
+    return [(at, f.verdict, f) for at, f in run.said if f.id == "rank-silent"]
+
+
+@pytest.mark.parametrize("phase", ["training", "evaluating", "saving"])
+@pytest.mark.parametrize("state", ["R", "S"])
+def test_a_rank_that_computes_in_one_call_is_told_and_not_stopped(phase, state) -> None:
+    """A metric, json.dumps, a regular expression: the beat's thread does not get Python's lock."""
+    ((at, verdict, finding),) = silent_from(51, phase, state, lambda at: 100.0 + at)
+    assert (verdict, finding.where.rank) == ("warn", 0) and at <= 51 + 15
+    assert "It uses the CPU all the same." in finding.saw and "frozen" not in finding.why
+    assert "in state" not in finding.saw and "lock" in finding.why
+
+
+@pytest.mark.parametrize(
+    ("state", "used"),
+    [
+        ("T", lambda at: 100.0),
+        ("S", lambda at: 100.0 + 0.01 * at),  # only the threads that wake now and then
+        ("D", lambda at: 100.0 + at),  # a page of a dead mount; other threads spin in a collective
+    ],
+)
+def test_a_rank_that_computes_nothing_is_stopped_after_a_minute(state, used) -> None:
+    (_, first, warned), (at, second, _) = silent_from(51, "evaluating", state, used)
+    assert (first, second) == ("warn", "block") and 51 + 60 < at <= 51 + 63
+    assert "uses the CPU" not in warned.saw and "frozen" in warned.why
+
+
+def test_a_rank_that_computed_and_then_froze_is_stopped_a_minute_after_that() -> None:
+    said = silent_from(51, "evaluating", "S", lambda at: 100.0 + min(at, 100), until=180)
+    assert [verdict for _, verdict, _ in said] == ["warn", "block"] and 160 <= said[1][0] <= 163
+
+
+def test_what_it_used_before_its_last_beat_is_no_sign_of_life() -> None:
+    said = silent_from(52, "evaluating", "S", lambda at: 100.0 + 50.0 * (at > 52), until=120)
+    assert [verdict for _, verdict, _ in said] == ["warn", "block"] and said[1][0] == 52 + 61

@@ -19,6 +19,14 @@ EARLIER_SECONDS = 1.0
 """Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
 
 
+BUSY_SHARE = 0.1
+"""Of one core, between two samples: a call that computes uses all of a core, or what its neighbours leave it. A
+thread that only wakes now and then beside a frozen one (torch's watchdog of NCCL, each 0.1 s) uses far less."""
+
+STANDING = frozenset("TtDZ")
+"""The states of proc(5) in which the main thread runs nothing, whatever other threads do: stopped, traced, waiting for
+a disk, dead."""
+
 GPUS_GAP_SECONDS = 60.0
 """Four looks at the GPUs that did not come: what they did meanwhile nobody knows."""
 
@@ -108,6 +116,7 @@ def on_sample(run: "RunState", event: Event) -> None:
         return
     node = run.node(event.node)
     node.sample, node.sample_at = dict(event.data), run.arrived
+    _look_at_ranks(run, node)
     for disk in listed(event.data.get("disks"))[:16]:
         path, free = disk.get("path"), integer(disk.get("free_bytes"))
         if path is not None and free is not None:
@@ -115,6 +124,21 @@ def on_sample(run: "RunState", event: Event) -> None:
     gpus = [gpu for gpu in listed(event.data.get("gpus")) if isinstance(gpu, Mapping)][:64]
     if gpus:
         _look_at_gpus(node, gpus, run.arrived)
+
+
+def _look_at_ranks(run: "RunState", node: NodeState) -> None:
+    """Which ranks work though they do not beat."""
+    entries = node.sample.get("ranks")
+    for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+        rank = run.ranks.get(int(name)) if str(name).isdigit() else None
+        used = number(entry.get("cpu_seconds")) if isinstance(entry, Mapping) else None
+        if rank is None or rank.node != node.name or used is None:
+            continue
+        before, rank.cpu = rank.cpu, (run.arrived, used)
+        if before is None or before[0] < (rank.beat_at or 0.0) or entry.get("state") in STANDING:
+            continue
+        if used - before[1] >= BUSY_SHARE * (run.arrived - before[0]) > 0.0:
+            rank.busy_at = run.arrived
 
 
 def _look_at_gpus(node: NodeState, gpus: List[Mapping[str, Any]], at: float) -> None:

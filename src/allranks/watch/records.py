@@ -27,7 +27,7 @@ class RankState:
     """One rank: who it is, where it stands, how it ended. Unknown is None. Times are on the head's clock."""
 
     __slots__ = (
-        "beat_at", "bus_id", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
+        "beat_at", "bus_id", "busy_at", "cpu", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
         "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
         "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
         "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes", "saved_steps",
@@ -50,6 +50,10 @@ class RankState:
         """The same by the watcher's own clock."""
         self.started_at: Optional[float] = None
         self.beat_at: Optional[float] = None
+        self.cpu: Optional[Tuple[float, float]] = None
+        """(when its node's last sample came, the CPU seconds in it)."""
+        self.busy_at: Optional[float] = None
+        """When a sample last showed that it used the CPU since the one before, both after its last beat."""
         self.step: Optional[int] = None
         self.total_steps: Optional[int] = None
         self.step_at: Optional[float] = None

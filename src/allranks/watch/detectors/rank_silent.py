@@ -3,15 +3,18 @@
 ## What is seen
 A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
 until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
-More than three ranks at once share one statement.
+More than three ranks at once share one statement. Whether it runs nevertheless, its node's samples tell: CPU time that
+rises by a tenth of a core or more.
 
 ## Why it matters
-The beat comes from a thread of its own: it stops only where the whole process is frozen (SIGSTOP, swapping, a
-dead mount, a debugger) or its node is. All others will wait for it in the next collective.
+The beat comes from a thread of its own: it stops where the whole process is frozen (SIGSTOP, swapping, a dead mount, a
+debugger) or its node is. All others will wait for it in the next collective. It stops, too, while one call keeps
+Python's lock (a metric, json or pickle of something large, a regular expression) and where its line cannot be written
+(a full disk): then the process uses the CPU, and the run is not stopped for its silence.
 
 ## What to do
 Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack, the kernel log. T is stopped (kill
--CONT), D waits for storage.
+-CONT), D waits for storage. One that runs: `py-spy dump --native` names the call; `df` of the run's folder.
 """
 
 from __future__ import annotations
@@ -23,12 +26,29 @@ from allranks.watch.pace import allowed_gap, sampled_state, silent_nodes, unhear
 from allranks.watch.state import RankState, RunState
 from allranks.words import BLOCK, WARN, Finding
 
+BUSY_SECONDS = 12.5
+"""Two samples of a node (one each 5 s) and their way: so long what the last one showed counts as now."""
+
 BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
 """Twice the default lease: nothing that is only late stays silent for so long while others beat."""
 
 EACH_TIME = True
-STATES = {"T": "stopped by a signal", "t": "stopped by a debugger", "D": "waiting for storage", "Z": "dead"}
+STATES = {
+    "D": "waiting for storage",
+    "R": "running",
+    "S": "asleep",
+    "T": "stopped by a signal",
+    "Z": "dead",
+    "t": "stopped by a debugger",
+}
+
+
+WHY_FROZEN = "the process is frozen or its node is: every other rank waits for it in the next collective."
+WHY_BUSY = (
+    "one call keeps Python's lock (a metric, json, pickle, a regular expression), or no beat can be written (a full"
+    " disk): the others may wait for it in the next collective."
+)
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
@@ -48,19 +68,34 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
 def _finding(run: RunState, ranks: Sequence[RankState], now: float) -> Finding:
     since = min(now - (rank.beat_at or now) for rank in ranks)
     first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
-    block = since > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
-    one = len(ranks) == 1
+    lives = max(max(rank.beat_at or now, rank.busy_at or 0.0) for rank in ranks)
+    block = now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
+    one, busy = len(ranks) == 1, _busy(ranks, now)
     who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
     each = f"rank {first.rank}'s process" if one else "their processes"
     return Finding(
         id="rank-silent",
         verdict=BLOCK if block else WARN,
         where=where_of(ranks),
-        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}",
+        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}",
         expected=f"a beat at least every {allowed:.0f} s",
-        why="the process is frozen or its node is: every other rank waits for it in the next collective.",
-        fix=f"on {first.node if one else 'their nodes'}: ps -o pid,stat,wchan of {each}, its stack, dmesg -T.",
+        why=WHY_BUSY if busy else WHY_FROZEN,
+        fix=f"on {first.node if one else 'their nodes'}: "
+        + (
+            f"py-spy dump --native of {each}, df."
+            if busy
+            else f"ps -o pid,stat,wchan of {each}, its stack, dmesg -T."
+        ),
     )
+
+
+def _busy(ranks: Sequence[RankState], now: float) -> str:
+    """That processes work though their beats stopped, "" where no sample shows it."""
+    busy = [r for r in ranks if r.busy_at is not None and r.busy_at > (r.beat_at or 0.0)]
+    busy = [r for r in busy if now - (r.busy_at or 0.0) <= BUSY_SECONDS]
+    if not busy:
+        return ""
+    return f" {'It' if len(ranks) == 1 else 'Rank ' + numbers(busy)} uses the CPU all the same."
 
 
 def _states(run: RunState, ranks: Sequence[RankState]) -> str:
