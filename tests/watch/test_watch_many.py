@@ -82,9 +82,12 @@ def test_a_node_whose_processes_all_freeze_is_named_as_one(nodes, per_node) -> N
             data = {"phase": "training", "step": step, "total_steps": 1000, "steps": steps}
             found += watch.add(Event(float(second), "beat", f"n{node}", rank, data))
         found += [(second, f) for f in watch.tick(float(second))]
-    at, finding = found[0]
-    assert (finding.id, finding.verdict, finding.where) == ("no-progress", WARN, Where(node=f"n{nodes - 1}"))
-    assert len(found) == 1 and at - 50 <= 15 and f"none of the {per_node} ranks" in finding.saw
+    names = [(f.id, f.verdict) for _, f in found]
+    assert names == [("rank-silent", WARN), ("no-progress", WARN), ("rank-silent", BLOCK)]
+    assert {f.where for _, f in found} == {Where(node=f"n{nodes - 1}")}
+    (first, silent), (second, stall), (last, _) = found
+    assert first - 50 <= 15 and f"all {per_node} ranks on n{nodes - 1}" in silent.saw
+    assert second - 50 <= 15 and f"none of the {per_node} ranks" in stall.saw and last - 50 <= 63
 
 
 def test_ranks_that_freeze_on_many_nodes_at_once_share_one_statement() -> None:

@@ -245,3 +245,59 @@ def test_a_rank_that_computed_and_then_froze_is_stopped_a_minute_after_that() ->
 def test_what_it_used_before_its_last_beat_is_no_sign_of_life() -> None:
     said = silent_from(52, "evaluating", "S", lambda at: 100.0 + 50.0 * (at > 52), until=120)
     assert [verdict for _, verdict, _ in said] == ["warn", "block"] and said[1][0] == 52 + 61
+
+
+# ---- a node whose ranks all fall silent ----
+
+
+@pytest.mark.parametrize("phase", ["training", "evaluating", "saving"])
+@pytest.mark.parametrize(("nodes", "per_node"), [(2, 2), (2, 4), (4, 2)])
+def test_a_node_whose_ranks_all_freeze_is_named_and_stops_the_run_as_one_rank_does(
+    phase, nodes, per_node
+) -> None:
+    run = Run(nodes, per_node)
+    step = run.train(1, 50)
+    frozen = tuple(run.ranks)[-per_node:]
+    run.second(51.0, step, False, phase=phase)
+    for rank in frozen[1:]:  # they do not beat at the same moment
+        run.beat(52.2, rank, step, False, phase=phase)
+    for at in range(52, 140):
+        run.second(float(at), step, False, phase=phase, but=frozen)
+    name = f"n{nodes - 1}"
+    (first, _, warn, *where), (second, _, block, *same) = run.alarms("rank-silent")
+    assert (warn, where, block, same) == ("warn", [name, None], "block", [name, None])
+    assert first <= 52 + 15 and second <= 52 + 63
+
+
+def test_a_node_whose_line_is_late_has_no_frozen_ranks() -> None:
+    """Neither its beats nor its supervisor's words come: that is judged as a node, with a node's patience."""
+    run = Run(2, 2)
+    step = run.train(1, 60)
+    run.train(61, 62, step, False, phase="evaluating")
+    for second in range(63, 68):  # its words came late of late
+        run.second(float(second), step, False, phase="evaluating", dark=(1,))
+    run.train(68, 70, step, False, phase="evaluating")
+    for second in range(71, 86):
+        run.second(float(second), step, False, phase="evaluating", dark=(1,))
+    assert run.alarms() == []
+
+
+def test_a_node_whose_ranks_work_though_none_of_them_beats_is_not_stopped() -> None:
+    """Its disk is full: no beat can be written, and the supervisor's samples need none."""
+    run = Run(2, 2)
+    step = run.train(1, 50)
+    for at in range(51, 160):
+        run.second(float(at), step, False, phase="evaluating", but=(2, 3))
+        if at % 5 == 0:
+            ranks = {str(rank): {"state": "R", "cpu_seconds": 100.0 + at} for rank in (2, 3)}
+            run.event(at + 0.1, "sample", 1, ranks=ranks)
+    ((at, _, verdict, node, rank),) = run.alarms("rank-silent")
+    assert (verdict, node, rank) == ("warn", "n1", None) and at <= 65
+    assert "Ranks 2-3 use the CPU" in run.said[0][1].saw
+
+
+def test_one_rank_that_freezes_beside_another_is_named_alone() -> None:
+    run = Run(2, 2)
+    step = run.train(1, 50)
+    run.train(51, 70, step, False, phase="evaluating", but=(3,))
+    assert [where for _, _, _, *where in run.alarms("rank-silent")] == [["n1", 3]]

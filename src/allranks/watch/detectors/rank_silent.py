@@ -1,10 +1,10 @@
-"""One rank fell silent while the others beat
+"""One rank, or all ranks of a node, fell silent while the others beat
 
 ## What is seen
 A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
 until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
-More than three ranks at once share one statement. Whether it runs nevertheless, its node's samples tell: CPU time that
-rises by a tenth of a core or more.
+More than three ranks at once share one statement, and so do all ranks of a node whose supervisor is heard. Whether
+they run nevertheless, their node's samples tell: CPU time that rises by a tenth of a core or more.
 
 ## Why it matters
 The beat comes from a thread of its own: it stops where the whole process is frozen (SIGSTOP, swapping, a dead mount, a
@@ -19,15 +19,18 @@ Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack,
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from typing import Dict, Iterator, List, Sequence
 
 from allranks.watch.many import grouped, numbers, where_of
-from allranks.watch.pace import allowed_gap, sampled_state, silent_nodes, unheard
+from allranks.watch.pace import FRESH_SECONDS, allowed_gap, sampled_state, silent_nodes, unheard
 from allranks.watch.state import RankState, RunState
 from allranks.words import BLOCK, WARN, Finding
 
 BUSY_SECONDS = 12.5
 """Two samples of a node (one each 5 s) and their way: so long what the last one showed counts as now."""
+
+TOGETHER_SECONDS = 2.5
+"""Ranks that were frozen at one moment beat last up to a beat (1 s) apart, as heard through two turns of the keeper."""
 
 BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
@@ -59,19 +62,37 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     silent = [
         r for r in silent if r.node not in gone and (r.node is None or run.node(r.node).lost_at is None)
     ]
+    for ranks in _whole_nodes(run, silent, now):
+        yield _finding(run, ranks, now, whole=True)
+        silent = [r for r in silent if r not in ranks]
     if len(silent) > max(1, len(heard) // 3):
         return  # so many at once are no fault of one rank: the network's, or the keeper's own
     for ranks in grouped(silent):
         yield _finding(run, ranks, now)
 
 
-def _finding(run: RunState, ranks: Sequence[RankState], now: float) -> Finding:
+def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iterator[List[RankState]]:
+    """The ranks of each node that fell silent together. Its supervisor must be heard, on whose line their beats come:
+    a link that is late is no frozen node."""
+    on: Dict[str, List[RankState]] = {rank.node: [] for rank in silent if rank.node is not None}
+    for rank in run.ranks.values() if on else ():
+        if rank.node in on and rank.alive and rank.beat_at is not None and rank.phase != "done":
+            on[rank.node].append(rank)
+    for name, ranks in sorted(on.items()):
+        heard = now - (run.node(name).seen_at or 0.0) <= FRESH_SECONDS
+        together = all(now - (r.beat_at or 0.0) > allowed_gap(run, r) - TOGETHER_SECONDS for r in ranks)
+        if len(ranks) > 1 and heard and together:
+            yield ranks
+
+
+def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool = False) -> Finding:
     since = min(now - (rank.beat_at or now) for rank in ranks)
     first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
     lives = max(max(rank.beat_at or now, rank.busy_at or 0.0) for rank in ranks)
     block = now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
     one, busy = len(ranks) == 1, _busy(ranks, now)
     who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
+    who = f"all {len(ranks)} ranks on {first.node} ({numbers(ranks)}) have" if whole else who
     each = f"rank {first.rank}'s process" if one else "their processes"
     return Finding(
         id="rank-silent",
@@ -80,7 +101,7 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float) -> Finding:
         saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}",
         expected=f"a beat at least every {allowed:.0f} s",
         why=WHY_BUSY if busy else WHY_FROZEN,
-        fix=f"on {first.node if one else 'their nodes'}: "
+        fix=f"on {first.node if one or whole else 'their nodes'}: "
         + (
             f"py-spy dump --native of {each}, df."
             if busy
@@ -95,7 +116,8 @@ def _busy(ranks: Sequence[RankState], now: float) -> str:
     busy = [r for r in busy if now - (r.busy_at or 0.0) <= BUSY_SECONDS]
     if not busy:
         return ""
-    return f" {'It' if len(ranks) == 1 else 'Rank ' + numbers(busy)} uses the CPU all the same."
+    many = f"Rank {numbers(busy)} uses" if len(busy) == 1 else f"Ranks {numbers(busy)} use"
+    return f" {'It uses' if len(ranks) == 1 else many} the CPU all the same."
 
 
 def _states(run: RunState, ranks: Sequence[RankState]) -> str:
