@@ -414,29 +414,58 @@ def test_torchrun_ends_when_its_supervisor_is_killed(field):
     assert not processes.still(field.process("torchrun"))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
-def test_a_full_disk_ends_neither_the_supervisor_nor_the_run(field, home):
+@pytest.fixture
+def small_home(field, home):
+    """A run directory on a disk of 128 KiB; what is given fills it up, and names the file that does."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(home)], check=True)
-    try:
-        field.supervise(field.tree(name="torchrun", rank=0))
-        field.wait_for("start")
+
+    def fill():
         ballast = os.path.join(field.node.work, "checkpoint")
         with open(ballast, "wb", buffering=0) as file, pytest.raises(OSError):
             while True:
                 file.write(b"x" * 4096)
-        for n in range(40):
-            field.say(stop=30.0 - n, why="y" * 200)  # each is an event that the journal cannot hold
-        field.wait_for("swept")
-        assert field.supervisor.poll() is None and field.alive() == []
-        os.unlink(ballast)
-        field.say(stop=0)
-        field.wait_for("swept", count=2)
-        field.say(bye=True)
-        field.supervisor.wait(40)
-        (dropped,) = field.journal("dropped")
-        assert dropped.data["events"] > 10 and "No space left" in dropped.data["why"]
-        heard = [event["kind"] for event in field.events]
-        assert heard.count("stopping") == 41, "what the disk refused the keeper has heard"
+        return ballast
+
+    try:
+        yield fill
     finally:
         field.close()
         subprocess.run(["umount", "-l", str(home)], check=True)
+
+
+def test_a_full_disk_ends_neither_the_supervisor_nor_the_run(field, small_home):
+    field.supervise(field.tree(name="torchrun", rank=0))
+    field.wait_for("start")
+    ballast = small_home()
+    field.say(save=True)
+    field.say(stacks=True)
+    process = field.wait_for("process")
+    assert process["rank"] == 0, "without a request that the ranks could see they are looked at from outside"
+    assert field.supervisor.poll() is None and field.alive() == ["torchrun"]
+    for n in range(40):
+        field.say(stop=30.0 - n, why="y" * 200)  # each is an event that the journal cannot hold
+    field.wait_for("swept")
+    assert field.supervisor.poll() is None and field.alive() == []
+    os.unlink(ballast)
+    field.say(stop=0)
+    field.wait_for("swept", count=2)
+    field.say(bye=True)
+    field.supervisor.wait(40)
+    (dropped,) = field.journal("dropped")
+    assert dropped.data["events"] > 10 and "No space left" in dropped.data["why"]
+    heard = [event["kind"] for event in field.events]
+    assert heard.count("stopping") == 41, "what the disk refused the keeper has heard"
+
+
+def test_a_fault_of_ours_on_a_full_disk_leaves_no_ranks(field, small_home):
+    left_behind = {"name": "session", "setsid": True, "deaf": True}
+    field.supervise(field.tree(name="torchrun", rank=0, children=[left_behind]))
+    field.wait_for("start")
+    field.process("session")
+    small_home()
+    field.say(lease="for ever")
+    assert field.supervisor.wait(40) == 1
+    assert field.alive() == []
+    assert field.wait_for("swept")["data"]["why"] == "the supervisor failed"

@@ -105,9 +105,9 @@ class Supervisor:
                 self._wait(TURN_SECONDS)
                 self._turn()
         except BaseException:
-            # A fault of ours must not leave ranks that nobody watches.
-            self._say(traceback.format_exc())
+            # A fault of ours must not leave ranks that nobody watches. Words come after: what failed may be their disk.
             self._tell("swept", why="the supervisor failed", **self._stopping(self.grace_seconds).run())
+            self._say(traceback.format_exc())
             raise
         finally:
             self._close()
@@ -386,10 +386,12 @@ class Supervisor:
         self.dial.send({"event": safe.as_json()})
 
     def _say(self, text: str) -> None:
-        """To supervisor.log, which is our standard error."""
-        print(
-            self.redactor.text(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {text}"), file=sys.stderr, flush=True
-        )
+        """To supervisor.log, which is our standard error, and without a buffer: its disk may be the full one."""
+        line = self.redactor.text(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {text}\n")
+        try:
+            os.write(sys.stderr.fileno(), line.encode("utf-8", "backslashreplace"))
+        except OSError:
+            pass  # the run goes on without this line
 
 
 def places_of(job: Mapping[str, Any], own: str) -> List[str]:
