@@ -226,6 +226,56 @@ def test_tokens_from_the_command_line_and_in_arguments():
         assert TOKEN not in str(error.value)
 
 
+UUID = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
+WEBHOOKS_WITH_SECRETS = [
+    "https://hooks.slack.com/services/T024BE7LD/B024BE7LE/" + "aB3dE5" * 4,
+    "https://hooks.slack.com/services/T024BE7LD/B024BE7LE/" + "abcdef" * 4,
+    "https://discord.com/api/webhooks/123456789012345678/" + "aB3-dE5_gH7" * 6,
+    f"https://acme.webhook.office.com/webhookb2/{UUID}@{UUID}/IncomingWebhook/{'0a1b2c3d' * 4}/{UUID}",
+    "https://prod-12.westus.logic.azure.com/workflows/x/triggers/manual?sv=1.0&sig=" + "abcdefgh" * 5,
+    "https://api.telegram.org/bot123456789:AAF" + "d3E-f5G" * 4 + "/sendMessage",
+    "https://chat.example.org/hooks/" + "x1y2z3" * 4,
+    "https://ntfy.example.org/alerts?auth=hunter",
+    "https://host/hook?run=1&access_token=abc",
+    "https://user:password@host/hook",
+    "https://user@host?a",
+]
+WEBHOOKS = [
+    "http://127.0.0.1:8080/alerts",
+    "http://[::1]:8080/alerts?to=team",
+    "https://host/hook",
+    "https://host",
+    "https://hooks.slack.com/services/T024BE7LD/B024BE7LE/{SLACK}",
+    "https://hooks.slack.com/{SLACK}",
+    "https://discord.com/api/webhooks/123456789012345678/{DISCORD}",
+    "https://ntfy.example.org/alerts?auth={NTFY_TOKEN}&tags=allranks",
+    "https://ntfy.example.org/allranks-llama3-70b-on-h100-of-the-team-2026",
+    "https://host/a%20list%20of%20people@home.example.org",
+]
+
+
+@pytest.mark.parametrize("address", WEBHOOKS_WITH_SECRETS)
+def test_an_address_of_a_webhook_with_a_secret_is_refused_and_not_printed(address):
+    with pytest.raises(BadInput) as error:
+        loads(GOOD + f"alerts: {{webhook: '{address}'}}\n", "r.yaml")
+    login = (
+        "r.yaml:4  alerts.webhook: it holds a user or a password.\n"
+        "  why  run files are shown, stored and shared, and a webhook is called without a login.\n"
+        "  do   an address without what stands before the @, and the token in its path or query as {NAME}"
+    )
+    part = (
+        "r.yaml:4  alerts.webhook: a part of its path or query looks like a secret.\n"
+        "  why  run files are shown, stored and shared; a secret must not stand in one.\n"
+        "  do   export WEBHOOK_TOKEN where allranks runs, secrets: [WEBHOOK_TOKEN], and {WEBHOOK_TOKEN} in its place"
+    )
+    assert str(error.value) == (login if "//user" in address else part)
+
+
+@pytest.mark.parametrize("address", WEBHOOKS)
+def test_an_ordinary_address_of_a_webhook_is_taken(address):
+    assert loads(GOOD + f"alerts: {{webhook: '{address}'}}\n").alerts["webhook"] == address
+
+
 def test_forty_hex_digits_are_a_key_only_under_such_a_name():
     assert loads(GOOD + f"env: {{COMMIT: {HEX40}}}").env == {"COMMIT": HEX40}
     arguments = loads(f"nodes: a\ntrain: {{llamafactory: {{tokenizer_revision: {HEX40}}}}}").train.arguments

@@ -392,9 +392,9 @@ KEYS = (
     Key(
         "alerts.webhook",
         "a web address",
-        "It gets each verdict as JSON; `{NAME}` in it is a secret of the run.",
+        "It gets each verdict as JSON; `{NAME}` in it is a secret of the run, and a token stands behind one.",
         "none",
-        text(validate.url),
+        text(validate.webhook),
     ),
     Key(
         "alerts.command",

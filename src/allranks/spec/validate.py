@@ -295,5 +295,45 @@ def url(text: str) -> str:
     return text
 
 
+OPAQUE_CHARACTERS = 16
+"""In words that mix letters and digits: Slack's, Discord's, Teams', Telegram's, Mattermost's tokens have 24 to 68 such
+characters, a name of a channel or a cluster (`llama3-70b-h100`) fewer."""
+
+SECRET_PARAMETER = r"(?i:key|token|secret|auth|passw(?:or)?d|pwd|sig|signature)=."
+
+TOKEN_HOSTS = ("hooks.slack.com",)
+"""Every address there holds a token, at times without a digit (docs.slack.dev, Incoming webhooks)."""
+
+
+def webhook(text: str) -> str:
+    """A web address whose secret parts stand behind `{NAME}`: it is stored with the run, and never echoed."""
+    url(text)
+    bare = re.sub(r"\{[A-Za-z_][A-Za-z0-9_]*\}", "{}", text)
+    server, _, rest = re.sub(r"^https?://", "", bare).replace("?", "/?", 1).partition("/")
+    if "@" in server:
+        raise Wrong(
+            "it holds a user or a password.",
+            "run files are shown, stored and shared, and a webhook is called without a login.",
+            "an address without what stands before the @, and the token in its path or query as {NAME}",
+        )
+    whole = server.partition(":")[0].lower() in TOKEN_HOSTS and "{}" not in rest
+    if whole or any(_holds_a_secret(part) for part in re.split(r"[/?&;#]", rest)):
+        raise Wrong(
+            "a part of its path or query looks like a secret.",
+            "run files are shown, stored and shared; a secret must not stand in one.",
+            "export WEBHOOK_TOKEN where allranks runs, secrets: [WEBHOOK_TOKEN], and {WEBHOOK_TOKEN} in its place",
+        )
+    return text
+
+
+def _holds_a_secret(part: str) -> bool:
+    """Of one part of an address, `{}` where a `{NAME}` stood."""
+    if re.search(SECRET_PARAMETER, part) and "{}" not in part:
+        return True
+    words = re.split(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9]", part)
+    mixed = [word for word in words if re.search(r"[A-Za-z]", word) and re.search(r"[0-9]", word)]
+    return sum(map(len, mixed)) >= OPAQUE_CHARACTERS
+
+
 def is_loopback(address: str) -> bool:
     return address in ("localhost", "::1") or bool(re.fullmatch(r"127(\.[0-9]{1,3}){3}", address))
