@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from allranks.node import processes
 from allranks.runs import keeper_alerts
 from allranks.runs.keeper_alerts import Alerts
 
@@ -121,13 +124,14 @@ def test_a_command_gets_the_verdict_and_the_secrets_and_no_more(tmp_path: Path, 
     code = (
         "import os, sys\n"
         "text = sys.stdin.read() + os.environ['TOKEN'] + str('UNRELATED' in os.environ)\n"
+        "text += os.environ['ALLRANKS_RUN_ID']\n"
         "open(sys.argv[1], 'w').write(text)"
     )
     alerts = Alerts({"command": [sys.executable, "-c", code, str(out)]}, {"TOKEN": "abc"}, ABOUT)
     alerts.finding(finding("x; touch /tmp/never"))
     alerts.close()
     text = out.read_text()
-    assert '"id": "x; touch /tmp/never"' in text and text.endswith("abcFalse")
+    assert '"id": "x; touch /tmp/never"' in text and text.endswith("abcFalser-1")
 
 
 def test_a_command_that_hangs_or_fails_or_is_missing_keeps_nobody(tmp_path: Path, monkeypatch) -> None:
@@ -140,6 +144,63 @@ def test_a_command_that_hangs_or_fails_or_is_missing_keeps_nobody(tmp_path: Path
         assert alerts._thread is not None and not alerts._thread.is_alive()
         whys.append(alerts.take()[0]["why"])
     assert "did not end within" in whys[0] and "code 1" in whys[1] and "No such file" in whys[2]
+
+
+def shell_with_a_child(out: Path) -> dict[str, list[str]]:
+    """A command that waits for a minute for what it started, whose pid it writes down."""
+    return {"command": ["sh", "-c", 'sleep 60 & echo $! > "$0.new"; mv "$0.new" "$0"; wait', str(out)]}
+
+
+def process_in(out: Path) -> Any:
+    wait_for(out.exists)
+    return processes.identify("node-0", "r-1", int(out.read_text()))
+
+
+def test_what_a_command_started_ends_with_the_alerts(tmp_path: Path) -> None:
+    alerts = Alerts(shell_with_a_child(tmp_path / "out"), {}, ABOUT)
+    alerts.finding(finding("x"))
+    child = process_in(tmp_path / "out")
+    assert os.getpgid(child.pid) != os.getpgid(0)
+    assert os.getsid(child.pid) == os.getsid(0), (
+        "another session's would be taken for a rank's, and stopped as one"
+    )
+    alerts.finding(finding("y"))
+    alerts.close(0.0)
+    wait_for(lambda: not processes.still(child), 10)
+    whys = [outcome["why"] for outcome in alerts.take()]
+    assert whys == [
+        "the command did not end before the run did, and was killed",
+        "the command was not started: the run was over",
+    ]
+
+
+@pytest.mark.lengthy
+def test_what_a_command_started_ends_with_its_time(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(keeper_alerts, "COMMAND_SECONDS", 4.0)
+    alerts = Alerts(shell_with_a_child(tmp_path / "out"), {}, ABOUT)
+    alerts.finding(finding("x"))
+    child = process_in(tmp_path / "out")
+    wait_for(lambda: alerts.outcomes)
+    wait_for(lambda: not processes.still(child), 10)
+    alerts.close()
+    assert "did not end within 4 s" in alerts.take()[0]["why"]
+
+
+def test_a_command_does_not_outlive_a_keeper_that_is_killed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ["sh", "-c", 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 60', str(out)]
+    keeper = (
+        "import json, sys, time\n"
+        "from allranks.runs.keeper_alerts import Alerts\n"
+        "Alerts({'command': json.loads(sys.argv[1])}, {}, {'run': 'r-1'}).end('failed', None)\n"
+        "time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", keeper, json.dumps(words)]) as killed:
+        try:
+            child = process_in(out)
+        finally:
+            killed.kill()
+    wait_for(lambda: not processes.still(child), 10)
 
 
 def test_without_alerts_there_is_no_thread() -> None:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 
+from allranks.node.ownership import RUN_ID_VARIABLE
+from allranks.runs.keeper_apart import GIVE_UP_SECONDS, LEASH, leash, wait_for
 from allranks.words import BLOCK, UNKNOWN, WARN
 
 GATHER_SECONDS = 10.0
@@ -28,11 +32,38 @@ WEBHOOK_SECONDS = 10.0
 COMMAND_SECONDS = 30.0
 TRIES = (0.0, 1.0, 4.0)
 CLOSE_SECONDS = 15.0
-"""What the last message may take at the end of a run."""
+"""What the last message may take at the end of a run; a command that is still at work then is ended."""
 
 WORTH = (WARN, UNKNOWN, BLOCK)
 INHERITED = ("PATH", "HOME", "USER", "LANG", "TZ", "http_proxy", "https_proxy", "no_proxy")
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+OWN_GROUP = """
+trouble = os.dup(2)
+os.dup2(1, 2)
+os.setpgid(0, 0)
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+try:
+    os.execvp(sys.argv[1], sys.argv[1:])
+except OSError as error:
+    os.write(trouble, str(error.strerror).encode())
+    sys.exit(127)
+"""
+"""After `LEASH`: becomes the command, in a process group that can be ended as a whole. Not in a session of its own:
+what leaves the supervisor's is taken for a rank's (`node/tree.py`), and would be stopped with the ranks. What Python
+ignores the command does not; why it could not be started is told over what `exec` closes."""
+
+
+class _Group(subprocess.Popen):
+    """Leads a process group. `kill` is for one that was not waited for yet: its number is still its own."""
+
+    def kill(self) -> None:
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except OSError:
+            pass  # it has not come so far as to make one
+        super().kill()
 
 
 class Alerts:
@@ -52,6 +83,7 @@ class Alerts:
         self._folded = 0
         self._said: Dict[Tuple[Any, ...], float] = {}
         self._wake, self._lock, self._over = threading.Event(), threading.Lock(), False
+        self._given_up = False
         self._thread: Optional[threading.Thread] = None
         if self.webhook or self.command:
             self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
@@ -73,11 +105,13 @@ class Alerts:
         return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
 
     def close(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Sends what is waiting, and gives up after `seconds`."""
+        """Sends what is waiting, and gives up after `seconds`: a command is ended, and `take` says so."""
         self._over = True
         self._wake.set()
         if self._thread is not None:
             self._thread.join(seconds)
+            self._given_up = True
+            self._thread.join(GIVE_UP_SECONDS)
 
     def _add(self, key: Tuple[Any, ...], data: Mapping[str, Any]) -> None:
         if self._thread is None:
@@ -138,24 +172,26 @@ class Alerts:
         return why
 
     def _start(self, body: bytes) -> str:
+        """The command ends with its time, with `close`, and with this program; what it started, with the first two."""
+        if self._given_up:
+            return "the command was not started: the run was over"
         env = {name: os.environ[name] for name in INHERITED if name in os.environ}
         env.update(self.secrets)
+        env[RUN_ID_VARIABLE] = str(self.about.get("run"))
+        argv = [sys.executable, "-I", "-S", "-c", LEASH + OWN_GROUP, *leash(COMMAND_SECONDS), *self.command]
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         try:
-            done = subprocess.run(
-                self.command,
-                input=body,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=env,
-                cwd="/",
-                timeout=COMMAND_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return f"the command did not end within {COMMAND_SECONDS:.0f} s"
+            child = _Group(argv, stdin=pipe, stdout=nothing, stderr=pipe, env=env, cwd="/")
         except OSError as error:
             return f"the command could not be started: {error.strerror}"
-        return f"the command ended with code {done.returncode}" if done.returncode else ""
+        _, said, trouble = wait_for(child, lambda: not self._given_up, COMMAND_SECONDS, body)
+        if trouble and self._given_up:
+            return "the command did not end before the run did, and was killed"
+        if trouble:
+            return f"the command did not end within {COMMAND_SECONDS:.0f} s, and was killed"
+        if said and child.returncode == 127:
+            return f"the command could not be started: {said.decode('utf-8', 'replace')}"
+        return f"the command ended with code {child.returncode}" if child.returncode else ""
 
 
 def alerts_of(job: Mapping[str, Any], secrets: Mapping[str, str]) -> Alerts:
