@@ -88,6 +88,20 @@ def test_the_first_goes_out_at_once_and_the_next_together(server) -> None:
     assert [o["ok"] for o in alerts.take()] == [True, True]
 
 
+def test_a_chat_shows_a_logs_text_and_follows_none_of_it(server, tmp_path: Path) -> None:
+    saw = "<!channel> @here <https://evil.example|log in> & &lt; " + "x" * 2000
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write(sys.stdin.read())", str(out)]
+    alerts = Alerts({"webhook": address(server), "command": command}, {}, ABOUT)
+    alerts.finding({**finding("x"), "saw": saw})
+    alerts.close()
+    ((_, message),) = server.got
+    shown = "&lt;!channel&gt; @\u200bhere &lt;https://evil.example|log in&gt; &amp; &amp;lt; xxx"
+    assert shown in message["text"] and message["findings"][0]["saw"] == saw
+    told = json.loads(out.read_text())
+    assert saw[:500] in told["text"] and told["findings"] == message["findings"]
+
+
 def test_a_secret_is_put_into_the_address_and_into_no_outcome(server) -> None:
     server.codes = [404]
     alerts = Alerts({"webhook": address(server, "/hook/{TOKEN}")}, {"TOKEN": "t0ps3cret"}, ABOUT)

@@ -149,10 +149,10 @@ class Alerts:
         text, folded = text_of(self.about, found), folded + max(0, len(found) - MOST_FINDINGS)
         message = {**self.about, "at": time.time(), "text": text, "folded": folded}
         message["findings"] = found[:MOST_FINDINGS]
-        body = json.dumps(message).encode()
-        for to, send in (("webhook", self._call), ("command", self._start)):
+        shown = {**message, "text": plain(text)}
+        for to, send, told in (("webhook", self._call, shown), ("command", self._start, message)):
             if getattr(self, to):
-                why = send(body)
+                why = send(json.dumps(told).encode())
                 self.outcomes.append({"to": to, "ok": not why, "findings": len(found), "why": why})
 
     def _call(self, body: bytes) -> str:
@@ -213,6 +213,16 @@ def text_of(about: Mapping[str, Any], found: List[Dict[str, Any]]) -> str:
     more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
     line = f"allranks {about.get('run')}: " + "; ".join(part.strip() for part in parts) + more
     return "".join(c if c.isprintable() else " " for c in line)[:1000]
+
+
+def plain(text: str) -> str:
+    """What a chat shows as it stands: parts of it are a log's, which nobody asked to call a channel or to hold links.
+
+    Slack's own escapes (docs.slack.dev, Formatting message text), and for chats that read a bare `@channel` a space of
+    no width behind each `@`."""
+    for sign, escape in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "@\u200b")):
+        text = text.replace(sign, escape)
+    return text
 
 
 def place(data: Mapping[str, Any]) -> str:
