@@ -16,6 +16,7 @@ import pytest
 
 from allranks.node import paths, processes
 from allranks.node.supervisor import Supervisor
+from allranks.node.tree import Tree
 from allranks.words import Event
 
 pytestmark = pytest.mark.lengthy
@@ -369,6 +370,33 @@ print(gone())
     argv = [sys.executable, "-c", script, str(tmp_path / "p.jsonl")]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, start_new_session=True)
     assert done.stdout.splitlines() == ["['sleep']", "7 ['sleep']", "True"], done.stderr
+
+
+def test_who_is_gone_is_not_asked_for_again_and_stays_in_the_file(tmp_path, monkeypatch):
+    path = str(tmp_path / "p.jsonl")
+    tree = Tree("node-0", "r1", path)
+    lasting = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        for _ in range(5):
+            child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+            tree.look()
+            child.kill()
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            assert tree.living() == [lasting.pid], "a process that has ended is none of the living"
+            child.wait()
+        assert tree.living() == [lasting.pid]
+        asked, read = [], processes.read_stat
+        monkeypatch.setattr(processes, "read_stat", lambda pid: (asked.append(pid), read(pid))[1])
+        assert tree.living() == [lasting.pid] and set(asked) == {lasting.pid, os.getpid()}
+        tree.look()
+        lines = paths.Tail(path).read()
+        assert len({line["pid"] for line in lines}) == len(lines) == 7, (
+            "each once: this one, its six children"
+        )
+    finally:
+        lasting.kill()
+        lasting.wait()
+        tree.close()
 
 
 def test_an_idle_supervisor_costs_next_to_nothing(field):

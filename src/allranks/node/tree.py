@@ -71,11 +71,16 @@ class Tree:
         return table
 
     def living(self) -> List[int]:
-        """Of those written down, the pids that still are those processes; cheaper than `members`."""
-        found = (
-            (pid, start, processes.read_stat(pid)) for pid, start, _ in self._recorded if pid != self._me
-        )
-        return [p for p, start, now in found if now is not None and now.is_alive and now.start_time == start]
+        """Of those written down, the pids that still are those processes; cheaper than `members`.
+
+        Who is gone is forgotten: an epoch's loaders are new processes each time, 100,000 of a long run. What stands in
+        the file stays there, and a process that was only not readable for a moment is written down again.
+        """
+        now = {pid: processes.read_stat(pid) for pid in {pid for pid, _, _ in self._recorded}}
+        there = {(stat.pid, stat.start_time) for stat in now.values() if stat is not None}
+        self._recorded = {entry for entry in self._recorded if entry[:2] in there}
+        alive = {stat.pid for stat in now.values() if stat is not None and stat.is_alive}
+        return sorted({pid for pid, _, _ in self._recorded if pid in alive and pid != self._me})
 
     def as_process(self, stat: Stat) -> Process:
         return Process(self.node, stat.pid, stat.start_time, self.boot_id, self.run_id)
