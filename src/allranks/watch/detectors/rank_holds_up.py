@@ -27,10 +27,11 @@ from allranks.watch.compare import ANSWER_SECONDS, Odd, answered, odd_one
 from allranks.watch.detectors.rank_exited_early import leaver
 from allranks.watch.pace import START_SECONDS, has_trained, step_seconds
 from allranks.watch.state import RunState
-from allranks.words import BLOCK, WARN, Finding, Where
+from allranks.words import BLOCK, WARN, Event, Finding, Where
 
 __all__ = ["ANSWER_SECONDS", "look"]
 
+AFTER = ("evidence",)
 EACH_TIME = True
 BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
@@ -47,6 +48,12 @@ FIXES = {
     "peer-node-network-broken": "look at {node}: its links, its switch port, its firewall; ping it from the others.",
     "collective-timeout-straggler": "look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
 }
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    """Where the ranks were asked ahead, the name comes with the stall and not a tick later."""
+    if event.data.get("stands"):
+        yield from look(run, run.arrived)
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
