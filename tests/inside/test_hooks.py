@@ -256,6 +256,49 @@ def test_an_engines_steps_are_counted_where_the_optimizer_moves():
     assert len(rank.records) == 2
 
 
+class PipelineStage:
+    """DeepSpeed's PipelineEngine: its `train_batch` steps the optimizer itself and tells all stages the loss."""
+
+    global_steps, num_stages = 0, 2
+    optimizer = object()
+    module = types.SimpleNamespace(parameters=lambda: [])
+
+    def train_batch(self, data_iter=None):
+        self.global_steps += 1
+        return Scalar(5.0 - self.global_steps)
+
+
+def test_a_pipelines_batch_is_a_step_and_ends_an_evaluation():
+    class PipelineEngine(PipelineStage):
+        pass
+
+    rank, ended = a_rank(), []
+    rank.evaluation = types.SimpleNamespace(end=lambda: ended.append(True))
+    engine.on_pipeline(rank, types.SimpleNamespace(PipelineEngine=PipelineEngine))
+    made = PipelineEngine()
+    engine.initialized(rank, (made, None, None, None))
+    assert [made.train_batch().value for _ in range(2)] == [4.0, 3.0]
+    assert [r[:2] for r in rank.records] == [[1, 4.0], [2, 3.0]] and ended == [True, True]
+    assert rank.phase == "training" and rank.step == 2
+    rank.owner = "trainer"
+    made.train_batch(data_iter=iter(()))
+    assert len(rank.records) == 2
+
+
+@pytest.mark.parametrize("name", ["num_stages", "mp_world_size"])
+def test_a_stage_or_a_slice_of_a_model_is_not_compared_with_others(monkeypatch, name):
+    monkeypatch.setattr(settings.digest, "trainable", lambda found: "aa")
+    parameter = types.SimpleNamespace(
+        numel=lambda: 7, requires_grad=True, is_floating_point=lambda: True, dtype="torch.bfloat16"
+    )
+    module = types.SimpleNamespace(parameters=lambda: [parameter])
+    for size, expected in ((1, (7, 7, "aa")), (2, (None, None, None))):
+        made = types.SimpleNamespace(module=module, **{name: size})
+        found = settings.of_engine(a_rank(), made, None)
+        seen = found["trainable_parameters"], found["total_parameters"], found.get("trainable_digest")
+        assert seen == expected
+
+
 # ---- moe ----
 
 

@@ -133,6 +133,16 @@ def is_part(parameter: Any) -> bool:
     )
 
 
+def divides_model(engine: Any) -> bool:
+    """Whether a rank of this DeepSpeed engine holds a stage of a pipeline, or a slice of each layer."""
+    return _is_above_one(engine, "num_stages", "mp_world_size")
+
+
+def _is_above_one(engine: Any, *names: str) -> bool:
+    values = (getattr(engine, name, None) for name in names)
+    return any(isinstance(value, int) and value > 1 for value in values)
+
+
 DATA_PARALLEL = frozenset((
     "data", "dp", "ddp", "fsdp", "hsdp", "world", "default", "replicate", "shard", "dp_replicate", "dp_shard",
 ))  # fmt: skip
@@ -145,9 +155,8 @@ OTHERS = ("megatron.core.parallel_state", "torch.distributed.pipelining")
 @guard.guarded
 def shares_batches(engine: Any, parameters: Iterable[Any]) -> bool:
     """Whether ranks may read one batch and be right: parts of a tensor, a sequence or a pipeline."""
-    for name in ("mp_world_size", "sequence_parallel_size", "num_stages"):  # DeepSpeed's
-        if isinstance(getattr(engine, name, None), int) and getattr(engine, name) > 1:
-            return True
+    if divides_model(engine) or _is_above_one(engine, "sequence_parallel_size"):
+        return True
     state = getattr(guard.loaded("accelerate.state"), "AcceleratorState", None)
     config = (getattr(state, "_shared_state", None) or {}).get("parallelism_config")
     if any((getattr(config, f"{name}_size", None) or 1) > 1 for name in ("tp", "cp", "sp", "pp")):

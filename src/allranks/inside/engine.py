@@ -99,6 +99,26 @@ def on_engine(rank: Rank, module: Any) -> None:
             setattr(engine, name, guard.around(original, begin, lambda begun: saving.finish(rank, begun)))
 
 
+def on_pipeline(rank: Rank, module: Any) -> None:
+    """deepspeed.runtime.pipe.engine: `train_batch` is a whole step, and calls no `step()`; its loss is all stages'."""
+    engine = module.PipelineEngine
+    original, losses = engine.train_batch, Losses(rank)
+
+    def train_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = getattr(self, "global_steps", None)
+        if rank.owner == "deepspeed":
+            rank.first_step()  # a later stage may wait long for its first forward pass
+            if rank.evaluation is not None:  # one in the middle reads no batch that would end it
+                rank.evaluation.end()
+        loss = original(self, *args, **kwargs)
+        if rank.owner == "deepspeed":
+            losses.note(loss)
+            stepped(rank, self, before, losses)
+        return loss
+
+    engine.train_batch = guard.dressed(train_batch, original)
+
+
 def forwarding(rank: Rank) -> None:
     """A forward pass of the training begins."""
     if rank.owner == "deepspeed":

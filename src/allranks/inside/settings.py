@@ -47,8 +47,8 @@ def data(rank: Rank, parameters: Iterable[Any]) -> Dict[str, Any]:
 
 def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Dict[str, Any]:
     """Of a transformers Trainer that begins to train; with DeepSpeed under it, DeepSpeed's too."""
-    trainable, total = parameters(model.parameters())
     engine = rank.engine() if rank.engine is not None else None
+    trainable, total = whole(engine, model)
     found = {
         "framework": "llamafactory" if guard.loaded("llamafactory") else "transformers",
         "trainable_parameters": trainable,
@@ -62,13 +62,14 @@ def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Di
         "precision": "bf16" if args.bf16 else "fp16" if args.fp16 else precision(model.parameters()),
     }
     found.update(zero(engine))
-    found["trainable_digest"] = digest.trainable(model.parameters())
+    if not digest.divides_model(engine):
+        found["trainable_digest"] = digest.trainable(model.parameters())
     return found
 
 
 def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
     """Of a DeepSpeed engine that a script drives by itself, or through accelerate."""
-    trainable, total = parameters(engine.module.parameters())
+    trainable, total = whole(engine, engine.module)
     found = {
         "framework": "accelerate" if uses_accelerate() else "deepspeed",
         "trainable_parameters": trainable,
@@ -86,7 +87,8 @@ def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
         else precision(engine.module.parameters()),
     }
     found.update(zero(engine))
-    found["trainable_digest"] = digest.trainable(engine.module.parameters())
+    if not digest.divides_model(engine):
+        found["trainable_digest"] = digest.trainable(engine.module.parameters())
     return found
 
 
@@ -125,6 +127,11 @@ def zero(engine: Any) -> Dict[str, Any]:
         "reduce_bucket_size": ask(engine, "zero_reduce_bucket_size"),
         "prefetch_bucket_size": ask(engine, "zero_prefetch_bucket_size"),
     }
+
+
+def whole(engine: Any, model: Any) -> Tuple[Optional[int], Optional[int]]:
+    """(trainable, total) of the model, (None, None) where this rank holds a stage or a slice of it."""
+    return (None, None) if digest.divides_model(engine) else parameters(model.parameters())
 
 
 def parameters(found: Iterable[Any]) -> Tuple[Optional[int], Optional[int]]:

@@ -72,5 +72,6 @@ def watch_imports(rank: Rank) -> None:
             "tqdm.std": later("loading", "on_tqdm"),
             "deepspeed": later("engine", "on_deepspeed"),
             "deepspeed.runtime.engine": later("engine", "on_engine"),
+            "deepspeed.runtime.pipe.engine": later("engine", "on_pipeline"),
         }
     ).install()
