@@ -35,8 +35,9 @@ class Tree:
         most = str(limit) if limit is not None else str(9223372036854771712) if one else "max"
         (group / ("memory.limit_in_bytes" if one else "memory.max")).write_text(most + "\n")
         (group / ("memory.usage_in_bytes" if one else "memory.current")).write_text(f"{used}\n")
-        name = "total_inactive_file" if one else "inactive_file"
-        (group / "memory.stat").write_text(f"anon 5\n{name} {cache}\n")
+        name, own = "total_" if one else "", f"active_file {1 << 40}\n" if one else ""
+        rows = f"{own}{name}inactive_file {cache // 4}\n{name}active_file {cache - cache // 4}\n"
+        (group / "memory.stat").write_text(f"anon 5\n{rows}")
         events = "oom_kill_disable 0\nunder_oom 0\n" if one else "low 0\noom 1\n"
         (group / ("memory.oom_control" if one else "memory.events")).write_text(f"{events}oom_kill {kills}\n")
 

@@ -6,6 +6,7 @@ import pytest
 
 from allranks.watch import RunState, Watch
 from allranks.watch.compare import odd_one
+from allranks.watch.detectors import memory_climbing
 from allranks.watch.machine import remarks
 from allranks.words import event_from_json
 
@@ -41,6 +42,16 @@ def test_what_all_nodes_show_is_no_reason() -> None:
     assert remarks(sampled(a=busy, b=busy), "b") == []
     assert remarks(sampled(a={"cpu": 7, "nics": [None], "gpus": "x"}), "a") == []
     assert remarks(sampled(), "a") == remarks(sampled(), None) == []
+
+
+def test_an_old_sample_is_not_judged() -> None:
+    """A node whose nvidia-smi hangs in the driver may send none any more."""
+    run = sampled(a={"memory_total_bytes": 64 << 30, "memory_available_bytes": 1 << 30})
+    assert list(memory_climbing.look(run, 200.0)) == []
+    run.fold(
+        event_from_json({"at": 201.0, "kind": "sample", "node": "a", "data": dict(run.nodes["a"].sample)})
+    )
+    assert [f.where.node for f in memory_climbing.look(run, 231.0)] == ["a"]
 
 
 WAIT = [

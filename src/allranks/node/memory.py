@@ -64,7 +64,8 @@ class Groups:
     def look(self, pids: Iterable[int]) -> List[Dict[str, Any]]:
         """`{path, limit_bytes, used_bytes, oom_kills}` of each group with a limit, the one with the least left first.
 
-        `used_bytes` is without the file cache that the kernel takes back before it kills."""
+        `used_bytes` is without the file cache, which the kernel takes back before it kills: also what was read more
+        than once (a data set of several epochs is `active_file`)."""
         found: Dict[str, Dict[str, Any]] = {}
         for own in {tuple(folders(_text(f"{self.proc}/{pid}/cgroup"), self.root)) for pid in pids}:
             # The group above counts, in version 2, also those of its other groups: of other pods or users.
@@ -104,14 +105,15 @@ class Groups:
 
 def _group(folder: str) -> Optional[Dict[str, int]]:
     """None where the group has no limit, or is not there."""
-    for limit, used, cache in (
-        (LIMITS[0], "memory.current", "inactive_file"),
-        (LIMITS[1], "memory.usage_in_bytes", "total_inactive_file"),
+    for limit, used, before in (
+        (LIMITS[0], "memory.current", ""),
+        (LIMITS[1], "memory.usage_in_bytes", "total_"),
     ):
         most, now = (_number(_text(os.path.join(folder, name))) for name in (limit, used))
         if most is None or now is None or most >= NO_LIMIT:
             continue
-        free = _named(_text(os.path.join(folder, "memory.stat"))).get(cache, 0)
+        held = _named(_text(os.path.join(folder, "memory.stat")))
+        free = sum(held.get(f"{before}{name}", 0) for name in ("active_file", "inactive_file"))
         return {"limit_bytes": most, "used_bytes": max(0, now - free), "oom_kills": _kills(folder) or 0}
     return None
 

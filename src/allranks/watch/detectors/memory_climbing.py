@@ -1,9 +1,10 @@
 """A node's memory is running out
 
 ## What is seen
-The ranks of a node grow steadily, or what is left to them falls steadily while they train, and at this pace it ends
-within an hour; or less than three percent of it is left. What is left is the machine's free memory, or, where that is
-less, the rest of the limit of their control group (a container, a job of SLURM).
+What is left to the ranks of a node falls steadily while they train, by their own growth or by others', and at this
+pace it ends within an hour; or less than three percent of it and less than 16 GiB are left. What is left is the
+machine's free memory, or, where that is less, the rest of the limit of their control group (a container, a job of
+SLURM), each with the file cache that the kernel takes back.
 
 ## Why it matters
 The kernel then kills a rank (exit code -9), mostly in the middle of the night, and the run with it.
@@ -36,6 +37,19 @@ RISING = 0.75
 """Share of the steps between points that must rise: a saw-tooth of saves and evaluations does not."""
 
 FREE_SHARE = 0.03
+ROOM_BYTES = 16 << 30
+"""Three percent of 2 TiB are 60 GiB, which a level run never needs: 16 GiB are 2 GiB for each of eight ranks, room for
+new loader workers and for the copies that a save makes."""
+
+FALL_POINTS = 11
+"""Looks over which what is left must have fallen where ranks grow: five minutes, as long as their own slope takes."""
+
+FALL_SHARE = 0.5
+"""By so much of the ranks' growth. Files that ranks map (Arrow, safetensors) count in each of them, and take nothing
+of what is left."""
+
+OLD_SECONDS = 60.0
+"""A sample comes about every 5 s, every 25 s where nvidia-smi hangs: an older one says nothing of now."""
 
 
 class Room(NamedTuple):
@@ -44,6 +58,10 @@ class Room(NamedTuple):
     group: str
     total: int
     free: int
+
+    @property
+    def is_scarce(self) -> bool:
+        return self.free < min(FREE_SHARE * self.total, ROOM_BYTES)
 
     def __str__(self) -> str:
         whose = f" of its control group {self.group}" if self.group else ""
@@ -60,19 +78,12 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         if rank.alive:
             living.setdefault(rank.node, []).append(rank)
     for name, node in run.nodes.items():
-        rooms = _rooms(node)
+        rooms = _rooms(node) if node.sample_at is not None and now - node.sample_at <= OLD_SECONDS else []
         if not rooms:
             continue
-        nearest = min(rooms, key=lambda room: room.free)
-        scarce = min(rooms, key=lambda room: room.free / room.total)
-        if scarce.free < FREE_SHARE * scarce.total:
+        scarce = min((room for room in rooms if room.is_scarce), key=lambda r: r.free, default=None)
+        if scarce is not None:
             yield _finding(name, f"{scarce} ({scarce.free / scarce.total:.1%}).", "")
-            continue
-        slopes = [_slope(r.memory) for r in living.get(name, ())]
-        pace = sum(s for s in slopes if s is not None)
-        if pace > 0 and nearest.free / pace < HORIZON_SECONDS:
-            grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {nearest}."
-            yield _finding(name, grow, _full_in(nearest.free / pace))
             continue
         yield from _falling(node, living.get(name, []), rooms, memory.setdefault("rooms", {}))
 
@@ -97,7 +108,7 @@ def _falling(
     rooms: Sequence[Room],
     kept: Dict[Tuple[str, str], Deque[Any]],
 ) -> Iterator[Finding]:
-    """What loader workers and others take is in no rank's own memory: it shows in what is left, while all train."""
+    """What is left, while all train; what loader workers and others take is in no rank's own memory."""
     name = node.name
     if not ranks or any(r.first_step_at is None for r in ranks):
         for key in [key for key in kept if key[0] == name]:
@@ -108,7 +119,15 @@ def _falling(
         points = kept.setdefault((name, room.group), deque(maxlen=KEPT))
         if not points or at > points[-1][0]:
             points.append((at, room.total - room.free))
-        pace = _slope(list(points), growth=0.0)
+    room = min(rooms, key=lambda r: r.free)
+    pace = sum(s for s in map(_slope, (r.memory for r in ranks)) if s is not None)
+    falls = _pace(list(kept[name, room.group])[-FALL_POINTS:])
+    if pace > 0 and room.free / pace < HORIZON_SECONDS and falls >= FALL_SHARE * pace:
+        grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {room}."
+        yield _finding(name, grow, _full_in(room.free / pace))
+        return
+    for room in rooms:
+        pace = _slope(list(kept[name, room.group]), growth=0.0)
         if pace is not None and pace > 0 and room.free / pace < HORIZON_SECONDS:
             saw = (
                 f"what is left falls by {_gib(int(pace * 3600))} an hour, its ranks' own memory less; {room}."
@@ -138,6 +157,13 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
+def _pace(points: List[Tuple[float, int]]) -> float:
+    """Bytes a second from the first of these looks to the last one; 0.0 where there are too few."""
+    if len(points) < FALL_POINTS:
+        return 0.0
+    return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
+
+
 def _slope(points: List[Tuple[float, int]], growth: float = GROWTH) -> Optional[float]:
     """Bytes a second over the last half of what is known, where it rises all the time; None where it does not."""
     recent = points[len(points) // 2 :]
@@ -150,25 +176,28 @@ def _slope(points: List[Tuple[float, int]], growth: float = GROWTH) -> Optional[
     return grown / (recent[-1][0] - recent[0][0])
 
 
-def _run(growth: int, free: int = 8 << 30, left: int = 0) -> list:
-    """A rank of 4 GiB that grows by so many bytes a second for 20 minutes; `left` is left to its control group."""
-    beats = [
-        {
-            "at": float(second),
-            "kind": "beat",
-            "node": "a",
-            "rank": 0,
-            "data": {
-                "phase": "training",
-                "rss_bytes": (4 << 30) + growth * second + (second % 7) * (1 << 18),
-            },
-        }
-        for second in range(0, 1200, 5)
-    ]
-    sample: dict = {"memory_total_bytes": 64 << 30, "memory_available_bytes": free}
-    if left:
-        sample["memory_groups"] = [{"path": "/job", "limit_bytes": 16 << 30, "used_bytes": (16 << 30) - left}]
-    return [*beats, {"at": 1200.0, "kind": "sample", "node": "a", "data": sample}]
+def _run(
+    growth: int,
+    free: int = 8 << 30,
+    left: int = 0,
+    total: int = 64 << 30,
+    mapped: bool = False,
+    step: Optional[int] = 1,
+) -> list:
+    """A rank of 4 GiB that grows by so many bytes a second for 20 minutes, `mapped` without taking memory. At the end
+    `free` is left, and `left` to its control group."""
+    events: list = []
+    for second in range(0, 1200, 5):
+        size = (4 << 30) + growth * second + (second % 7) * (1 << 18)
+        beat = {"phase": "training" if step else "loading", "step": step, "rss_bytes": size}
+        more = 0 if mapped else growth * (1200 - second)
+        sample: dict = {"memory_total_bytes": total, "memory_available_bytes": free + more}
+        if left:
+            used = (16 << 30) - left - more
+            sample["memory_groups"] = [{"path": "/job", "limit_bytes": 16 << 30, "used_bytes": used}]
+        events.append({"at": float(second), "kind": "beat", "node": "a", "rank": 0, "data": beat})
+        events.append({"at": second + 0.5, "kind": "sample", "node": "a", "data": sample})
+    return events
 
 
 def _loaders(fall: int, until: int = 1500, steps: bool = True) -> list:
@@ -192,7 +221,10 @@ FIRES = [
 ]
 SILENT = [
     {"events": _run(0), "now": 1230.0},
-    {"events": _run(4 << 20, free=60 << 30)[:100], "now": 1230.0},
+    {"events": _run(4 << 20, free=60 << 30)[:200], "now": 1230.0},
+    {"events": _run(4 << 20, mapped=True), "now": 1230.0},
+    {"events": _run(4 << 20, step=None), "now": 1230.0},
+    {"events": _run(0, free=60 << 30, total=2 << 40), "now": 1230.0},
     {"events": _run(0, free=60 << 30, left=8 << 30), "now": 1230.0},
     {"events": _loaders(0)},
     {"events": _loaders(18 << 20, until=600)},
