@@ -88,7 +88,7 @@ def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iter
 def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool = False) -> Finding:
     since = min(now - (rank.beat_at or now) for rank in ranks)
     first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
-    lives = max(max(rank.beat_at or now, rank.busy_at or 0.0) for rank in ranks)
+    lives = max(at for rank in ranks for at in (rank.beat_at, rank.busy_at) if at is not None)
     block = now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
     one, busy = len(ranks) == 1, _busy(ranks, now)
     who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
