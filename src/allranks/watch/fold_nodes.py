@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping
 
 from allranks.watch.clocks import Lateness
-from allranks.watch.records import DISK_POINTS, IDLE_PERCENT, SLOWDOWNS, NodeState
+from allranks.watch.records import IDLE_PERCENT, SLOWDOWNS, NodeState
 from allranks.watch.values import integer, listed, number
 from allranks.words import Event
 
@@ -117,10 +116,6 @@ def on_sample(run: "RunState", event: Event) -> None:
     node = run.node(event.node)
     node.sample, node.sample_at = dict(event.data), run.arrived
     _look_at_ranks(run, node)
-    for disk in listed(event.data.get("disks"))[:16]:
-        path, free = disk.get("path"), integer(disk.get("free_bytes"))
-        if path is not None and free is not None:
-            node.disk_free.setdefault(str(path), deque(maxlen=DISK_POINTS)).append((event.at, free))
     gpus = [gpu for gpu in listed(event.data.get("gpus")) if isinstance(gpu, Mapping)][:64]
     if gpus:
         _look_at_gpus(node, gpus, run.arrived)

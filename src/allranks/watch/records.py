@@ -12,7 +12,6 @@ RECENT_STEPS = 64
 
 FIRST_LOSSES = 16
 EXCEPTIONS_KEPT = 4
-DISK_POINTS = 64
 IDLE_PERCENT = 5.0
 SLOWDOWNS = frozenset(
     ("hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown")
@@ -105,7 +104,7 @@ class NodeState:
     """One node's supervisor and its torchrun."""
 
     __slots__ = (
-        "boot_id", "disk_free", "ended_at", "ended_code", "failures", "gpu_idle", "gpus", "gpus_at",
+        "boot_id", "ended_at", "ended_code", "failures", "gpu_idle", "gpus", "gpus_at",
         "joined_at", "kernel", "kernel_at", "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name",
         "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
     )  # fmt: skip
@@ -124,7 +123,6 @@ class NodeState:
         self.swept_at: Optional[float] = None
         self.sample: Mapping[str, Any] = {}
         self.sample_at: Optional[float] = None
-        self.disk_free: Dict[str, Deque[Tuple[float, int]]] = {}
         self.gpus: List[Mapping[str, Any]] = []
         """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
         self.gpus_at: Optional[float] = None

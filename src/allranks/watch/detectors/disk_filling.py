@@ -1,8 +1,9 @@
 """A disk that the run writes to is filling
 
 ## What is seen
-Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are, or at the pace of the
-last samples the disk is full before the run ends.
+Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are. Or free space falls
+steadily for a quarter of an hour, or with each of four saves, and at this pace the disk is full before the run ends;
+or less is left than each of the last two saves took. One save alone is no pace.
 
 ## Why it matters
 A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be gone.
@@ -13,12 +14,16 @@ Free space there, keep fewer checkpoints (save.keep), save adapters alone, or sa
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from collections import deque
+from statistics import median
+from typing import Any, Deque, Iterator, List, Optional, Tuple
 
 from allranks.watch.progress import progress_of
 from allranks.watch.records import NodeState
 from allranks.watch.state import RunState
-from allranks.words import WARN, Finding, Where
+from allranks.words import WARN, Event, Finding, Where
+
+AFTER = ("saved",)
 
 EVERY_SECONDS = 15.0
 LEAST_BYTES = 1 << 30
@@ -28,8 +33,72 @@ ROOM_BYTES = 64 << 30
 optimizer. Where a run writes more than that, its pace tells."""
 
 LEAST_INODES = 1000
-SPAN_SECONDS = 300.0
-POINTS = 10
+DISKS = 16
+OLD_SECONDS = 60.0
+"""A sample comes about every 5 s, every 25 s where nvidia-smi hangs: an older one says nothing of now."""
+
+POINT_SECONDS = 60.0
+POINTS = 16
+"""A quarter of an hour: what one save writes, also in the background, is over by then."""
+
+FALLING = 0.75
+"""Share of the minutes between points in which free space must fall; the pace is that of the middle one, so that a save
+among them counts for little."""
+
+FULL_SAVES = 2
+PACE_SAVES = 4
+"""So many saves in a row must each leave less. Where old checkpoints are removed, all but the first few leave as much
+as the one before: `save.keep` is 3 by default."""
+
+
+class Level:
+    """The most free space since a save: what is removed after it is gone by then."""
+
+    def __init__(self, step: Any, told_at: float, at: float, free: int) -> None:
+        self.step, self.told_at, self.at, self.free = step, told_at, at, free
+
+
+class Disk:
+    """One disk of one node: its free space by the minute, and after each of the last saves."""
+
+    def __init__(self) -> None:
+        self.points: Deque[Tuple[float, int]] = deque(maxlen=POINTS)
+        self.levels: Deque[Level] = deque(maxlen=PACE_SAVES + 1)
+
+    def take(self, at: float, free: int, saved: Tuple[Any, float], is_saving: bool) -> None:
+        """`saved`: the step of the last save, and when the last rank said that it ended."""
+        if not is_saving and (not self.points or at - self.points[-1][0] >= POINT_SECONDS):
+            self.points.append((at, free))
+        step, told_at = saved
+        last = self.levels[-1] if self.levels else None
+        if last is not None and last.told_at == told_at:
+            last.free = max(last.free, free)
+        elif last is None or at > told_at:
+            if last is not None and last.step == step:  # another rank's part of the same save
+                self.levels.pop()
+            self.levels.append(Level(step, told_at, at, free))
+
+    def steady(self) -> float:
+        """Bytes a second by which free space falls all the time; 0.0 where it does not."""
+        points = list(self.points)
+        pairs = [(points[n - 1], points[n]) for n in range(1, len(points))]
+        paces = [(a[1] - b[1]) / (b[0] - a[0]) for a, b in pairs]
+        falls = sum(pace > 0 for pace in paces)
+        return median(paces) if len(paces) >= POINTS - 1 and falls >= FALLING * len(paces) else 0.0
+
+    def saves(self) -> List[int]:
+        """What each of the last saves has taken, as far as none left as much as the one before it."""
+        levels, found = list(self.levels), []
+        for before, after in zip(levels[-2::-1], levels[::-1]):
+            if after.free >= before.free:
+                break
+            found.append(before.free - after.free)
+        return found
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    run.memory_of("disk-filling")["saved"] = (event.data.get("step"), run.arrived)
+    return iter(())
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
@@ -37,10 +106,17 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
         return
     memory["at"] = now
-    left = progress_of(run, now).seconds_left if any(n.disk_free for n in run.nodes.values()) else None
+    left = progress_of(run, now).seconds_left if any(n.sample for n in run.nodes.values()) else None
+    saved, known = memory.get("saved", (None, -1.0)), memory.setdefault("disks", {})
+    is_saving = any(rank.phase == "saving" for rank in run.ranks.values())
     for name, node in run.nodes.items():
+        if node.sample_at is None or now - node.sample_at > OLD_SECONDS:
+            continue
         for disk in _disks(node):
-            reason = _reason(node, disk, left)
+            kept = known.setdefault((name, str(disk.get("path"))), Disk())
+            if isinstance(disk.get("free_bytes"), int):
+                kept.take(node.sample_at, disk["free_bytes"], saved, is_saving)
+            reason = _reason(kept, disk, left)
             if reason:
                 yield Finding(
                     id="disk-filling",
@@ -55,21 +131,26 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
 
 def _disks(node: NodeState) -> list:
     disks = node.sample.get("disks")
-    return [d for d in disks if isinstance(d, dict)] if isinstance(disks, list) else []
+    return [d for d in disks[:DISKS] if isinstance(d, dict)] if isinstance(disks, list) else []
 
 
-def _reason(node: NodeState, disk: dict, left: Optional[float]) -> str:
+def _reason(kept: Disk, disk: dict, left: Optional[float]) -> str:
     free, total, inodes = disk.get("free_bytes"), disk.get("total_bytes"), disk.get("free_inodes")
     if isinstance(free, int) and isinstance(total, int) and _scarce(free, total):
         return f"{free / 2**30:.2f} GiB of {total / 2**30:.1f} GiB are free."
     if isinstance(inodes, int) and inodes < LEAST_INODES:
         return f"{inodes} inodes are free."
-    points = list(node.disk_free.get(str(disk.get("path")), ()))
-    if left is None or len(points) < POINTS or points[-1][0] - points[0][0] < SPAN_SECONDS:
+    if not isinstance(free, int) or not isinstance(total, int) or left == 0:
         return ""
-    pace = (points[0][1] - points[-1][1]) / (points[-1][0] - points[0][0])
-    if pace > 0 and points[-1][1] / pace < left and points[-1][1] < 0.5 * (disk.get("total_bytes") or 0):
-        return f"it is full in {points[-1][1] / pace / 60:.0f} minutes at this pace; the run needs {left / 60:.0f}."
+    saves = kept.saves()
+    if len(saves) >= FULL_SAVES and free < min(saves[:FULL_SAVES]):
+        took = min(saves[:FULL_SAVES])
+        return f"{free / 2**30:.2f} GiB are free, and each of the last saves took {took / 2**30:.2f}."
+    pace = kept.steady()
+    if len(saves) >= PACE_SAVES:
+        pace = max(pace, min(saves) * len(saves) / (kept.levels[-1].at - kept.levels[0].at))
+    if left is not None and pace > 0 and free / pace < left and free < 0.5 * total:
+        return f"it is full in {free / pace / 60:.0f} minutes at this pace; the run needs {left / 60:.0f}."
     return ""
 
 
@@ -83,12 +164,44 @@ def _sample(at: float, free: int, total: int = 500 << 30, inodes: int = 10**6) -
     return {"at": at, "kind": "sample", "node": "a", "data": {"disks": [disk]}}
 
 
+def _saving(
+    size: int, every: int, kept: int = 99, steady: int = 0, until: int = 1300, free: int = 200 << 30
+) -> list:
+    """Ten hours of steps of a second, a save of so many bytes each `every` seconds of which `kept` stay, and `steady`
+    bytes written each second beside it; two ranks tell of each save."""
+    events, saves = [], 0
+    for second in range(0, until, 5):
+        steps = [[second, 3.0, 1.0]]
+        data = {"phase": "training", "step": second + 1, "total_steps": 36000, "steps": steps}
+        events.append({"at": float(second), "kind": "beat", "node": "a", "rank": 0, "data": data})
+        if second and second % every == 0:
+            saves += 1
+            free -= size if saves <= kept else 0
+            for rank in (0, 1):
+                said = {"step": second, "path": "/out/x"}
+                events.append(
+                    {"at": second + 0.1 + 3 * rank, "kind": "saved", "node": "a", "rank": rank, "data": said}
+                )
+        free -= 5 * steady
+        events.append(_sample(second + 0.5, free))
+    return sorted(events, key=lambda event: event["at"])
+
+
 FIRES = [
     {"events": [_sample(1.0, 500 << 20)], "now": 20.0},
     {"events": [_sample(1.0, 100 << 30, inodes=3)], "now": 20.0},
+    {"events": _saving(0, 9999, steady=20 << 20)},
+    {"events": _saving(4 << 30, 300, steady=20 << 20)},
+    {"events": _saving(4 << 30, 300, until=1300)},
+    {"events": _saving(60 << 30, 400)},
 ]
 SILENT = [
     {"events": [_sample(1.0, 100 << 30)], "now": 20.0},
     {"events": [_sample(1.0, 3 << 40, total=200 << 40)], "now": 20.0},
     {"events": [], "now": 20.0},
+    {"events": _saving(2 << 30, 700)},
+    {"events": _saving(20 << 30, 700)},
+    {"events": _saving(20 << 30, 700, steady=1 << 10)},
+    {"events": _saving(20 << 30, 200, kept=3, steady=1 << 10, until=3000)},
+    {"events": _saving(0, 300, steady=20 << 20, until=800)},
 ]
