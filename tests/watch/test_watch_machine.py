@@ -217,4 +217,4 @@ def test_what_a_gpu_did_before_its_looks_stopped_is_not_carried_over() -> None:
     gpus = [{"uuid": "GPU-0", "index": 3, "utilization": 0.0, "throttle": ["hw_slowdown"]}]
     for at in (1.0, 16.0, 500.0):
         run.fold(event_from_json({"at": at, "kind": "sample", "node": "a", "data": {"gpus": gpus}}))
-    assert run.nodes["a"].gpu_idle == run.nodes["a"].throttled == {"GPU-0": 500.0}
+    assert run.nodes["a"].throttled == {"GPU-0": 500.0}

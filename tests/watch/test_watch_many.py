@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
@@ -117,6 +118,50 @@ def test_the_gpus_of_a_node_that_is_too_warm_share_one_statement() -> None:
         found += watch.tick(float(at))
     places = [(f.where.node, f.where.rank) for f in found if f.id == "clocks-throttled"]
     assert places == [("a", None), ("b", 8), ("b", 9)]
+
+
+def used(watch: Watch, seconds: int, **nodes) -> list:
+    """Each node's looks of so many seconds, by a function of a GPU's number that says how much it is used."""
+    found = []
+    for number, node in enumerate(nodes):
+        start = {"pid": 9, "start_time": 1}
+        watch.add(Event(0.1, "start", node, number, start))
+        watch.add(Event(0.2, "beat", node, number, {"phase": "training", "step": 3, "total_steps": 9999}))
+    for at in range(1, seconds, 15):
+        for node, look in nodes.items():
+            gpus = [{"uuid": f"GPU-{node}{n}", "utilization": look(n)} for n in range(8)]
+            watch.add(Event(float(at), "sample", node, None, {"gpus": gpus}))
+        found += watch.tick(float(at))
+    return [f for f in found if f.id == "gpu-idle"]
+
+
+def test_gpus_that_idle_for_a_part_of_each_step_are_nobodys_fault() -> None:
+    """Steps half on the CPU: five idle looks in a row come to each GPU of a healthy run within two hours."""
+    drawn = random.Random(3)
+
+    def half(number: int) -> float:
+        return 95.0 if drawn.random() < 0.5 else 0.0
+
+    assert used(Watch(), 7200, a=half, b=half) == []
+
+
+def test_gpus_that_wait_for_a_rank_that_evaluates_alone_are_nobodys_fault() -> None:
+    watch, found = Watch(), []
+    watch.add(Event(0.1, "beat", "b", 1, {"phase": "training", "step": 3, "total_steps": 9999}))
+    for at in range(1, 1200, 15):
+        alone = 300 < at < 900
+        beat = {"phase": "evaluating" if alone else "training", "step": at, "total_steps": 9999}
+        watch.add(Event(float(at), "beat", "a", 0, beat))
+        for node, use in (("a", 95.0), ("b", 0.0 if alone else 95.0)):
+            gpus = [{"uuid": f"GPU-{node}", "utilization": use}]
+            watch.add(Event(float(at), "sample", node, None, {"gpus": gpus}))
+        found += watch.tick(float(at))
+    assert [f for f in found if f.id == "gpu-idle"] == []
+
+
+def test_the_idle_gpus_of_a_node_share_one_statement() -> None:
+    (found,) = used(Watch(), 600, a=lambda n: 95.0, b=lambda n: 0.0)
+    assert (found.where.node, found.where.rank) == ("b", None) and "8 GPUs" in found.saw
 
 
 class Counted(dict):

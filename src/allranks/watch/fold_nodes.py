@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping
 
 from allranks.watch.clocks import Lateness
-from allranks.watch.records import IDLE_PERCENT, SLOWDOWNS, NodeState
+from allranks.watch.records import SLOWDOWNS, NodeState
 from allranks.watch.values import integer, listed, number
 from allranks.words import Event
 
@@ -137,15 +137,13 @@ def _look_at_ranks(run: "RunState", node: NodeState) -> None:
 
 
 def _look_at_gpus(node: NodeState, gpus: List[Mapping[str, Any]], at: float) -> None:
-    """Since when each is idle or slowed down. What was seen long ago is not carried over a gap in the looks."""
+    """Since when each is slowed down. What was seen long ago is not carried over a gap in the looks."""
     if node.gpus_at is not None and at - node.gpus_at > GPUS_GAP_SECONDS:
-        node.gpu_idle, node.throttled = {}, {}
+        node.throttled = {}
     node.gpus, node.gpus_at = gpus, at
     for gpu in gpus:
-        name, utilization = gpu_name(gpu), number(gpu.get("utilization"))
-        _since(node.gpu_idle, name, utilization is not None and utilization < IDLE_PERCENT, at)
         slowed = [str(t) for t in listed(gpu.get("throttle")) if str(t) in SLOWDOWNS]
-        _since(node.throttled, name, bool(slowed), at)
+        _since(node.throttled, gpu_name(gpu), bool(slowed), at)
 
 
 def gpu_name(gpu: Mapping[str, Any]) -> str:

@@ -104,7 +104,7 @@ class NodeState:
     """One node's supervisor and its torchrun."""
 
     __slots__ = (
-        "boot_id", "ended_at", "ended_code", "failures", "gpu_idle", "gpus", "gpus_at",
+        "boot_id", "ended_at", "ended_code", "failures", "gpus", "gpus_at",
         "joined_at", "kernel", "kernel_at", "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name",
         "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
     )  # fmt: skip
@@ -126,7 +126,6 @@ class NodeState:
         self.gpus: List[Mapping[str, Any]] = []
         """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
         self.gpus_at: Optional[float] = None
-        self.gpu_idle: Dict[str, float] = {}
         self.throttled: Dict[str, float] = {}
         self.kernel: List[str] = []
         self.kernel_at: Optional[float] = None
