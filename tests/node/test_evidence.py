@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 from hypothesis import given
@@ -211,6 +212,38 @@ def test_a_frozen_disk_is_named_and_keeps_no_one(tmp_path, monkeypatch):
     assert not thaw.is_set()
     thaw.set()
     assert found[-1]["path"] == "/frozen" and "frozen_seconds" in found[-1]
+
+
+def test_an_nvidia_smi_that_does_not_end_keeps_no_sample_and_is_asked_once(tmp_path, monkeypatch):
+    thaw, asked = threading.Event(), []
+
+    def hangs(program):
+        asked.append(program)
+        thaw.wait(20)
+        return [{"uuid": "GPU-1"}]
+
+    monkeypatch.setattr(samples, "gpus", hangs)
+    monkeypatch.setattr(samples, "GPUS_EVERY_SECONDS", 0.0)
+    sampler = samples.Sampler([str(tmp_path)])
+    sampler._smi = "/bin/nvidia-smi"
+    began = time.monotonic()
+    assert sampler.sample().keys().isdisjoint(("gpus", "gpus_frozen_seconds"))
+    monkeypatch.setattr(samples, "FROZEN_SECONDS", 0.1)
+    found = sampler.sample()
+    assert found["gpus_frozen_seconds"] >= 0.1 and "gpus" not in found
+    assert asked == ["/bin/nvidia-smi"] and time.monotonic() - began < 15
+    thaw.set()
+    sampler._gpus._asked.join(10)
+    assert sampler.sample()["gpus"] == [{"uuid": "GPU-1"}]
+
+
+def test_samples_come_at_uneven_times(tmp_path, monkeypatch):
+    sampler, waits = samples.Sampler([str(tmp_path)]), []
+    wait = types.SimpleNamespace(wait=lambda seconds: waits.append(seconds) or len(waits) == 40)
+    monkeypatch.setattr(sampler, "_over", wait)
+    monkeypatch.setattr(sampler, "sample", dict)
+    sampler._run()
+    assert 4.0 <= min(waits) < 4.9 and 5.1 < max(waits) <= 6.0
 
 
 def test_nvidia_smi_rows_are_read_and_odd_ones_left_out():

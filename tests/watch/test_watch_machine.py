@@ -40,12 +40,21 @@ def test_what_differs_from_the_other_nodes_is_said() -> None:
 def test_what_all_nodes_show_is_no_reason() -> None:
     busy = {"cpu": {"busy": 0.95, "iowait": 0.0}}
     assert remarks(sampled(a=busy, b=busy), "b") == []
+    drops = {"nics": [{"name": "eth0", "errors": 2}]}
+    assert remarks(sampled(a=drops, b=drops, c=drops), "b") == []
+    assert len(remarks(sampled(a=drops, b=drops, c={"nics": [{"name": "eth0", "errors": 9}]}), "c")) == 1
     assert remarks(sampled(a={"cpu": 7, "nics": [None], "gpus": "x"}), "a") == []
     assert remarks(sampled(), "a") == remarks(sampled(), None) == []
 
 
+def test_an_nvidia_smi_that_hangs_is_said() -> None:
+    assert remarks(sampled(a={"gpus_frozen_seconds": 60.0}), "a") == [
+        "a: nvidia-smi has hung in the driver for 60 s"
+    ]
+
+
 def test_an_old_sample_is_not_judged() -> None:
-    """A node whose nvidia-smi hangs in the driver may send none any more."""
+    """The node's disks or driver may hold up who takes them."""
     run = sampled(a={"memory_total_bytes": 64 << 30, "memory_available_bytes": 1 << 30})
     assert list(memory_climbing.look(run, 200.0)) == []
     run.fold(

@@ -21,6 +21,13 @@ GPUS_EVERY_SECONDS = 15.0
 """nvidia-smi wakes the driver: about 50 ms a GPU-node."""
 
 GPU_SECONDS = 10.0
+FROZEN_SECONDS = 25.0
+"""By then both ways to ask nvidia-smi were ended, 10 s each: one that is still there hangs in the driver."""
+
+UNEVEN = 0.2
+"""Samples come so much earlier or later by chance: at even times all looks at a GPU could meet the same part of the
+run's steps."""
+
 NICS = 8
 TICKS = os.sysconf("SC_CLK_TCK")
 REASONS = (
@@ -38,7 +45,7 @@ class Sampler:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
         self._smi = shutil.which("nvidia-smi")
-        self._gpus_at = float("-inf")
+        self._gpus = Gpus()
         self._cpu: Optional[Tuple[int, int, int]] = None
         self._nics: Dict[str, List[int]] = {}
         self._nics_at = 0.0
@@ -56,7 +63,7 @@ class Sampler:
         return [self._samples.popleft() for _ in range(len(self._samples))]
 
     def _run(self) -> None:
-        while not self._over.wait(self.every_seconds):
+        while not self._over.wait(self.every_seconds * (1 + UNEVEN * (os.urandom(1)[0] / 127.5 - 1))):
             self._samples.append(self.sample())
 
     def sample(self) -> Dict[str, Any]:
@@ -66,9 +73,8 @@ class Sampler:
         found["ranks"] = {str(rank): of_rank(pid) for rank, pid in dict(self.ranks).items()}
         found.update(self._load())
         found["nics"] = self._traffic()
-        if self._smi and time.monotonic() - self._gpus_at >= GPUS_EVERY_SECONDS:
-            self._gpus_at = time.monotonic()
-            found["gpus"] = gpus(self._smi)
+        if self._smi:
+            found.update(self._gpus.look(self._smi))
         return {key: value for key, value in found.items() if value not in (None, {}, [])}
 
     def _load(self) -> Dict[str, Any]:
@@ -136,6 +142,34 @@ class Disks:
                 }
             )
         self._known = found
+
+
+class Gpus:
+    """nvidia-smi, asked by a thread of its own: one that hangs in the driver (state D) does not end when it is killed,
+    and nobody may wait for it. While it is there, no other one is started."""
+
+    def __init__(self) -> None:
+        self._seen: Optional[List[Dict[str, Any]]] = None
+        self._asked: Optional[threading.Thread] = None
+        self._since = float("-inf")
+
+    def look(self, program: str, wait_seconds: float = 0.5) -> Dict[str, Any]:
+        """`gpus` where a look has ended since the last call, `gpus_frozen_seconds` where one does not end."""
+        if self._asked is None:
+            if time.monotonic() - self._since < GPUS_EVERY_SECONDS * (1 - UNEVEN):
+                return {}
+            self._seen, self._since = None, time.monotonic()
+            self._asked = threading.Thread(target=self._ask, args=(program,), name="gpus", daemon=True)
+            self._asked.start()
+        self._asked.join(wait_seconds)
+        if not self._asked.is_alive():
+            self._asked = None
+            return {"gpus": self._seen}
+        seconds = time.monotonic() - self._since
+        return {"gpus_frozen_seconds": round(seconds, 1)} if seconds >= FROZEN_SECONDS else {}
+
+    def _ask(self, program: str) -> None:
+        self._seen = gpus(program)
 
 
 def cpu_times() -> Optional[Tuple[int, int, int]]:

@@ -33,11 +33,14 @@ def remarks(run: RunState, node: Optional[str]) -> List[str]:
     total, free = sample.get("memory_total_bytes"), sample.get("memory_available_bytes")
     if isinstance(total, int) and isinstance(free, int) and total > 0 and free / total < LOW_MEMORY:
         lines.append(f"{node}: {free / 2**30:.1f} GiB of {total / 2**30:.0f} GiB of memory are free")
+    usual = median([_dropped(s.sample) for n, s in run.nodes.items() if n != node and s.sample] or [0])
     for nic in _rows(sample.get("nics")):
-        if isinstance(nic.get("errors"), int) and nic["errors"] > 0:
+        if isinstance(nic.get("errors"), int) and nic["errors"] > 2 * usual:
             lines.append(
                 f"{node}: {nic.get('name')} counted {nic['errors']} errors and drops in the last seconds"
             )
+    if isinstance(sample.get("gpus_frozen_seconds"), float):
+        lines.append(f"{node}: nvidia-smi has hung in the driver for {sample['gpus_frozen_seconds']:.0f} s")
     for gpu in run.nodes[node].gpus:
         slowed = [
             str(reason)
@@ -53,6 +56,12 @@ def _cpu(sample: Mapping[str, Any], key: str) -> Optional[float]:
     cpu = sample.get("cpu")
     value = cpu.get(key) if isinstance(cpu, Mapping) else None
     return float(value) if isinstance(value, (int, float)) else None
+
+
+def _dropped(sample: Mapping[str, Any]) -> int:
+    """The most errors and drops of one interface."""
+    counts = (nic.get("errors") for nic in _rows(sample.get("nics")))
+    return max((count for count in counts if isinstance(count, int)), default=0)
 
 
 def _rows(value: Any) -> List[Mapping[str, Any]]:

@@ -35,7 +35,7 @@ optimizer. Where a run writes more than that, its pace tells."""
 LEAST_INODES = 1000
 DISKS = 16
 OLD_SECONDS = 60.0
-"""A sample comes about every 5 s, every 25 s where nvidia-smi hangs: an older one says nothing of now."""
+"""A sample comes about every 5 s: an older one says nothing of now."""
 
 POINT_SECONDS = 60.0
 POINTS = 16

@@ -49,7 +49,7 @@ FALL_SHARE = 0.5
 of what is left."""
 
 OLD_SECONDS = 60.0
-"""A sample comes about every 5 s, every 25 s where nvidia-smi hangs: an older one says nothing of now."""
+"""A sample comes about every 5 s: an older one says nothing of now."""
 
 
 class Room(NamedTuple):
