@@ -6,7 +6,7 @@ import pytest
 
 from allranks.watch import RunState, Watch
 from allranks.watch.compare import odd_one
-from allranks.watch.detectors import memory_climbing
+from allranks.watch.detectors import disk_filling, memory_climbing
 from allranks.watch.machine import remarks
 from allranks.words import event_from_json
 
@@ -55,8 +55,9 @@ def test_an_nvidia_smi_that_hangs_is_said() -> None:
 
 def test_an_old_sample_is_not_judged() -> None:
     """The node's disks or driver may hold up who takes them."""
-    run = sampled(a={"memory_total_bytes": 64 << 30, "memory_available_bytes": 1 << 30})
-    assert list(memory_climbing.look(run, 200.0)) == []
+    sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": 1 << 30}
+    run = sampled(a={**sample, "disks": [{"path": "/out", "free_bytes": 1, "total_bytes": 1 << 40}]})
+    assert [*memory_climbing.look(run, 200.0), *disk_filling.look(run, 200.0)] == []
     run.fold(
         event_from_json({"at": 201.0, "kind": "sample", "node": "a", "data": dict(run.nodes["a"].sample)})
     )

@@ -152,10 +152,11 @@ def test_gpus_that_wait_for_a_rank_that_evaluates_alone_are_nobodys_fault() -> N
         alone = 300 < at < 900
         beat = {"phase": "evaluating" if alone else "training", "step": at, "total_steps": 9999}
         watch.add(Event(float(at), "beat", "a", 0, beat))
+        found += watch.tick(float(at))  # the newest looks are still those of the evaluation
         for node, use in (("a", 95.0), ("b", 0.0 if alone else 95.0)):
             gpus = [{"uuid": f"GPU-{node}", "utilization": use}]
-            watch.add(Event(float(at), "sample", node, None, {"gpus": gpus}))
-        found += watch.tick(float(at))
+            watch.add(Event(at + 1.0, "sample", node, None, {"gpus": gpus}))
+        found += watch.tick(at + 1.0)
     assert [f for f in found if f.id == "gpu-idle"] == []
 
 
