@@ -2,7 +2,8 @@
 
     HOURS=2 python -m benchmarks healthy            or RUNS=200; it stops at whichever comes first
     STREAMS=2 …                                     so many runs side by side (2 by default)
-    LONG=1 …                                        so many of eight runs train for minutes (1 by default)
+    LONG=1 SECONDS=120 …                            so many of eight runs train for so long, up to twice that
+    FIRST=0 …                                       the number of the first run, from which all of it is drawn
     HOURS=0 NOTE="…" …                              only writes the section from what was reached; NOTE stands in it
 
 Each run is three ranks of `_healthy_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
@@ -34,6 +35,8 @@ HOURS = float(os.environ.get("HOURS", "2"))
 RUNS = int(os.environ.get("RUNS", "200"))
 STREAMS = int(os.environ.get("STREAMS", "2"))
 LONG = int(os.environ.get("LONG", "1"))
+SECONDS = float(os.environ.get("SECONDS", "120"))
+FIRST = int(os.environ.get("FIRST", "0"))
 RESULTS = Path(os.environ.get("RESULTS", str(Path(__file__).parent.parent / ".cache" / "healthy.jsonl")))
 FINAL = ("succeeded", "failed", "stopped", "lost")
 
@@ -41,7 +44,7 @@ FINAL = ("succeeded", "failed", "stopped", "lost")
 def one(number: int, home: Path) -> dict[str, Any]:
     """One run, from `allranks run` to its end."""
     pick = random.Random(number)
-    seconds = pick.uniform(120.0, 240.0) if number % 8 >= 8 - LONG else pick.uniform(8.0, 25.0)
+    seconds = pick.uniform(SECONDS, 2.0 * SECONDS) if number % 8 >= 8 - LONG else pick.uniform(8.0, 25.0)
     with tempfile.TemporaryDirectory(prefix="healthy-") as folder:
         words = [str(LOOP), "--seed", str(number), "--seconds", f"{seconds:.0f}", "--folder", folder]
         data = {
@@ -133,7 +136,7 @@ def run_all() -> None:
     """Until enough runs or hours are reached; every run's line is written as it ends."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     deadline, lock = time.monotonic() + 3600.0 * HOURS, threading.Lock()
-    numbers = iter(range(max([r["run"] for r in results()], default=-1) + 1, RUNS))
+    numbers = iter(range(max([r["run"] for r in results()], default=FIRST - 1) + 1, FIRST + RUNS))
 
     def stream(home: Path) -> None:
         while time.monotonic() < deadline:
