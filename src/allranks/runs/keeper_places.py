@@ -39,17 +39,18 @@ class Places:
     def __init__(self, task: Mapping[str, Any]):
         places: List[Mapping[str, Any]] = list(task.get("places") or ())
         self.at: List[str] = [str(place["node"]) for place in places] or list(task["nodes"])
+        self._training = set(self.at)
         self.first = list(self.at)
         self.ranks: List[List[int]] = [list(place.get("ranks") or ()) for place in places]
-        self.spares: List[str] = [node for node in task["nodes"] if node not in self.at]
+        self.spares: List[str] = [node for node in task["nodes"] if node not in self._training]
         self.failures: "Counter[str]" = Counter()
         self.said: Dict[str, Dict[str, Event]] = {}
         self.broken: Dict[str, str] = {}
         """Nodes with a GPU on which nothing can train, and what says so."""
 
     def trains(self, node: Optional[str]) -> bool:
-        """Whether a node has ranks in this attempt. What others say is kept and not judged."""
-        return node in self.at
+        """Whether a node has ranks in this attempt. What others say is kept and not judged. Asked for every message."""
+        return node in self._training
 
     def keep(self, event: Event) -> None:
         """What a node that waits says of itself: the judge hears it when the node takes a place. Lost, it is not there
@@ -107,6 +108,7 @@ class Places:
         for swap in swaps:
             place = self.at.index(swap.node)
             self.at[place] = swap.by
+            self._training = set(self.at)
             self.spares.remove(swap.by)
             notes.append({**swap._asdict(), "ranks": self.ranks[place]})
         return notes
