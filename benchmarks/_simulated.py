@@ -26,7 +26,8 @@ class Fault:
 
 @dataclass
 class Shape:
-    """A run: `noise` is the sigma of the steps' lognormal spread, `late` the longest a beat may be late, in seconds."""
+    """A run: `noise` is the sigma of the steps' lognormal spread, `late` the longest a beat may be late, in seconds;
+    ranks beat every `beat` seconds."""
 
     nodes: int = 3
     per_node: int = 1
@@ -34,6 +35,7 @@ class Shape:
     step_seconds: float = 1.0
     noise: float = 0.1
     late: float = 0.5
+    beat: float = 1.0
     load_seconds: float = 20.0
     first_step: float = 8.0
     evaluate_every: int = 40
@@ -112,7 +114,7 @@ def events(shape: Shape) -> Iterator[Event]:
         yield Event(0.0, "start", f"node-{rank // shape.per_node}", rank, data)
     told = [0] * ranks
     rss = [2e9 * pick.uniform(0.9, 1.1) for _ in range(ranks)]
-    due = [(1.0 + pick.random(), rank) for rank in range(ranks)]
+    due = [(1.0 + shape.beat * pick.random(), rank) for rank in range(ranks)]
     due += [(5.0 + 0.1 * node, ranks + node) for node in range(shape.nodes)]  # a node's samples
     heapify(due)
     while due[0][0] < shape.seconds:
@@ -122,7 +124,7 @@ def events(shape: Shape) -> Iterator[Event]:
             if at < frozen.get(rank, float("inf")):
                 yield Event(at, "sample", f"node-{rank - ranks}", None, {"memory_total_bytes": 1 << 40})
             continue
-        heapreplace(due, (at + 1.0 + pick.random() ** 4 * shape.late, rank))
+        heapreplace(due, (at + shape.beat + pick.random() ** 4 * shape.late, rank))
         if at >= frozen.get(rank, float("inf")):
             continue
         step = line.step(at)

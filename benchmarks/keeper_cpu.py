@@ -2,8 +2,9 @@
 
     python -m benchmarks keeper_cpu
 
-Another process is all supervisors: it dials once a node and sends what simulated ranks say (`_simulated.py`), one beat
-a second each, a sample a node every five seconds and the nodes' own words each second. CPU is this process's own.
+Another process is all supervisors: it dials once a node and sends what simulated ranks say (`_simulated.py`), with as
+many beats as the ranks of so large a run have (`launch/jobs.py`), a sample a node every five seconds and the nodes'
+own words each second. CPU is this process's own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.faces.report_live import Live
+from allranks.launch.jobs import beat_seconds
 from allranks.node.link import Dial
 from allranks.node.paths import RunDirectory
 from allranks.runs.keeper import Keeper
@@ -29,7 +31,9 @@ KEY = bytes(32)
 RUN = "cost-1121-abcd"
 SHAPES = {
     "3 nodes × 8 ranks": Shape(3, 8, seconds=60.0, load_seconds=5.0, late=0.0),
-    "1,000 nodes × 8 ranks": Shape(1000, 8, seconds=40.0, load_seconds=5.0, late=0.0),
+    "1,000 nodes × 8 ranks": Shape(
+        1000, 8, seconds=40.0, load_seconds=5.0, late=0.0, beat=beat_seconds(8000)
+    ),
 }
 SETTLE_SECONDS = 10.0
 """Joining and the first phases are not what a long run costs."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from allranks.launch import jobs
 from allranks.watch import Watch
 from allranks.words import WARN, Event
 
@@ -52,11 +54,19 @@ def test_no_alarm_in_a_healthy_run(simulated, seed):
     assert alarms(simulated.events(noisy(simulated, seed))) == []
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_alarm_in_a_healthy_run_of_thousands_whose_ranks_beat_more_rarely(simulated, seed):
+    shape = replace(noisy(simulated, seed), beat=jobs.beat_seconds(8000))
+    assert shape.beat == 2.0 and jobs.beat_seconds(jobs.MANY_RANKS - 1) == 1.0
+    assert alarms(simulated.events(shape)) == []
+
+
+@pytest.mark.parametrize("beat", [1.0, 2.0])
 @pytest.mark.parametrize("step", [0.2, 1.0, 6.0])
-def test_frozen_rank_is_named_in_time(simulated, step):
+def test_frozen_rank_is_named_in_time(simulated, step, beat):
     fault = simulated.Fault("freeze", 150.0, rank=2)
     shape = simulated.Shape(
-        nodes=3, per_node=2, seconds=260.0, step_seconds=step, faults=[fault], evaluate_every=0
+        nodes=3, per_node=2, seconds=260.0, step_seconds=step, faults=[fault], evaluate_every=0, beat=beat
     )
     found = alarms(simulated.events(shape))
     at, finding = found[0]
@@ -85,11 +95,12 @@ def test_silent_node_of_one_rank_is_no_frozen_rank(simulated):
         assert found[0][0] - 100.0 <= 15.0
 
 
+@pytest.mark.parametrize("beat", [1.0, 2.0])
 @pytest.mark.parametrize("step", [0.2, 1.0, 6.0])
-def test_hang_without_a_culprit_is_seen_in_time_and_blames_nobody(simulated, step):
+def test_hang_without_a_culprit_is_seen_in_time_and_blames_nobody(simulated, step, beat):
     fault = simulated.Fault("hang", 150.0)
     shape = simulated.Shape(
-        nodes=3, seconds=200.0, step_seconds=step, faults=[fault], evaluate_every=0, save_every=0
+        nodes=3, seconds=200.0, step_seconds=step, faults=[fault], evaluate_every=0, save_every=0, beat=beat
     )
     found = alarms(simulated.events(shape))
     assert [f.id for _, f in found] == ["no-progress"]

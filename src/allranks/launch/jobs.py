@@ -22,6 +22,10 @@ LEASE_SECONDS = 30.0
 """How long a supervisor works on without a word from the keeper. Ray notices a dead node after about 30 s,
 Kubernetes after 40 s; a shorter lease would turn a busy head node into a stopped run."""
 
+MANY_RANKS = 4000
+"""From here on a rank beats every two seconds: one keeper hears all of them, and a beat costs it 0.1 to 0.2 ms of a
+core (`python -m benchmarks keeper_cpu`). A stall may be told a second later than in smaller runs."""
+
 JOIN_SECONDS = 60.0
 """How long the keeper waits for every supervisor: they have been started already, only the dial is left."""
 
@@ -54,6 +58,11 @@ class Job:
 
     node: Node
     job: Mapping[str, Any]
+
+
+def beat_seconds(world_size: int) -> float:
+    """Between two heartbeats of one rank."""
+    return 1.0 if world_size < MANY_RANKS else 2.0
 
 
 def output_directory(run: Run, run_id: str, places: Places) -> str:
@@ -121,7 +130,7 @@ def node_job(
         "notice_seconds": run.save.grace_seconds,
         "notice_command": notice_command(run, str(places.run_directory(run_id))),
         "lease_seconds": LEASE_SECONDS,
-        "beat_seconds": 1.0,
+        "beat_seconds": beat_seconds(cluster.world_size),
         "restarts": run.launch.restarts,
     }
     if node.rank == 0:
