@@ -92,6 +92,26 @@ def planned_bytes(
     return max(found.kept + found.loss, found.kept + found.layer)
 
 
+def calculated(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result as asked for; matrix products in float32 on the way, and nobody counts that copy.
+
+    A processor without bfloat16 takes a minute for a model's bfloat16 products (torch's plain loops, one thread).
+    """
+    import torch
+    from torch.utils._pytree import tree_map_only
+
+    if not any(name in str(function) for name in ("mm.default", "scaled_dot_product")):
+        return function(*args, **kwargs)
+    half = any(isinstance(one, torch.Tensor) and one.dtype == torch.bfloat16 for one in args)
+    wide = tree_map_only(torch.Tensor, lambda one: one.float() if one.dtype == torch.bfloat16 else one, args)
+    result = function(*wide, **kwargs)
+    if isinstance(result, torch.Tensor):
+        return result.bfloat16() if half else result
+    first, *rest = result  # of attention: what comes out in the inputs' type, and (forward) float32 sums
+    rest = [one.bfloat16() if half and "backward" in str(function) else one for one in rest]
+    return (first.bfloat16() if half else first, *rest)
+
+
 def a_counter(known: set[int]):
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -110,7 +130,7 @@ def a_counter(known: set[int]):
                 self.live -= size
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
+            result = calculated(function, args, kwargs or {})
             for tensor in tree_iter(result):
                 if isinstance(tensor, torch.Tensor):
                     storage = tensor.untyped_storage()
