@@ -138,7 +138,8 @@ footer{margin:44px 0 0;padding:12px 0 0;border-top:1px solid var(--rule);color:v
 header h1{font-size:21px}.figures{grid-template-columns:repeat(auto-fit,minmax(104px,1fr));gap:12px 18px}
 .said .id{float:none;display:block;margin:0}.facts{grid-template-columns:minmax(0,1fr);gap:0}
 .facts dd{margin:0 0 6px}.frame{grid-template-columns:46px minmax(0,1fr)}.ys{width:46px}
-.key,details.data{margin-left:46px}th,td{padding-left:12px}.wrap{overflow-x:auto}}
+.key,details.data{margin-left:46px}th,td{padding-left:12px}.wrap{overflow-x:auto}
+.bars td:nth-child(4){white-space:normal}}
 @media print{:root{--paper:#fff;--ink:#000;--quiet:#555;--rule:#ccc;--soft:#f6f6f6}
 body{font-size:10.5pt}main{max-width:none;padding:0}nav,.copy button,.chart details{display:none}
 section{margin-top:20pt}figure,.said,tr{break-inside:avoid}h2{break-after:avoid}
