@@ -18,8 +18,11 @@ def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Runn
     controller = runner.start("run", runner.file(*words, "--also", "data,seeds", "--started", tmp_path))
     run = runner.at_step(1)
 
+    def findings() -> list[dict[str, Any]]:
+        return [e["data"] for e in runner.events(run["id"]) if e["kind"] == "finding"]
+
     def said() -> dict[str, Any]:
-        return {e["data"]["id"]: e["data"] for e in runner.events(run["id"]) if e["kind"] == "finding"}
+        return {found["id"]: found for found in findings()}
 
     try:
         runner.wait_for(lambda: {"same-data", "replicas-differ", "straggler"} <= said().keys())
@@ -30,7 +33,8 @@ def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Runn
     assert "all 3 ranks" in found["same-data"]["saw"]
     assert (found["straggler"]["where"]["node"], found["straggler"]["where"]["rank"]) == ("node-1", 1)
     assert "before it meets the others" in found["straggler"]["saw"]
-    assert found["loss-nan"]["verdict"] == "block"
+    # Whose beat comes first is told first: the others may still be at a warning then.
+    assert "block" in [one["verdict"] for one in findings() if one["id"] == "loss-nan"]
     ended = runner.runs()[0]
     assert (ended["state"], ended["diagnosis"]["cause"]) == ("failed", "loss-nan")
     assert runner.left() == []
