@@ -23,10 +23,14 @@ $(TINY)/model/config.json: examples/make_tiny.py $(wildcard examples/tiny/*) | s
 demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local nodes, end with a verified adapter
 	@.venv/bin/allranks run examples/tiny-deepseek-v3.yaml
 
-test: system setup ray $(TINY)/model/config.json ## everything, as CI runs it
-	@$(MAKE) --no-print-directory lint
-	@scripts/setup.sh --legacy
+test: system ## everything, as CI runs it
+	@$(MAKE) --no-print-directory -j2 setup legacy
+	@$(MAKE) --no-print-directory ray $(TINY)/model/config.json lint
 	@$(PY) -m pytest -q $(WORKERS) -m "$(FAST)"; fast=$$?; $(PY) -m pytest -q -m "not ($(FAST))" && exit $$fast
+
+.PHONY: legacy
+legacy:
+	@scripts/setup.sh --legacy
 
 .PHONY: system
 system:

@@ -125,10 +125,10 @@ PYTHON
     mv "$OPS.new" "$OPS"
 }
 
-# Two `make` at once: the second waits and then finds the work done.
-take_turns() {
+# Two `make` at once: the second waits and then finds the work done. The two environments are made side by side.
+take_turns() { # the environment
     mkdir -p .cache
-    exec 9> .cache/setup.lock
+    exec 9> ".cache/setup-${1//\//-}.lock"
     if command -v flock > /dev/null; then flock 9; fi
 }
 
@@ -138,7 +138,7 @@ make_legacy() {
     wanted=$(sha256sum requirements/{torch,legacy}.txt scripts/setup.sh | sha256sum | cut -d ' ' -f 1)
     made() { [ -f "$venv/allranks-setup.sha256" ] && [ "$(cat "$venv/allranks-setup.sha256")" = "$wanted" ]; }
     if made; then return; fi
-    take_turns
+    take_turns "$venv"
     if made; then return; fi
     if [ ! -x "$venv/bin/python" ]; then "$(find_python)" -m venv "$venv"; fi
     if ! "$venv/bin/python" -c 'import torch' 2> /dev/null; then
@@ -167,7 +167,7 @@ main() {
     if unchanged "$wanted" && { [ -z "$offload" ] || grep -q CPUAdamBuilder "$OPS"; }; then
         return
     fi
-    take_turns
+    take_turns "$VENV"
     if unchanged "$wanted" && [ -z "$offload" ]; then
         return
     fi
