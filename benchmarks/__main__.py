@@ -1,7 +1,8 @@
 """`python -m benchmarks [NAME …]`: measures, prints, and writes each section of docs/benchmarks.md anew.
 
 A benchmark is a module of this folder with `TITLE` and `measure() -> str` (Markdown). It is found by its
-name; a section that was not measured this time stays as it was.
+name; a section that was not measured this time stays as it was. NOTE="…" stands above what was measured: the way it
+was, where that is not the plain command.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def main() -> int:
         module = importlib.import_module(f"benchmarks.{name}")
         body = module.measure().strip()
         stamp = f"`python -m benchmarks {name}`, {time.strftime('%Y-%m-%d')}, {machine()}."
-        known[name] = f"## {module.TITLE}\n<!-- {name} -->\n{stamp}\n\n{body}\n"
+        note = f"{os.environ['NOTE']}\n\n" if os.environ.get("NOTE") else ""
+        known[name] = f"## {module.TITLE}\n<!-- {name} -->\n{stamp}\n\n{note}{body}\n"
         print(known[name])
         PAGE.write_text(HEAD + "\n" + "\n".join(known[key] for key in sorted(known)), encoding="utf-8")
     return 0

@@ -3,7 +3,7 @@
     python -m benchmarks faults                      all that was not measured yet: hours, and it needs root
     FAULTS=sigkill,sigstop PHASES=steady SEEDS=1 python -m benchmarks faults        a piece of it
     AGAIN=1 …                                        also what was measured before
-    FAULTS=none NOTE="…" …                           only writes the section from what was measured; NOTE stands in it
+    FAULTS=none …                                    only writes the section from what was measured before
     BY=ours or BY=torchrun, RANKS=4 …                one side alone; ranks a node (1; the core faults also with 4)
 
 Each trial's outcome is a line of benchmarks/results/faults.jsonl (or of RESULTS), and the section is made of all of
@@ -65,5 +65,4 @@ def measure() -> str:
                 outcome = (ours if by == "ours" else plain)(name, phase, seed, per_node)
                 kept.keep(outcome)
                 print(outcome, flush=True)
-    note = [os.environ["NOTE"], ""] if os.environ.get("NOTE") else []
-    return "\n".join([*note, kept.table(kept.known().values())])
+    return kept.table(kept.known().values())

@@ -4,7 +4,7 @@
     STREAMS=2 …                                     so many runs side by side (2 by default)
     LONG=1 SECONDS=120 …                            so many of eight runs train for so long, up to twice that
     FIRST=0 …                                       the number of the first run, from which all of it is drawn
-    HOURS=0 NOTE="…" …                              only writes the section from what was reached; NOTE stands in it
+    HOURS=0 …                                       only writes the section from what was reached
 
 Each run is three ranks of `_healthy_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
 storage, evaluations, loader workers, a graph that is compiled anew for 20 to 40 s in the middle, a rank that works on
@@ -188,7 +188,6 @@ def told(found: list[dict[str, Any]]) -> str:
         f"Of {len(known)} of them, {compiled} compiled a graph anew for 20 to 40 s after some steps, and in {worked} a"
         " rank worked on alone for 15 to 40 s after the end."
     ]
-    lines += [os.environ["NOTE"]] if os.environ.get("NOTE") else []
     lines += [f"- run {number}: {alarm['id']}: {alarm['saw']}" for number, alarm in alarms]
     lines += [f"- run {r['run']} ended {r['state']}" for r in bad]
     return "\n".join(lines)

@@ -1,6 +1,7 @@
 """What the keeper itself costs, with its listener, its journal and its report: a real one, fed over TCP in real time.
 
     python -m benchmarks keeper_cpu
+    BEAT=1 …                              the ranks of the large run beat every second, as those of a small one do
 
 Another process is all supervisors: it dials once a node and sends what simulated ranks say (`_simulated.py`), with as
 many beats as the ranks of so large a run have (`launch/jobs.py`), a sample a node every five seconds and the nodes'
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import resource
 import tempfile
 import time
@@ -29,11 +31,10 @@ from benchmarks._simulated import Shape, events
 TITLE = "The keeper's own cost"
 KEY = bytes(32)
 RUN = "cost-1121-abcd"
+BEAT = float(os.environ.get("BEAT") or beat_seconds(8000))
 SHAPES = {
     "3 nodes × 8 ranks": Shape(3, 8, seconds=60.0, load_seconds=5.0, late=0.0),
-    "1,000 nodes × 8 ranks": Shape(
-        1000, 8, seconds=40.0, load_seconds=5.0, late=0.0, beat=beat_seconds(8000)
-    ),
+    "1,000 nodes × 8 ranks": Shape(1000, 8, seconds=40.0, load_seconds=5.0, late=0.0, beat=BEAT),
 }
 SETTLE_SECONDS = 10.0
 """Joining and the first phases are not what a long run costs."""
