@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence, TypeVar
 
 from allranks.watch.state import RankState
 from allranks.words import Where
 
 FEW = 3
-"""So many ranks get a statement each; more of them share one."""
+"""So many ranks, or GPUs of a node, get a statement each; more of them share one."""
+
+One = TypeVar("One")
 
 
 def grouped(ranks: Iterable[RankState]) -> List[List[RankState]]:
     """The ranks by statement: each one alone, or all in one."""
-    known = sorted(ranks, key=lambda rank: rank.rank)
-    return [[rank] for rank in known] if len(known) <= FEW else [known]
+    return apart(sorted(ranks, key=lambda rank: rank.rank))
+
+
+def apart(known: List[One]) -> List[List[One]]:
+    return [[one] for one in known] if len(known) <= FEW else [known]
+
+
+def gpus_named(names: Sequence[str]) -> str:
+    """`GPU A`, or `8 GPUs (A, B, …)`: a node's, by `gpu_name`."""
+    return f"GPU {names[0]}" if len(names) == 1 else f"{len(names)} GPUs ({', '.join(names[:2])}, …)"
 
 
 def where_of(ranks: Sequence[RankState]) -> Where:

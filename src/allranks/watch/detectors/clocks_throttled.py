@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Iterator, Optional, Sequence
 
 from allranks.watch.fold_nodes import gpu_name
-from allranks.watch.many import FEW
+from allranks.watch.many import apart, gpus_named
 from allranks.watch.state import RunState
 from allranks.words import WARN, Finding, Where
 
@@ -39,19 +39,17 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         slowed = sorted(gpu for gpu in slowed if not ours or gpu in ours)
         if not slowed or now - looked > OLD_SECONDS:
             continue
-        each = [[gpu] for gpu in slowed] if len(slowed) <= FEW else [slowed]  # an inlet too warm is one fact
-        for gpus in each:
+        for gpus in apart(slowed):  # an inlet too warm is one fact
             since = looked - max(node.throttled[gpu] for gpu in gpus)
             yield _finding(name, gpus, since, known.get(gpus[0]) if len(gpus) == 1 else None)
 
 
 def _finding(node: str, gpus: Sequence[str], since: float, rank: Optional[int]) -> Finding:
-    which = f"GPU {gpus[0]}" if len(gpus) == 1 else f"{len(gpus)} GPUs ({', '.join(gpus[:2])}, …)"
     return Finding(
         id="clocks-throttled",
         verdict=WARN,
         where=Where(node=node, rank=rank),
-        saw=f"heat or hardware held down the clocks of {which} at every look for {since:.0f} s.",
+        saw=f"heat or hardware held down the clocks of {gpus_named(gpus)} at every look for {since:.0f} s.",
         expected="clocks that only the load sets",
         why="every step of the run takes as long as its slowest GPU.",
         fix=f"nvidia-smi -q -d PERFORMANCE on {node}; cooling, power; leave the node out if it stays.",

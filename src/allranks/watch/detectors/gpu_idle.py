@@ -18,7 +18,7 @@ from collections import deque
 from typing import Any, Deque, Dict, Iterator, List, Optional
 
 from allranks.watch.fold_nodes import GPUS_GAP_SECONDS, gpu_name
-from allranks.watch.many import FEW
+from allranks.watch.many import apart, gpus_named
 from allranks.watch.pace import has_trained
 from allranks.watch.records import IDLE_PERCENT, NodeState
 from allranks.watch.state import RunState
@@ -60,7 +60,7 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     if not shares or sum(shares) / len(shares) < BUSY_SHARE:
         return  # all idle, or a run that leaves its GPUs idle for long: that is no one GPU's fault
     for name, gpus in idle.items():
-        for some in [[gpu] for gpu in gpus] if len(gpus) <= FEW else [gpus]:
+        for some in apart(gpus):
             yield _finding(name, some, known.get(some[0]) if len(some) == 1 else None)
 
 
@@ -80,12 +80,11 @@ def _take(node: NodeState, kept: Dict[str, Any], judged: bool) -> None:
 
 
 def _finding(node: str, gpus: List[str], rank: Optional[int]) -> Finding:
-    which = f"GPU {gpus[0]} was" if len(gpus) == 1 else f"{len(gpus)} GPUs ({', '.join(gpus[:2])}, …) were"
     return Finding(
         id="gpu-idle",
         verdict=WARN,
         where=Where(node=node, rank=rank),
-        saw=f"{which} used less than {IDLE_PERCENT:.0f} % at each of the last {LOOKS} looks.",
+        saw=f"{gpus_named(gpus)} {'was' if len(gpus) == 1 else 'were'} used less than {IDLE_PERCENT:.0f} % at each of the last {LOOKS} looks.",
         expected="every GPU of the run at work in training",
         why="its rank does nothing, or works elsewhere.",
         fix="look at that rank's LOCAL_RANK, CUDA_VISIBLE_DEVICES and stack.",

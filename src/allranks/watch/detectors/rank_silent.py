@@ -94,6 +94,8 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool 
     who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
     who = f"all {len(ranks)} ranks on {first.node} ({numbers(ranks)}) have" if whole else who
     each = f"rank {first.rank}'s process" if one else "their processes"
+    tools = f"ps -o pid,stat,wchan of {each}, its stack, dmesg -T"
+    tools = f"py-spy dump --native of {each}, df" if busy else tools
     return Finding(
         id="rank-silent",
         verdict=BLOCK if block else WARN,
@@ -101,12 +103,7 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool 
         saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}",
         expected=f"a beat at least every {allowed:.0f} s",
         why=WHY_BUSY if busy else WHY_FROZEN,
-        fix=f"on {first.node if one or whole else 'their nodes'}: "
-        + (
-            f"py-spy dump --native of {each}, df."
-            if busy
-            else f"ps -o pid,stat,wchan of {each}, its stack, dmesg -T."
-        ),
+        fix=f"on {first.node if one or whole else 'their nodes'}: {tools}.",
     )
 
 
