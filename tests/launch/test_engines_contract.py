@@ -127,7 +127,7 @@ def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: Rig) -> None:
     file = run_file(desk, engine, "--fault", "kill", "--rank", 2, "--at", 2, "--steps", 400)
-    run = desk.json("run", file)["runs"][0]
+    run = desk.json("run", file, "--no-probe")["runs"][0]
     where = run["diagnosis"]["where"]
     assert (run["state"], where["node"], where["rank"]) == ("failed", "node3", 2)
     nothing_lives(rig)
@@ -136,7 +136,7 @@ def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_outlives_its_controller_and_stop_leaves_nothing(engine: str, desk: Desk, rig: Rig) -> None:
     file = run_file(desk, engine, "--steps", 4000)
-    run = desk.json("run", file, "--detach")["runs"][0]
+    run = desk.json("run", file, "--detach", "--no-probe")["runs"][0]
     # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
     assert until(lambda: state_of(desk, run["id"])["step"])
     assert state_of(desk, run["id"])["state"] == "running"

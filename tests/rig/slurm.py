@@ -137,5 +137,5 @@ def until(holds: Callable[[], Any], seconds: float = 120.0) -> Any:
     """What `holds` says as soon as that is true, or what it says at the end."""
     deadline = time.monotonic() + seconds
     while not (answer := holds()) and time.monotonic() < deadline:
-        time.sleep(0.3)
+        time.sleep(1.0)  # what is asked is mostly `ps`, which takes a core for most of a second
     return answer

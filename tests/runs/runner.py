@@ -107,13 +107,18 @@ class Runner:
         return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
     def at_step(self, step: int) -> Any:
-        """The newest run once it has come to this step."""
+        """The newest run once it has come to this step; a run that failed before it is not waited for."""
 
-        def there() -> Any:
-            runs = self.runs()
-            return runs and (runs[0].get("step") or 0) >= step and runs[0]
+        def there() -> bool:
+            # `ps` again and again would take half a core from the ranks that are waited for.
+            known = [json.loads(path.read_text()) for path in self.home.glob("runs/*/keeper/state.json")]
+            run = max(known, key=lambda one: one["started_at"] or 0, default={})
+            reached = (run.get("step") or 0) >= step
+            assert reached or run.get("state") != "failed", run.get("diagnosis")
+            return reached
 
-        return self.wait_for(there)
+        self.wait_for(there)
+        return self.runs()[0]
 
     def left(self, seconds: float = 90.0) -> list[str]:
         """What is alive after a run's end. A supervisor may take a moment to put its last words away."""

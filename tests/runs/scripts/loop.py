@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import torch
@@ -29,6 +30,11 @@ options = parser.parse_args()
 also = options.also.split(",")
 
 dist.init_process_group("gloo")
+# The first optimizer brings torch's compiler, which nothing here uses: 2.4 s of a rank's 5.5 s of CPU.
+compiler = types.ModuleType("torch._dynamo")
+compiler.disable = lambda function, *_, **__: function
+compiler.graph_break = lambda: None
+sys.modules.setdefault("torch._dynamo", compiler)
 rank, world = dist.get_rank(), dist.get_world_size()
 mine = options.rank == rank and not (options.once and os.environ.get("ALLRANKS_ATTEMPT", "0") != "0")
 mine = mine and options.on in ("", os.environ.get("ALLRANKS_NODE"))
