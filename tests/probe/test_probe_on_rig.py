@@ -233,7 +233,9 @@ def shaped(rig: Rig, **slower: str) -> Iterator[None]:
     device = ("dev", "eth0", "root")
     try:
         for number, rate in rates.items():
-            rig.run(number, f"tc qdisc add {' '.join(device)} tbf rate {rate} burst 256kb latency 100ms".split())
+            rig.run(
+                number, f"tc qdisc add {' '.join(device)} tbf rate {rate} burst 256kb latency 100ms".split()
+            )
         yield
     finally:
         for number in rates:

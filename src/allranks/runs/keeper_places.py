@@ -18,9 +18,9 @@ FAILURES = 2
 
 NEEDS_RESET = frozenset((48, 62, 64, 79, 95, 119, 120))
 """After these the GPU is reset or the machine restarted first: nothing trains on it before that. From NVIDIA's Xid
-catalog (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, the column of the immediate action). Of 48 that was
-read again in NVIDIA's health checks ("drain: reset_gpu"); the other rows were not, so a number too many costs a restart
-and one too few an attempt."""
+catalog (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, the column of the immediate action). Of 48 that
+was read again in NVIDIA's health checks ("drain: reset_gpu"); the other rows were not, so a number too many costs a
+restart and one too few an attempt."""
 
 
 INTRODUCTIONS = ("joined", "supervisor")

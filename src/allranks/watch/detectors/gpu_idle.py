@@ -80,11 +80,12 @@ def _take(node: NodeState, kept: Dict[str, Any], judged: bool) -> None:
 
 
 def _finding(node: str, gpus: List[str], rank: Optional[int]) -> Finding:
+    which = f"{gpus_named(gpus)} {'was' if len(gpus) == 1 else 'were'}"
     return Finding(
         id="gpu-idle",
         verdict=WARN,
         where=Where(node=node, rank=rank),
-        saw=f"{gpus_named(gpus)} {'was' if len(gpus) == 1 else 'were'} used less than {IDLE_PERCENT:.0f} % at each of the last {LOOKS} looks.",
+        saw=f"{which} used less than {IDLE_PERCENT:.0f} % at each of the last {LOOKS} looks.",
         expected="every GPU of the run at work in training",
         why="its rank does nothing, or works elsewhere.",
         fix="look at that rank's LOCAL_RANK, CUDA_VISIBLE_DEVICES and stack.",
