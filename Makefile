@@ -25,7 +25,7 @@ demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local
 
 test: system ## everything, as CI runs it
 	@$(MAKE) --no-print-directory -j2 setup legacy
-	@$(MAKE) --no-print-directory ray $(TINY)/model/config.json lint
+	@$(MAKE) --no-print-directory -j2 lint ray $(TINY)/model/config.json
 	@$(PY) -m pytest -q $(WORKERS) -m "$(FAST)"; fast=$$?; $(PY) -m pytest -q -m "not ($(FAST))" && exit $$fast
 
 .PHONY: legacy
