@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
 CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
 ENGINES = ("ssh", "pdsh", "mpi", "deepspeed", "ray")
+TWO = "node[1-2]"
 LAUNCH = {"ray": {"with": "ray", "address": "auto"}, "own-ray": {"with": "ray"}}
 HOSTILE = {
     "CONTRACT_BLANKS": "two words, and a comma",
@@ -126,16 +127,16 @@ def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: Rig) -> None:
-    file = run_file(desk, engine, "--fault", "kill", "--rank", 2, "--at", 2, "--steps", 400)
+    file = run_file(desk, engine, "--fault", "kill", "--rank", 1, "--at", 2, "--steps", 400, nodes=TWO)
     run = desk.json("run", file, "--no-probe")["runs"][0]
     where = run["diagnosis"]["where"]
-    assert (run["state"], where["node"], where["rank"]) == ("failed", "node3", 2)
+    assert (run["state"], where["node"], where["rank"]) == ("failed", "node2", 1)
     nothing_lives(rig)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_outlives_its_controller_and_stop_leaves_nothing(engine: str, desk: Desk, rig: Rig) -> None:
-    file = run_file(desk, engine, "--steps", 4000)
+    file = run_file(desk, engine, "--steps", 4000, nodes=TWO)
     run = desk.json("run", file, "--detach", "--no-probe")["runs"][0]
     # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
     assert until(lambda: state_of(desk, run["id"])["step"])
