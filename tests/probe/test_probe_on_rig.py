@@ -231,11 +231,10 @@ def shaped(rig: Rig, **slower: str) -> Iterator[None]:
     that a healthy link is as fast as the next one however busy they are."""
     rates = {number: slower.get(f"node{number}", "300mbit") for number in (1, 2, 3, 4)}
     device = ("dev", "eth0", "root")
+    rest = ("burst", "256kb", "latency", "100ms")
     try:
         for number, rate in rates.items():
-            rig.run(
-                number, f"tc qdisc add {' '.join(device)} tbf rate {rate} burst 256kb latency 100ms".split()
-            )
+            rig.run(number, ["tc", "qdisc", "add", *device, "tbf", "rate", rate, *rest])
         yield
     finally:
         for number in rates:

@@ -19,6 +19,7 @@ def grouped(ranks: Iterable[RankState]) -> List[List[RankState]]:
 
 
 def apart(known: List[One]) -> List[List[One]]:
+    """Each one alone, or all in one where they are more than `FEW`; in the order given."""
     return [[one] for one in known] if len(known) <= FEW else [known]
 
 

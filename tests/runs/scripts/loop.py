@@ -30,7 +30,8 @@ options = parser.parse_args()
 also = options.also.split(",")
 
 dist.init_process_group("gloo")
-# The first optimizer brings torch's compiler, which nothing here uses: 2.4 s of a rank's 5.5 s of CPU.
+# The first optimizer brings torch's compiler, which nothing here uses and which takes as long as torch itself
+# (`python -X importtime -c "import torch._dynamo"`).
 compiler = types.ModuleType("torch._dynamo")
 compiler.disable = lambda function, *_, **__: function
 compiler.graph_break = lambda: None
