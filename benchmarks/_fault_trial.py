@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "rig"))
 from allranks.checkpoints.find import newest_verified
 from benchmarks._fault_judge import judge
 from benchmarks._fault_results import CUT_SECONDS, LEFT_SECONDS, Outcome, begun
 from benchmarks._faults import FAULTS, HEAD, LOOP, OOM_GROUP, SMALL_DISK, Fault
-from rig import STATE, Rig, address
+from tests.rig.rig import STATE, Rig, address
 
 SHARED = Path(tempfile.gettempdir()) / f"allranks-faults{STATE.name.rpartition('rig')[2]}"
 START_SECONDS = 300.0

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "rig"))
-from rig import STATE, Rig
+from tests.rig.rig import STATE, Rig
 
 HEAD = 1
 """The place of the head in node1 … node3; the keeper runs there, and the run's output lies there."""

@@ -44,10 +44,8 @@ def judged() -> str:
 
 def many(count: int):
     """(facts, plan, run) of `count` healthy nodes."""
-    sys.path.insert(0, str(ROOT / "tests" / "checks"))
-    from recorded_clusters import cluster, planned
-
     from allranks.words import Cluster, Node, facts_from_json
+    from tests.checks.recorded_clusters import cluster, planned
 
     found = cluster("a100")
     plan = planned(found, [facts_from_json(found.nodes["node-0"])])
@@ -89,8 +87,7 @@ def asked() -> str:
     """Whole wall time of asking 32 nodes over SSH and judging, in interleaved pairs with pdsh."""
     if os.geteuid() != 0:
         return "Asking nodes was not measured: the rig of namespaces needs root."
-    sys.path.insert(0, str(ROOT / "tests" / "rig"))
-    from rig import STATE, Rig, address, only_one
+    from tests.rig.rig import STATE, Rig, address, only_one
 
     with only_one(), Rig(NODES) as rig:
         nodes = [{"name": f"node{n}", "address": address(n)} for n in range(1, NODES + 1)]

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rig"))
-from desk import Desk
-from ray_site import RAY, SETTINGS, have_ray, start_ray
-from slurm import Login, start_slurm
-
-from rig import ROOT, STATE, Rig, address, only_one
+from tests.rig.desk import Desk
+from tests.rig.ray_site import RAY, SETTINGS, have_ray, start_ray
+from tests.rig.rig import ROOT, STATE, Rig, address, only_one
+from tests.rig.slurm import Login, start_slurm
 
 TITLE = "Every engine against its own bare way"
 ENGINES = tuple(os.environ.get("ENGINES", "ssh,pdsh,mpi,deepspeed,slurm,ray").split(","))

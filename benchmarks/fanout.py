@@ -16,8 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rig"))
-from rig import STATE, Rig, address, only_one
+from tests.rig.rig import STATE, Rig, address, only_one
 
 TITLE = "One command on many nodes"
 COUNTS = tuple(int(n) for n in os.environ.get("FANOUT_NODES", "32,100").split(","))

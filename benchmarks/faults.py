@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from benchmarks import _fault_results as kept
 from benchmarks._fault_trial import SHARED, ours, plain, stoppable
 from benchmarks._faults import FAULTS
-from rig import only_one
+from tests.rig.rig import only_one
 
 TITLE = "Faults on three nodes over SSH, against plain torchrun"
 ON_REQUEST = True

@@ -9,11 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rig"))
-from desk import Desk
-from refusal import BAD, PROGRAMS, Refused, refused
-
-from rig import ROOT, Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.refusal import BAD, PROGRAMS, Refused, refused
+from tests.rig.rig import ROOT, Rig, only_one
 
 TITLE = "A node that does not come up at launch"
 ROUNDS = int(os.environ.get("LAUNCH_ROUNDS", "3"))

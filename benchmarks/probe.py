@@ -12,9 +12,7 @@ from pathlib import Path
 
 from allranks.probe.blame import blame
 from allranks.probe.case import seeded
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rig"))
-from rig import STATE, Rig, address, only_one
+from tests.rig.rig import STATE, Rig, address, only_one
 
 TITLE = "The pairwise probe"
 CASES, SIZES = 200, (3, 16, 100)

@@ -13,9 +13,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.start_time import LIMIT_SECONDS, ROOT, RUN_FILE, first_step, phase_times
-
-sys.path.insert(0, str(ROOT / "tests" / "rig"))
-from rig import STATE, Rig, only_one
+from tests.rig.rig import STATE, Rig, only_one
 
 TITLE = "From the probe to the first step on three machines, against torchrun by hand over ssh"
 ROUNDS = int(os.environ.get("RIG_ROUNDS", "5"))

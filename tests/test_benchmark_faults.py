@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import _fault_judge as judging
 from benchmarks import _fault_results as results
 from benchmarks._fault_trial import stoppable

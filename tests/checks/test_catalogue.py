@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from compose import composed
-from recorded_clusters import CLUSTERS, FOLDER, changed, cluster, judged
 
 from allranks import checks
 from allranks.checks.catalogue import HEADINGS, all_rules
 from allranks.words import OK
+from tests.checks.recorded_clusters import CLUSTERS, FOLDER, changed, cluster, judged
+from tests.recorded.compose import composed
 
 ALL = all_rules()
 CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]
@@ -59,4 +59,4 @@ def test_a_recorded_cluster_is_quiet_but_for_what_it_is_about(name):
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_recorded_facts_are_what_compose_writes(name):
     for file, text in composed(name).items():
-        assert (FOLDER / name / file).read_text() == text, "run python tests/recorded/compose.py"
+        assert (FOLDER / name / file).read_text() == text, "run python -m tests.recorded.compose"

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from parts import smi
-
-from rig import STATE, Rig, address, only_one
+from tests.recorded.parts import smi
+from tests.rig.rig import STATE, Rig, address, only_one
 
 pytestmark = pytest.mark.rig
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_clusters import FOLDER
 
 from allranks import checks, spec
 from allranks.cli import main
@@ -23,6 +22,7 @@ from allranks.faces.report_findings import folded
 from allranks.runs import inspect
 from allranks.spec.hostfile import cluster_from_hostfile
 from allranks.words import BLOCK, NOTE, Finding, Where
+from tests.checks.recorded_clusters import FOLDER
 
 NODES = 30
 SICK, GONE, OLD = 17, 12, (4, 9, 22)

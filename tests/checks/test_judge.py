@@ -10,13 +10,13 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 
 from allranks import checks
 from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
 from allranks.checks.standing import standings
 from allranks.words import BLOCK, OK, UNKNOWN, Facts, facts_from_json
+from tests.checks.recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 
 
 def wrong(found):

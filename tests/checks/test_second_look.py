@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_clusters import cluster
 
 from allranks import checks
 from allranks.checks.sharing import candidates
@@ -19,6 +18,7 @@ from allranks.reach.base import Unreachable
 from allranks.reach.nodes import Nodes
 from allranks.runs.second_look import look_again
 from allranks.words import Facts, facts_from_json
+from tests.checks.recorded_clusters import cluster
 
 RUNS = "/home/ubuntu/runs"
 

@@ -14,11 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from recorded_clusters import cluster, in_run, planned
 
 from allranks import checks
 from allranks.checks.lint import COSTLY, DROPPED, SET, VOID, WRONG, arguments, deepspeed, variables
 from allranks.words import OK, facts_from_json
+from tests.checks.recorded_clusters import cluster, in_run, planned
 
 OFFLOAD = {
     "zero_optimization": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -11,20 +10,12 @@ from types import ModuleType
 import pytest
 
 from allranks.words import Event, event_from_json
-
-
-def load_journals() -> ModuleType:
-    """tests/faces/journals.py, which is no package's module: pytest imports by path."""
-    spec = importlib.util.spec_from_file_location("faces_journals", Path(__file__).parent / "journals.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.faces import journals as recorded
 
 
 @pytest.fixture(scope="session")
 def journals() -> ModuleType:
-    return load_journals()
+    return recorded
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,10 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parts import smi
 
 from allranks.node.facts import _commands, gpus
 from allranks.node.facts._reading import Unreadable
+from tests.recorded.parts import smi
 
 
 def test_a_healthy_machine():

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from statistics import median
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from test_training_ranks import data, steps, torchrun
+from tests.inside.test_training_ranks import data, steps, torchrun
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(300)]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runs"))
-from runner import free_port
+from tests.runs.runner import free_port
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(500)]
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,10 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-
-from rig import STATE, Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.rig import STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.timeout(600)]
 DEBS = ("libaio-dev", "ninja-build", "nfs-kernel-server", "nfs-common")

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-from ray_site import have_ray
-
-from rig import Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.ray_site import have_ray
+from tests.rig.rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"

@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from slurm import Login, said, start_slurm, until
-
-from rig import STATE, Rig, only_one
+from tests.rig.rig import STATE, Rig, only_one
+from tests.rig.slurm import Login, said, start_slurm, until
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"

@@ -16,12 +16,10 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-from ray_site import asked, have_ray, start_ray
-from slurm import Login, until
-
-from rig import STATE, Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.ray_site import asked, have_ray, start_ray
+from tests.rig.rig import STATE, Rig, only_one
+from tests.rig.slurm import Login, until
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"

@@ -7,7 +7,6 @@ import json
 from functools import cache
 
 import pytest
-from published import GIB, LLAMA_8B, ROOT, V3
 
 from allranks.plan import ids, make_plan, page
 from allranks.plan.budget import case_of
@@ -15,6 +14,7 @@ from allranks.plan.hardware import gpu_named
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
 from allranks.spec import Container, Gpus, Run, Train
 from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Cluster, Facts, Node
+from tests.plan.published import GIB, LLAMA_8B, ROOT, V3
 
 SHORT = {**V3, "num_hidden_layers": 6}
 MLA = "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"

@@ -10,12 +10,12 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import GIB, LLAMA_8B, ROOT, V3
 
 from allranks.plan import make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory
 from allranks.spec import Container, Gpus, Run, Train
 from allranks.words import BLOCK, UNKNOWN, Cluster, Facts, Node
+from tests.plan.published import GIB, LLAMA_8B, ROOT, V3
 
 
 def a_run(arguments: dict | None = None, nodes: int = 1, model: str = "A100-SXM4-80GB", **changes) -> Run:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
-from published import LLAMA_8B, V3
 
 from allranks import spec
 from allranks.plan import Plan, make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
+from tests.plan.published import LLAMA_8B, V3
 
 pytestmark = pytest.mark.lengthy
 

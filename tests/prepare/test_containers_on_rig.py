@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-sys.path.insert(0, str(Path(__file__).parent))
-from desk import Desk
-from images import MOUNTS, NAME, import_image, start_docker, stop_docker
-from wheels import write_wheel
-
-from rig import ROOT, STATE, Rig, only_one
+from tests.prepare.wheels import write_wheel
+from tests.rig.desk import Desk
+from tests.rig.images import MOUNTS, NAME, import_image, start_docker, stop_docker
+from tests.rig.rig import ROOT, STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = ROOT / "tests" / "runs" / "scripts" / "loop.py"

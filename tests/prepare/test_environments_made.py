@@ -12,14 +12,12 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from wheels import write_wheel
-
 from allranks.prepare import environment
 from allranks.prepare.trouble import NotReady
 from allranks.reach import NodeProgram
 from allranks.reach.local import LocalTransport
 from allranks.spec import Environment, loads
+from tests.prepare.wheels import write_wheel
 
 RUN = loads("nodes: localhost\ntrain: {command: [train.py]}\n")
 SECRET = "a-key-that-is-nowhere"

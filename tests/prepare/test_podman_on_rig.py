@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-from images import MOUNTS, NAME, import_image
-
-from rig import ROOT, Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.images import MOUNTS, NAME, import_image
+from tests.rig.rig import ROOT, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = ROOT / "tests" / "runs" / "scripts" / "loop.py"

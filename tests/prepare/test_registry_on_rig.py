@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-from images import MOUNTS, NAME, import_image, start_docker, stop_docker
-from registry import Registry
-
-from rig import STATE, Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.images import MOUNTS, NAME, import_image, start_docker, stop_docker
+from tests.rig.registry import Registry
+from tests.rig.rig import STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 NODES = (1, 2)

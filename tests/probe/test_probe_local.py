@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runs"))
-from runner import free_port
-
 from allranks.probe import collective
 from allranks.probe.case import Simulated
 from allranks.probe.collective import Ranks
@@ -22,6 +19,7 @@ from allranks.probe.results import Collective, Results
 from allranks.probe.steps import Step, proposed, steps
 from allranks.reach import reached
 from allranks.words import Node
+from tests.runs.runner import free_port
 
 pytestmark = pytest.mark.lengthy
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from rig import STATE, Rig, address, only_one
+from tests.rig.rig import STATE, Rig, address, only_one
 
 pytestmark = pytest.mark.rig
 RENDEZVOUS = ["-p", "tcp", "--dport", "39500"]

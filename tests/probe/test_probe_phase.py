@@ -14,9 +14,7 @@ import pytest
 from allranks.probe import Probed
 from allranks.probe.case import Simulated
 from allranks.runs.probing import merged, takes_place, with_environment
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from rig import STATE, Rig, address, only_one
+from tests.rig.rig import STATE, Rig, address, only_one
 
 LOOP = Path(__file__).resolve().parents[1] / "runs" / "scripts" / "loop.py"
 

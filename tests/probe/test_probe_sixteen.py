@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_probe_on_rig import DATA, LET_IN, Prober, filtered, said
-
-from rig import Rig, only_one
+from tests.probe.test_probe_on_rig import DATA, LET_IN, Prober, filtered, said
+from tests.rig.rig import Rig, only_one
 
 pytestmark = pytest.mark.rig
 OUT = ["OUTPUT", *DATA, "!", "-o", "lo", "-j", "DROP"]

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from rig import Started, sharing_network, start_time
+from tests.rig.rig import Started, sharing_network, start_time
 
 pytestmark = pytest.mark.rig
 RIG = Path(__file__).resolve().parents[1] / "rig"
 
 STANDS = """
 import subprocess, sys, time
-from rig import Rig, only_one
+from tests.rig.rig import Rig, only_one
 with only_one(), Rig(int(sys.argv[1])) as rig:
     left = [rig.inside(1, ["sleep", "600"]), rig.from_ctl(["sleep", "600"])]
     started = [subprocess.Popen(words).pid for words in left] if sys.argv[2] == "and-works" else []

@@ -1,15 +1,13 @@
-"""Writes the recorded clusters: `python tests/recorded/compose.py`. See README.md for what they are."""
+"""Writes the recorded clusters: `python -m tests.recorded.compose`. See README.md for what they are."""
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from parts import (
+from allranks.node.facts import gpus as gpu_family
+from tests.recorded.parts import (
     GIB,
     HERE,
     HOME,
@@ -32,8 +30,6 @@ from parts import (
     software,
     system,
 )
-
-from allranks.node.facts import gpus as gpu_family
 
 NO_GPUS = {"list": [], "driver": None, "cuda": None, "reason": "no NVIDIA device on the PCI bus"}
 CUDA = {"torch": "2.13.0", "triton": "3.6.0", "nvidia-nccl-cu12": "2.30.7"}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rig import ROOT, STATE, Rig
+from tests.rig.rig import ROOT, STATE, Rig
 
 
 class Desk:

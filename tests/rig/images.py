@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rig import ROOT, Rig
+from tests.rig.rig import ROOT, Rig
 
 NAME = "allranks-test"
 FOLDERS = ("usr", "tmp", "root", "proc", "sys", "dev", "etc", "run", "var/tmp", "opt", "work")

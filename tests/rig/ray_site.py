@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from rig import ROOT, Rig, address
+from tests.rig.rig import ROOT, Rig, address
 
 RAY = ROOT / ".venvs" / "ray" / "bin" / "ray"
 TOKEN = "rig-token-0123456789abcdef0123456789abcdef"

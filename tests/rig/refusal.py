@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from desk import Desk
-
-from rig import Rig
+from tests.rig.desk import Desk
+from tests.rig.rig import Rig
 
 NAME = "comesup"
 BAD = 3

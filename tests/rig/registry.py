@@ -1,6 +1,6 @@
 """A registry of images on the rig, of the standard library: what a pull by tag and by digest needs of the HTTP API V2.
 
-    python tests/rig/registry.py FOLDER PORT
+    python -m tests.rig.registry FOLDER PORT
 
 FOLDER holds blobs/sha256/<digest>, tags.json (tag → digest) and asked.log, a line for each request: client, path.
 """
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from rig import CTL_ADDRESS, Rig
+from tests.rig.rig import CTL_ADDRESS, ROOT, Rig
 
 PORT = 5000
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
@@ -68,7 +68,8 @@ class Registry:
     @contextlib.contextmanager
     def serving(self, rig: Rig) -> Iterator[str]:
         """Serves where the controller sits; `host:port`, the beginning of the images' names."""
-        command = rig.from_ctl([sys.executable, str(Path(__file__)), str(self.folder), str(PORT)])
+        module = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.rig.registry"]
+        command = rig.from_ctl([*module, str(self.folder), str(PORT)])
         server = subprocess.Popen(command)
         try:
             wait = f"until exec 3<>/dev/tcp/{CTL_ADDRESS}/{PORT}; do sleep .05; done"

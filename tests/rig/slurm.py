@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rig import ROOT, STATE, Rig, address
+from tests.rig.rig import ROOT, STATE, Rig, address
 
 GPUS = 4
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from runner import Runner
+from tests.runs.runner import Runner
 
 OVER = ("succeeded", "failed", "stopped", "lost")
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from runner import ALLRANKS, Runner, free_port
+from tests.runs.runner import ALLRANKS, Runner, free_port
 
 pytestmark = pytest.mark.training
 

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from runner import SCRIPTS, Runner
+from tests.runs.runner import SCRIPTS, Runner
 
 pytestmark = [
     pytest.mark.training,

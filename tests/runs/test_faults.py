@@ -9,7 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from runner import Runner
+
+from tests.runs.runner import Runner
 
 pytestmark = pytest.mark.training
 

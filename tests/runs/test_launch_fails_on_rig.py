@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-from refusal import BAD, NODES, refused
-
-from rig import Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.refusal import BAD, NODES, refused
+from tests.rig.rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "loop.py"

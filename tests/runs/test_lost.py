@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runner import Runner
+
+from tests.runs.runner import Runner
 
 pytestmark = pytest.mark.training
 

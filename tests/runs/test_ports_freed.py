@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from runner import free_port
 
 from allranks.node import processes
 from allranks.node.paths import RunDirectory
+from tests.runs.runner import free_port
 
 pytestmark = pytest.mark.training
 LOOP = Path(__file__).parent / "scripts" / "loop.py"

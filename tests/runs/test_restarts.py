@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from runner import Runner, free_port
 
 from allranks.node import processes
 from allranks.runs import keeper_apart, keeper_finish
@@ -28,6 +27,7 @@ from allranks.runs.keeper_restart import (
 )
 from allranks.watch.records import RankState
 from allranks.words import Diagnosis, Event, Where
+from tests.runs.runner import Runner, free_port
 
 
 def cause(name: str, rank: int = 1, line: int | None = None) -> Diagnosis:
@@ -154,10 +154,9 @@ def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
 
 def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Path) -> None:
     """Of four whole adapters one has our state, one a changed one, one a trainer's pickles, one none."""
-    from test_finish import write_adapter
-
     from allranks.checkpoints.resuming import STATE
     from allranks.inside.adapter_files import COVERED, MANIFEST, digest
+    from tests.runs.test_finish import write_adapter
 
     for step, names in ((10, STATE), (20, STATE), (30, ("optimizer.pt", "scheduler.pt")), (40, ())):
         folder = tmp_path / f"checkpoint-{step}"

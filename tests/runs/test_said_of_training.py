@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runner import Runner
+
+from tests.runs.runner import Runner
 
 pytestmark = pytest.mark.training
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +20,7 @@ from allranks.runs.keeper_places import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_restart import Restarts
 from allranks.spec import load
 from allranks.words import Diagnosis, Event, Where
-
-sys.path.insert(0, str(Path(__file__).parent))
-from runner import Runner
+from tests.runs.runner import Runner
 
 TASK = {
     "nodes": ["a", "b", "c", "d"],

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runner import SCRIPTS, Runner
+
+from tests.runs.runner import SCRIPTS, Runner
 
 pytestmark = pytest.mark.training
 

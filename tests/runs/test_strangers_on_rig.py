@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rig"))
-from desk import Desk
-
-from rig import Rig, only_one
+from tests.rig.desk import Desk
+from tests.rig.rig import Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 SCRIPT = Path(__file__).parent / "scripts" / "with_daemon.py"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from told import LOADS, MERGES, WAITS, Stall, stalled
 
 from allranks.watch import compare
 from allranks.watch.compare import by_flight, odd_one
 from allranks.watch.verdict import verdict
 from allranks.words import BLOCK, WARN, Event
+from tests.watch.told import LOADS, MERGES, WAITS, Stall, stalled
 
 REDUCE, SPREAD = "all_reduce", "broadcast"
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from told import WAITS, WORKS, Run, answers, leaves
-
 from allranks.watch import early, looking
+from tests.watch.told import WAITS, WORKS, Run, answers, leaves
 
 
 def stands_until(end: int, run: Run, step: int, answered: dict) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from told import Run
-
 from allranks.words import Event
+from tests.watch.told import Run
 
 # ---- a stall that passed, and the next one ----
 
