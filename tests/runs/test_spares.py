@@ -73,7 +73,19 @@ def faulted(*numbers: int, confidence: str = "certain", node: str = "b") -> Diag
     return Diagnosis("xid-gpu-fault", confidence, Where(node=node, rank=2), evidence=("CUDA error", *lines))
 
 
-@pytest.mark.parametrize("number", [48, 62, 64, 79, 95, 119, 120])
+def said(words: str) -> Diagnosis:
+    line = f"NVRM: Xid (PCI:0000:53:00): 154, {words}"
+    return Diagnosis("xid-gpu-fault", "certain", Where(node="b", rank=2), evidence=("CUDA error", line))
+
+
+@pytest.mark.parametrize("action", ["GPU Reset Required", "Node Reboot Required", "Drain and Reset"])
+def test_the_drivers_own_word_that_a_gpu_must_be_reset_leaves_its_node_out(action: str) -> None:
+    places = Places(TASK)
+    places.failed(said(f"GPU recovery action changed from 0x0 (None) to 0x1 ({action})"))
+    assert [swap.node for swap in places.swaps([], {"a", "b", "c", "d"}, set())] == ["b"]
+
+
+@pytest.mark.parametrize("number", [48, 62, 64, 79, 95, 119, 120, 136, 140, 143, 154])
 @pytest.mark.parametrize("beside", [45, 94])
 def test_a_node_whose_gpu_must_be_reset_is_left_out_at_once(number: int, beside: int) -> None:
     places, restarts = Places(TASK), Restarts(3)
@@ -101,6 +113,9 @@ def test_without_a_spare_nothing_starts_again_on_a_dead_gpu() -> None:
         faulted(31),
         faulted(94),
         faulted(63),
+        faulted(74),
+        said("GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"),
+        said("GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)"),
         faulted(79, confidence="likely"),
         faulted(),
         blamed("b"),

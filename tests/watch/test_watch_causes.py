@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from allranks.runs.keeper_places import needs_reset
 from allranks.watch import Watch
 from allranks.words import Event
 
@@ -243,6 +244,46 @@ def test_a_cuda_error_with_an_xid_of_its_node(text, line, cause, confidence):
     run.kernel(51.3, 1, line)
     verdict = run.watch.verdict(56.0)
     assert (verdict.cause, verdict.where.rank, verdict.confidence) == (cause, 1, confidence)
+
+
+ON_ITS_GPU = "NVRM: Xid (PCI:0000:53:00): {}"
+RESET = "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        (["154, pid=101, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"], 154),
+        (
+            [
+                "94, pid=101, Contained: SM",
+                "45, pid=101, Ch 8",
+                "45, pid=101, Ch 9",
+                "45, pid=101, Ch 10",
+                RESET,
+            ],
+            154,
+        ),
+        (["136, pid=101, Link training failed"], 136),
+        (["140, pid=101, An uncorrectable ECC error detected"], 140),
+        (["143, pid=101, GPU initialization error"], 143),
+    ],
+)
+def test_a_gpu_that_must_be_reset_costs_its_node_the_place(said, number):
+    """From the kernel's lines to the restart: with one table the verdict is as certain as the reset is needed."""
+    run = Run(50)
+    run.raised(51.0, 1, CUDA[0], False)
+    run.kernel(51.3, 1, *(ON_ITS_GPU.format(line) for line in said))
+    verdict = run.watch.verdict(56.0)
+    assert (verdict.cause, verdict.where.rank, verdict.confidence) == ("xid-gpu-fault", 1, "certain")
+    assert needs_reset(verdict) == number
+
+
+def test_what_was_repaired_is_no_failed_gpu():
+    run = Run(50)
+    run.raised(51.0, 1, CUDA[0], False)
+    run.kernel(51.3, 1, ON_ITS_GPU.format("63, pid=101, Row Remapper: New row marked for remapping"))
+    assert run.watch.verdict(56.0).cause == "rank-crashed-first"
 
 
 def test_an_xid_is_no_reason_for_a_fault_of_the_code():

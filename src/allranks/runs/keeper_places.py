@@ -10,18 +10,10 @@ from collections import Counter
 from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from allranks.watch import Watch
-from allranks.watch.kernel import xids
-from allranks.words import Diagnosis, Event
+from allranks.words import Diagnosis, Event, xids
 
 FAILURES = 2
 """A node that failed twice is left out: once may be chance."""
-
-NEEDS_RESET = frozenset((48, 62, 64, 79, 95, 119, 120))
-"""After these the GPU is reset or the machine restarted first: nothing trains on it before that. From NVIDIA's Xid
-catalog (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, the column of the immediate action). Of 48 that
-was read again in NVIDIA's health checks ("drain: reset_gpu"); the other rows were not, so a number too many costs a
-restart and one too few an attempt."""
-
 
 INTRODUCTIONS = ("joined", "supervisor")
 """The events in which a node says that it is there, and who it is."""
@@ -125,7 +117,7 @@ def needs_reset(cause: Diagnosis) -> Optional[int]:
     """The Xid of a certain verdict after which the GPU must be reset. One that is only likely may be another job's."""
     if cause.cause != "xid-gpu-fault" or cause.confidence != "certain":
         return None
-    return min(xids(cause.evidence) & NEEDS_RESET, default=None)
+    return min((n for n in map(xids.needs_reset, cause.evidence) if n is not None), default=None)
 
 
 def seconds_until_alone(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 from allranks.diagnose import Line
 from allranks.watch.state import NodeState, RankState, RunState
@@ -12,7 +12,6 @@ from allranks.watch.who import LATE_SECONDS
 from allranks.words import Diagnosis
 
 XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})[^)]{0,20}\)")
-NUMBER = re.compile(r"Xid \([^)]{1,40}\): (\d{1,3})\b")
 PID = re.compile(r"\bpid='?(\d{1,9})\b")
 CAUSE = "xid-gpu-fault"
 CAUSES = (CAUSE, "cpu-oom-killed")
@@ -35,11 +34,6 @@ def words(node: NodeState, lines: int = 3) -> List[str]:
     kept = [f"kernel of {node.name}: {line}" for line in node.kernel[-lines:]]
     unread = f"the kernel's log of {node.name} could not be read ({node.kernel_unread})"
     return [*kept, unread] if node.kernel_unread else kept
-
-
-def xids(lines: Iterable[str]) -> Set[int]:
-    """The numbers of the Xids that stand in these lines."""
-    return {int(number) for line in lines for number in NUMBER.findall(line)}
 
 
 def bus_of(text: str) -> Tuple[int, ...]:

@@ -5,14 +5,16 @@ The Xid lines of the kernel's log (root can read it; elsewhere this is unknown).
 
 ## Why it matters
 Some Xids come from a program's mistake (13, 31, 43, 45) and say nothing about the hardware. Others announce
-the next failure: memory errors (48, 63, 64, 94, 95), a GPU off the bus (79), NVLink errors (74), firmware
-that no longer answers (119, 120).
+the next failure: memory errors (48, 63, 64, 94, 95, 140), a GPU off the bus (79) or that does not initialize (143),
+NVLink errors (74, 136), firmware that no longer answers (119, 120), or the driver's own word that the GPU must be
+reset or the node restarted (154).
 
 ## What to do
 Reboot the node, and have the GPU replaced where the same Xid returns.
 
 ## Source
-NVIDIA "Xid errors" (catalogue and recommended actions).
+NVIDIA's Xid catalog, https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html. One table holds what
+allranks takes from it (`allranks/words/xids.py`); the check, the verdicts and the restarts all judge by it.
 """
 
 from __future__ import annotations
@@ -22,49 +24,37 @@ from collections.abc import Iterator
 from allranks.checks import gpus
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.words import Finding, xids
 
 NEEDS = ("driver.xids",)
 UNKNOWN_BLOCKS = False
 applies = gpus.applies
 
-SERIOUS = {
-    48: "double-bit memory error",
-    62: "internal micro-controller halt",
-    63: "memory row remapping",
-    64: "row remapping failed",
-    74: "NVLink error",
-    79: "GPU has fallen off the bus",
-    92: "many correctable memory errors",
-    94: "contained memory error",
-    95: "uncontained memory error",
-    119: "firmware (GSP) does not answer",
-    120: "firmware (GSP) error",
-    136: "NVLink state machine error",
-    140: "uncorrectable memory error",
-    154: "a recovery action is asked for",
-}
-
 
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         for entry in view.maps("driver.xids"):
-            xid = entry.get("xid")
-            if xid in SERIOUS:
+            xid, last = entry.get("xid"), str(entry.get("last") or "")
+            row = xids.known(xid, last)
+            if row is not None and row.severity != xids.PROGRAM:
                 yield context.warn(
                     view,
-                    saw=f"GPU {entry.get('bus_id')} of {view.name}: Xid {xid} ({SERIOUS[xid]}), "
+                    saw=f"GPU {entry.get('bus_id')} of {view.name}: Xid {xid} ({row.meaning}), "
                     f"{entry.get('count')} times since boot",
                     expected="no such error",
                     why="what happened once since boot is likely to end a long run.",
                     fix=f"reboot {view.name}, and have the GPU replaced where it returns",
-                    evidence=(str(entry.get("last")),) if entry.get("last") else (),
+                    evidence=(last,) if last else (),
                 )
 
 
 XID = {"bus_id": "0000:53:00.0", "xid": 79, "count": 1, "last": "GPU has fallen off the bus."}
+ACTION = "GPU recovery action changed from 0x0 (None) to 0x1 ({})"
 CASES = (
     fires("a100", {"node-1/driver/xids": [XID]}, node="node-1", saw="Xid 79"),
+    fires("a100", {"node-1/driver/xids": [{**XID, "xid": 143}]}, node="node-1", saw="Xid 143"),
+    fires("a100", {"node-1/driver/xids": [{**XID, "xid": 154, "last": ACTION.format("GPU Reset Required")}]}),
+    silent("a100", {"node-1/driver/xids": [{**XID, "xid": 154, "last": ACTION.format("None")}]}),
     silent("a100", {"node-1/driver/xids": [{**XID, "xid": 13}]}),
     silent("a100", {"node-1/driver/xids": Unreadable("dmesg: Operation not permitted")}),
 )

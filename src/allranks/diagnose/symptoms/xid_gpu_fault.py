@@ -1,8 +1,9 @@
 """A GPU failed
 
 ## What is seen
-`NVRM: Xid (PCI:*): n` with 48, 63, 64, 74, 79, 94, 95 or 119, `fallen off the bus`, `uncorrectable ECC
-error encountered`, `CUDA error: unspecified launch failure` or `unknown error` on one local rank alone.
+`NVRM: Xid (PCI:*): n` with a number that tells of a failed GPU, link or firmware (46, 48, 62, 64, 74, 79, 94, 95, 109,
+110, 119, 120, 136, 140, 143, 156, 158, and 154 if it asks for a reset), `fallen off the bus`, `uncorrectable ECC error
+encountered`, `CUDA error: unspecified launch failure` or `unknown error` on one local rank alone.
 
 ## Why it matters
 The hardware (memory, NVLink, PCIe, GSP) failed under the rank; it will again on that GPU. Xid 13, 31 and 43
@@ -19,13 +20,17 @@ rank-crashed-first, for an illegal memory access of the program.
 from __future__ import annotations
 
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
+from allranks.words import xids
 
+NO_CRASH = "|".join(
+    str(n) for n, row in xids.XIDS.items() if row.severity != xids.FAILED or n == xids.RECOVERY_ACTION
+)
 ROLE = "P"
 EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
 PATTERNS = (
-    Pattern("NVRM: Xid", r"Xid \([^)]{1,40}\): (?:48|62|63|64|74|79|92|94|95|119|120|121|122|136|140|143)\b"),
-    # The program's own errors (13, 31, 43, and 45 after them) only go with an exception that says more.
-    Pattern("NVRM: Xid", r"Xid \([^)]{1,40}\): (?!(?:13|31|43|45)\b)", weight=CRASH),
+    Pattern("NVRM: Xid", xids.pattern(xids.FAILED)),
+    # The program's own errors and what was corrected only go with an exception that says more.
+    Pattern("NVRM: Xid", rf"Xid \([^)]{{1,40}}\): (?!(?:{NO_CRASH})\b)", weight=CRASH),
     Pattern("NVRM: Xid", weight=WEAK),
     Pattern("fallen off the bus"),
     Pattern("uncorrectable ECC error"),
