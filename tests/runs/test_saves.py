@@ -127,6 +127,25 @@ def test_a_skipped_save_pauses_saves_and_stops_a_run_that_never_saved(desk):
     assert finding.verdict == "warn" and "1.0 MiB are free" in finding.saw
 
 
+def test_a_save_that_peft_could_not_read_is_said_and_the_training_goes_on(desk):
+    one = desk()
+    skipped = Event(0.0, "save-skipped", "a", 0, {"step": 2, "unread": True, "why": "PEFT: no config"})
+    one.saved("checkpoint-1")
+    one.end()
+    one.saves.add(skipped)
+
+    (finding,) = one.findings()
+
+    assert (finding.id, finding.verdict) == ("save-unread", "warn")
+    assert "step 2 was not saved: PEFT: no config" in finding.saw and "MiB" not in finding.saw
+
+
+def test_a_first_save_that_peft_could_not_read_stops_the_run(desk):
+    one = desk()
+    one.saves.add(Event(0.0, "save-skipped", "a", 0, {"step": 1, "unread": True, "why": "PEFT: no config"}))
+    assert [(f.id, f.verdict) for f in one.findings()] == [("save-unread", "block")]
+
+
 def test_a_save_that_was_left_out_is_not_looked_for(desk):
     one = desk()
     one.saved("checkpoint-1")

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.inside import exact, flats, guard, parts
+from allranks.inside import adapter_names, exact, flats, guard, parts
 from allranks.inside.adapter_files import write_whole
 
 PIECE_BYTES = 64 << 20
@@ -41,11 +41,18 @@ class NotExact(CannotSave):
 @dataclass(frozen=True)
 class Gathered:
     """`state`: names and CPU copies of all that PEFT would save, None on a rank that keeps nothing; `bytes` put
-    together from the ranks' parts; `proof`: the manifest's word on whether they are the ranks' own (`exact`)."""
+    together from the ranks' parts; `proof`: the manifest's word on whether they are the ranks' own (`exact`);
+    `unsure`: why PEFT could not say what it saves, so that `state` may hold more (`check_readable` before a write)."""
 
     state: Optional[Dict[str, Any]]
     bytes: int
     proof: Dict[str, Any]
+    unsure: str = ""
+
+    def check_readable(self, model: Any) -> None:
+        """Raises adapter_names.NotRead if PEFT cannot read the adapter from what was gathered."""
+        if self.unsure and self.state is not None:
+            adapter_names.check_readable(model, self.state)
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,8 @@ def save_adapter(
 
     `model` is a PeftModel, or the DeepSpeed engine (or DistributedDataParallel) around one. ZeRO stages 0 to
     3, with and without offload. `base_model` is what the manifest names, by default what PEFT recorded.
-    Raises CannotSave on every rank if there is nothing to save, or not what the ranks hold (NotExact), OSError on
-    rank 0 if it cannot write.
+    Raises CannotSave on every rank if there is nothing to save, or not what the ranks hold (NotExact); on rank 0
+    adapter_names.NotRead if PEFT cannot read the adapter, and OSError if it cannot write.
     """
     started = time.monotonic()
     peft_model, engine = unwrap(model)
@@ -79,6 +86,8 @@ def save_adapter(
     state = gathered.state
     if state is None:
         return Saved(None, 0, gathered.bytes, time.monotonic() - started)
+
+    gathered.check_readable(peft_model)
 
     def write(folder: str) -> None:
         peft_model.save_pretrained(folder, state_dict=state)
@@ -117,7 +126,12 @@ def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int =
     if not partitioned and not keep:
         return Gathered(None, 0, {})
     names = [name for name, _ in named]
-    choice = _choose(model, names) if not partitioned or _place()[0] == 0 else [_SKIP] * len(names)
+    taken, unsure = [False] * len(names), ""
+    if not partitioned or _place()[0] == 0:
+        # Under ZeRO-3 rank 0 alone asks: PEFT may look for the base model's config on the hub, which another rank
+        # may not reach, and two opinions would end in gathers that never meet.
+        taken, unsure = adapter_names.chosen(model, names)
+    choice = [_TAKE if take else _SKIP for take in taken]
     if partitioned:
         choice = _agree(choice)
     chosen = [index for index, value in enumerate(choice) if value == _TAKE]
@@ -129,13 +143,13 @@ def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int =
         state.update((name, _copy(tensor)) for name, tensor in whole)
     zero = [named[index] for index in chosen if hasattr(named[index][1], "ds_id")]
     if not zero:
-        return Gathered(state, 0, {"exact": exact.WHOLE})
+        return Gathered(state, 0, {"exact": exact.WHOLE}, unsure)
     held = exact.held([tensor for _, tensor in zero], keep)
     if held.reason:
         gathered = _by_deepspeed(divided, state, piece_bytes)
-        return Gathered(state, gathered, {"exact": exact.NOT_LOOKED + held.reason})
+        return Gathered(state, gathered, {"exact": exact.NOT_LOOKED + held.reason}, unsure)
     gathered = _by_parts(divided, state, piece_bytes, held.keepers)
-    return Gathered(state, gathered, _prove(zero, held, state, piece_bytes))
+    return Gathered(state, gathered, _prove(zero, held, state, piece_bytes), unsure)
 
 
 def is_partitioned(model: Any) -> bool:
@@ -180,37 +194,6 @@ def _named(model: Any) -> List[Tuple[str, Any]]:
             if name not in module._non_persistent_buffers_set:
                 named.append((prefix + "." + name if prefix else name, buffer))
     return named
-
-
-def _choose(model: Any, names: List[str]) -> List[int]:
-    """For each name whether PEFT saves it. PEFT itself is asked, with a stand-in for every tensor.
-
-    Under ZeRO-3 rank 0 alone asks: PEFT may look for the base model's config on the hub, which another rank
-    may not reach, and two opinions would end in gathers that never meet.
-    """
-    try:
-        from peft import get_peft_model_state_dict
-
-        stand_ins: Dict[str, Any] = {name: _StandIn() for name in names}
-        picked = set()
-        for adapter in model.peft_config:
-            state = get_peft_model_state_dict(model, state_dict=dict(stand_ins), adapter_name=adapter)
-            picked.update(map(id, state.values()))
-        return [_TAKE if id(stand_ins[name]) in picked else _SKIP for name in names]
-    except Exception:
-        # A kind of adapter whose state is computed from the values: it has what trains, and maybe more.
-        return [_TAKE if _trains(model, name) else _SKIP for name in names]
-
-
-class _StandIn:
-    """Stands for a tensor while PEFT picks names: whoever computes with it fails at once."""
-
-
-def _trains(model: Any, name: str) -> bool:
-    try:
-        return bool(model.get_parameter(name).requires_grad)
-    except AttributeError:
-        return False  # a buffer
 
 
 def _agree(choice: List[int]) -> List[int]:

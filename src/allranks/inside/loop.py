@@ -19,6 +19,7 @@ import sys
 from typing import Any, Dict, List, Optional
 
 from allranks.inside import flats, guard, notice, random_state, saving, space, trainer_saves, trainer_state
+from allranks.inside.adapter_names import NotRead
 from allranks.inside.adapters import describe, gather, unwrap
 
 CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
@@ -71,9 +72,10 @@ class Checkpoints:
         return leaving
 
     def save(self, step: int, state: Optional[Dict[str, Any]] = None) -> Optional[str]:
-        """The path of the checkpoint; None where the disk is too full for it (where it filled up while rank 0
-        wrote, on rank 0 alone). Raises flats.NotHeld where DeepSpeed keeps its state in a way that is not known
-        here, adapters.CannotSave without an adapter or where what is gathered is not what the ranks hold."""
+        """The path of the checkpoint; None if the disk is too full for it (if it filled up while rank 0 wrote, or if
+        PEFT cannot read the adapter, on rank 0 alone). Raises flats.NotHeld where DeepSpeed keeps its state in a way
+        that is not known here, adapters.CannotSave without an adapter or where what is gathered is not what the ranks
+        hold."""
         if not space.has_room(self.engine, self.directory, step, True):
             return None
         path = os.path.join(self.directory, "checkpoint-%d" % step)
@@ -82,9 +84,12 @@ class Checkpoints:
             self._save(path, step, state or {})
         except Exception as error:
             # on the rank that writes, after the last collective: no other waits for it
-            if not space.is_full(error, self.directory):
+            if isinstance(error, NotRead):
+                space.unread(step, error)
+            elif space.is_full(error, self.directory):
+                space.skipped(self.engine, self.directory, step, True, error)
+            else:
                 raise
-            space.skipped(self.engine, self.directory, step, True, error)
             return None
         finally:
             if self._rank is not None:
@@ -100,6 +105,7 @@ class Checkpoints:
             return trainer_saves.put(snapshot, None)
 
         def write(folder: str) -> None:
+            gathered.check_readable(model)
             model.save_pretrained(folder, state_dict=adapter)
             with open(os.path.join(folder, "trainer_state.json"), "w", encoding="utf-8") as file:
                 json.dump({"global_step": step}, file)

@@ -73,6 +73,8 @@ class Rank:
         self.gpu_memory: Dict[str, int] = {}
         self.batch_size: Optional[int] = None
         self.exit_code: Optional[int] = None
+        self.left_out = False
+        """Whether the save that is under way was left out, and why was told."""
         self.wake = threading.Event()
         self.tickets: Deque[threading.Event] = deque()
         self.stopping = False

@@ -16,12 +16,14 @@ def begin(rank: Rank, path: Any) -> Optional[Saving]:
         return None
     where = None if path is None else os.path.abspath(str(path))[:2000]
     rank.emit("saving", {"step": rank.step, "path": where})
+    rank.left_out = False
     return rank.enter("saving"), where
 
 
 def finish(rank: Rank, saving: Optional[Saving]) -> None:
-    """The save ended, well or not: that is for others to look at."""
+    """The save ended, well or not: that is for others to look at. One that was left out is not called saved."""
     if saving is not None:
         entered, path = saving
         seconds = rank.leave(entered)
-        rank.emit("saved", {"step": rank.step, "path": path, "seconds": round(seconds, 3)})
+        if not rank.left_out:
+            rank.emit("saved", {"step": rank.step, "path": path, "seconds": round(seconds, 3)})

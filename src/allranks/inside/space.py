@@ -87,6 +87,12 @@ def skipped(engine: Any, folder: str, step: int, with_state: bool, error: Except
     tell({"step": step, "planned_bytes": planned(engine, with_state), "free_bytes": there, "why": why})
 
 
+def unread(step: int, error: Exception) -> None:
+    """Tells of a save that was left out because PEFT could not read the adapter's state."""
+    tell({"step": step, "unread": True, "why": str(error)[:600]})
+
+
 def tell(data: Any) -> None:
     for rank in TOLD:
+        rank.left_out = True
         rank.emit("save-skipped", data)

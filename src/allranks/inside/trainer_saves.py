@@ -17,6 +17,7 @@ from typing import Any, Dict, Optional
 
 from allranks.inside import flats, guard, notice, random_state, replicas, space, trainer_state
 from allranks.inside.adapter_files import MANIFEST, sync, write_whole
+from allranks.inside.adapter_names import NotRead
 from allranks.inside.adapters import CannotSave, Gathered, NotExact, describe, gather, is_partitioned, unwrap
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
@@ -105,13 +106,18 @@ def saving_model(stock: Any) -> Any:
         snapshot = snapshot_of(self, kept(self)) if full else None
 
         manifest = dict(describe(model, int(self.state.global_step)), **gathered.proof)
+
+        def write(folder: str) -> None:
+            gathered.check_readable(model)
+            self._save(folder, state_dict=state)
+
         try:
             if state is not None:
-                write_with(snapshot, directory, lambda folder: self._save(folder, state_dict=state), manifest)
+                write_with(snapshot, directory, write, manifest)
             else:
                 put(snapshot, None)
         except Exception as error:  # on the rank that writes: the others have gone on
-            skip_if_full(self, directory, error)
+            skip_or_raise(self, directory, error)
         if snapshot is not None:
             setattr(self, SAVED, directory)
         push(self, _internal_call)
@@ -119,13 +125,16 @@ def saving_model(stock: Any) -> Any:
     return save_model
 
 
-def skip_if_full(trainer: Any, directory: str, error: Exception) -> None:
-    """A checkpoint that the disk has no room for is left out; everything else is raised, and a final save too."""
-    full = getattr(trainer, CHECKPOINT, None)
-    if full is None or not space.is_full(error, directory):
+def skip_or_raise(trainer: Any, directory: str, error: Exception) -> None:
+    """A checkpoint that the disk has no room for, or whose adapter PEFT cannot read, is left out; everything else is
+    raised, and a final save too."""
+    full, step = getattr(trainer, CHECKPOINT, None), int(trainer.state.global_step)
+    if full is not None and isinstance(error, NotRead):
+        guard.guarded(space.unread)(step, error)
+    elif full is not None and space.is_full(error, directory):
+        guard.guarded(space.skipped)(kept(trainer), directory, step, full, error)
+    else:
         raise error
-    step = int(trainer.state.global_step)
-    guard.guarded(space.skipped)(kept(trainer), directory, step, full, error)
 
 
 def write_with(snapshot: Any, directory: str, write: Any, manifest: Dict[str, Any]) -> None:
@@ -195,7 +204,7 @@ def saving_checkpoint(stock: Any) -> Any:
                 raise
             name = "checkpoint-%d" % int(self.state.global_step)
             folder = os.path.join(self._get_output_dir(trial=None), name)
-            skip_if_full(self, folder, error)
+            skip_or_raise(self, folder, error)
             manifest = os.path.join(folder, MANIFEST)
             if os.path.lexists(manifest) and not os.path.lexists(os.path.join(folder, "trainer_state.json")):
                 # the adapter is whole, but a resume would lack the trainer's own state
@@ -225,7 +234,7 @@ def writing_whole(stock: Any) -> Any:
 
     def save_to_json(self: Any, json_path: str) -> None:
         if not os.path.isdir(os.path.dirname(os.path.abspath(json_path))):
-            return  # the checkpoint was left out: see skip_if_full
+            return  # the checkpoint was left out: see skip_or_raise
         new = json_path + ".tmp"
         stock(self, new)
         sync(new)

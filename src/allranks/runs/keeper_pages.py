@@ -165,6 +165,21 @@ Why it matters
 What to do
   Free space on that disk. The next save is tried again.
 """,
+    "save-unread": """A save was left out: PEFT could not read the adapter's state.
+
+What it looks at
+  Before a save PEFT is asked which parameters the adapter has. If it raises an error, all that may belong to the
+  adapter is gathered, also what does not train, and PEFT is asked again with the real values. If it raises an
+  error then too, nothing is written.
+
+Why it matters
+  An adapter without its frozen half is not the one that was trained. The training goes on, and what it learns
+  is lost if no later save succeeds. At the first save the run stops.
+
+What to do
+  Look at the error that is quoted: often the library was updated, or the base model's config cannot be read
+  because the hub does not answer. The next save is tried again.
+""",
     "copy-failed": """A checkpoint could not be copied to `save.copy_to`.
 
 What it looks at

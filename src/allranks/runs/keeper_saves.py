@@ -177,8 +177,17 @@ class Saves:
         )  # fmt: skip
 
     def _skipped(self, data: Mapping[str, Any]) -> Finding:
-        planned, free = int(data.get("planned_bytes") or 0), int(data.get("free_bytes") or 0)
         first = not self.rehearsed
+        if data.get("unread"):
+            return Finding(
+                "save-unread", BLOCK if first else WARN, Where(node=self.job["node"], rank=0, file=self.output_dir),
+                f"step {data.get('step')} was not saved: {str(data.get('why'))[:400]}", "a whole adapter",
+                "the run could not keep what it trains." if first
+                else "the training goes on; what it learns from here is lost unless a later save succeeds.",
+                "look for PEFT's error: a library that was updated, or a base model whose config cannot be read; "
+                "the next save is tried again.",
+            )  # fmt: skip
+        planned, free = int(data.get("planned_bytes") or 0), int(data.get("free_bytes") or 0)
         saw = f"{free / 2**20:,.1f} MiB are free"
         if data.get("why"):  # it was tried: the disk filled up meanwhile, or a quota counts otherwise
             saw = f"{str(data['why'])[:300]} ({saw})"
