@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 
 from allranks.launch.engines import slurm
 from allranks.reach import Completed, Nodes, open_nodes, reached
-from allranks.runs import index, ray_nodes, slurm_jobs
+from allranks.runs import index, ray_nodes, slurm_jobs, slurm_poll
 from allranks.runs.identity import new_run_id
 from allranks.runs.slurm_jobs import HERE, Job
 from allranks.spec import Run, expand
 from allranks.words import BadInput, Cluster, CouldNotTell, Event, Node, Problem
 
-LOOK_SECONDS = 1.0
 SHORT_LIVED_SECONDS = 20.0
 """squeue may not show a job at once that sbatch has just given a number."""
 
@@ -153,19 +152,21 @@ async def give_back(job: str, run_id: str) -> None:
 
 async def granted(number: str, run_id: str, tell: Tell) -> Job:
     """Waits in the queue, and says each time SLURM's reason changes; the first of its nodes is the head."""
-    said, begin = None, time.monotonic()
+    turns, clock = slurm_poll.turns(), asyncio.get_running_loop().time
+    said, begin = None, clock()
+    turns.begin()
     while True:
+        await turns.next()
         job = await slurm_jobs.look(number)
         if job.runs and job.nodes:
             return job
-        if not job.waits and not (not job.state and time.monotonic() < begin + SHORT_LIVED_SECONDS):
+        if not job.waits and not (not job.state and clock() < begin + SHORT_LIVED_SECONDS):
             why = job.state or await slurm_jobs.ending(number) or "SLURM knows it no more"
             raise CouldNotTell(f"SLURM's job {number} of {run_id} ended in the queue: {why}.")
         if job.reason != said:
             said = job.reason
             why = f"job {job.shown or number}: {job.reason}"
             tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
-        await asyncio.sleep(LOOK_SECONDS)
 
 
 # ---- an allocation that we are in ----

@@ -10,7 +10,7 @@ from typing import Any
 
 from allranks import prepare
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable, folded
-from allranks.runs import index, slurm_jobs
+from allranks.runs import index, slurm_jobs, slurm_poll
 from allranks.words import Finding
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
@@ -61,8 +61,9 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
     if not await slurm_jobs.cancel(job, run_id):
         return None
     deadline = time.monotonic() + JOB_SECONDS
+    slurm_poll.turns().begin()
     while (now := await slurm_jobs.look(job)).runs and time.monotonic() < deadline:
-        await asyncio.sleep(0.5)
+        await slurm_poll.turns().next()
     if now.runs:
         why = f"SLURM's job {job} is still {now.state} {JOB_SECONDS:.0f} s after scancel: squeue -j {job}"
         names = index.node_names(run_id) or ["its nodes"]

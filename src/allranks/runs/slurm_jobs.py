@@ -6,12 +6,15 @@ the same name or one that a run only uses, is never cancelled.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from allranks.reach.base import Completed, Unreachable
 from allranks.reach.local import LocalTransport
+from allranks.runs.slurm_poll import Together, of_loop
 from allranks.words import CouldNotTell
 
 HERE = LocalTransport("this machine")
@@ -63,9 +66,9 @@ async def ask(words: Sequence[str]) -> Completed | None:
         return None
 
 
-async def jobs(number: str) -> list[Job]:
-    """The job, or each task of an array; empty where SLURM knows none. Raises CouldNotTell."""
-    done = await ask(["squeue", "-h", "-r", "-j", number, "-o", FIELDS])
+async def jobs(numbers: Sequence[str]) -> list[Job]:
+    """The jobs, of an array each task; empty if SLURM knows none. Raises CouldNotTell."""
+    done = await ask(["squeue", "-h", "-r", "-j", ",".join(numbers), "-o", FIELDS])
     if done is None:
         raise CouldNotTell("squeue is not on the path of this machine: SLURM cannot be asked from here.")
     text = done.out.decode("utf-8", "replace")
@@ -81,15 +84,20 @@ async def jobs(number: str) -> list[Job]:
     return found
 
 
+_ASKED: WeakKeyDictionary[asyncio.AbstractEventLoop, Together[list[Job]]] = WeakKeyDictionary()
+
+
 async def look(number: str) -> Job:
-    """One job; with an empty state where SLURM knows it no more."""
-    # The number of an array is that of one of its tasks as well, and squeue then tells of the others too.
-    return next((job for job in await jobs(number) if number in (job.number, job.shown)), Job(number))
+    """One job; with an empty state if SLURM knows it no more. Those who look at the same moment share a squeue."""
+    # By the array's number: squeue then tells of all its tasks.
+    known = await of_loop(_ASKED, lambda: Together(jobs)).ask(number.partition("_")[0])
+    # The number of an array is that of one of its tasks as well.
+    return next((job for job in known if number in (job.number, job.shown)), Job(number))
 
 
 async def cancel(number: str, run_id: str) -> bool:
     """Ends the job if it was submitted for this run; False where it was not, or is not there any more."""
-    mine = [job for job in await jobs(number) if job.is_of(run_id)]
+    mine = [job for job in await jobs([number]) if job.is_of(run_id)]
     for job in mine:
         await HERE.run(["scancel", job.number if job.task is None else job.shown])
     return bool(mine)
