@@ -18,6 +18,7 @@ RUN = """
 name: bench
 nodes: {%s}
 environment: {python: %s}
+gpus: {model: cpu}
 train: {command: [/opt/train.py]}
 """
 

@@ -119,7 +119,7 @@ def run_file(outcome: Outcome, folder: Path) -> Path:
     data = {
         "name": "fault",
         "nodes": "node[1-3]",
-        "gpus": outcome.per_node,
+        "gpus": {"count": outcome.per_node, "model": "cpu"},
         "environment": {"python": sys.executable},
         "env": {"FAULT_DIR": str(folder), **fault.env},
         "save": {"to": fault.env.get("SAVE_TO", str(folder / "out"))},

@@ -51,7 +51,7 @@ def one(number: int, home: Path) -> dict[str, Any]:
             "name": "healthy",
             "nodes": "node-[0-2]",
             "same_host": True,
-            "gpus": 1,
+            "gpus": {"count": 1, "model": "cpu"},
             "environment": {"python": sys.executable},
             "network": {"port": free_port()},
             "train": {"command": words},

@@ -66,7 +66,9 @@ def home(folder: Path, size: int) -> None:
     (ssh / "config").write_text((STATE / "ssh_config").read_text())
     (ssh / "known_hosts").write_text((STATE / "known_hosts").read_text())
     nodes = {f"node{n}": address(n) for n in range(1, size + 1)}
-    (folder / "run.yaml").write_text(json.dumps({"nodes": nodes, "train": {"command": ["train.py"]}}))
+    (folder / "run.yaml").write_text(
+        json.dumps({"nodes": nodes, "gpus": {"model": "cpu"}, "train": {"command": ["train.py"]}})
+    )
 
 
 def called(rig: Rig, folder: Path, *words: str) -> tuple[float, dict]:

@@ -36,7 +36,7 @@ def ours(folder: Path) -> dict[str, float]:
         "name": "restart",
         "nodes": "node-[0-2]",
         "same_host": True,
-        "gpus": 1,
+        "gpus": {"count": 1, "model": "cpu"},
         "environment": {"python": sys.executable},
         "network": {"port": free_port()},
         "launch": {"restarts": 1},

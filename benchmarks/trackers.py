@@ -62,7 +62,7 @@ def trained(folder: Path, mode: str, port: int, key: str) -> dict[str, Any]:
         "name": mode,
         "nodes": "node-[0-0]",
         "same_host": True,
-        "gpus": 1,
+        "gpus": {"count": 1, "model": "cpu"},
         "environment": {"python": sys.executable},
         "network": {"port": rendezvous},
         "env": {**env, "WANDB_PACKAGES": str(PACKAGES)},

@@ -11,6 +11,7 @@ import pytest
 
 from allranks import cli
 from allranks.cli.verbs import ps
+from allranks.node.facts._reading import Unreadable
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +19,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
+
+
+def unread() -> dict:
+    raise Unreadable("nvidia-smi did not answer within 15 s")
 
 
 def run(*words: str) -> int:
@@ -42,6 +47,20 @@ def run(*words: str) -> int:
 def test_bad_input_is_one_document_with_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*words, "--json") == 2
     assert json.loads(capsys.readouterr().out)["problems"][0]["saw"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "written"),
+    [
+        (lambda: {"list": [{}] * 8}, "gpus: 8 "),
+        (lambda: {"list": []}, "gpus: {count: 1, model: cpu} "),
+        (unread, "could not be counted"),
+    ],
+)
+def test_init_counts_the_gpus_of_this_machine(seen, written, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("allranks.node.facts.gpus.ask", seen)
+    assert cli.main(["init", "-o", "-"]) == 0
+    assert written in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["explain"], ["explain", "port-held"], ["init", "-o", "-"]])

@@ -134,7 +134,7 @@ def test_it_installs_once_and_check_passes_after_it(rig: Rig, tmp_path: Path) ->
     file = desk.file(
         name="installed",
         nodes="node[1-3]",
-        gpus=1,
+        gpus={"count": 1, "model": "cpu"},
         environment={"python": "/opt/training/bin/python"},
         launch={"with": "pdsh"},
         train={"command": ["/nfs/train.py"]},

@@ -36,7 +36,7 @@ def run_file(desk: Desk, *arguments: object) -> Path:
     return desk.file(
         name="own",
         nodes="node[1-3]",
-        gpus=1,
+        gpus={"count": 1, "model": "cpu"},
         environment={"python": sys.executable},
         launch={"with": "ray"},
         train={"command": [str(LOOP), *map(str, arguments)]},

@@ -290,6 +290,8 @@ def test_a_number_of_nodes_takes_the_clusters_head_first_and_machines_with_enoug
     placed = ray_nodes.placed(run, there)
     assert [(n.name, n.address) for n in placed.cluster.nodes] == [("m3", "10.0.0.3"), ("m1", "10.0.0.1")]
     assert placed.nodes_known
+    on_cpu = spec.loads("nodes: 3\ngpus: {count: 8, model: cpu}\n" + TRAIN + SITE)
+    assert len(ray_nodes.placed(on_cpu, there).cluster.nodes) == 3
     with pytest.raises(BadInput, match="1 machines of the Ray cluster"):
         ray_nodes.placed(run, there[:2])
     with pytest.raises(BadInput, match="names no machine"):

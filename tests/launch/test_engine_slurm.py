@@ -184,6 +184,8 @@ def test_a_save_before_the_time_limit_and_what_it_and_a_requeue_go_on_from(login
     """
     keys = {"name": "lives", "nodes": 2, "resume": "auto", "save": {"to": "/nfs/lives"}}
     keys["env"] = {"OMP_NUM_THREADS": "1"}
+    # GPUs that SLURM counts and that are none: the job asks for them.
+    keys |= {"gpus": 1, "accept": ["gpus-missing"]}
     file = login.file(TRAINER, "--steps", 4000, "--seconds", 0.1, **keys)
     first = login.json("run", file, "--no-probe", "--detach")["runs"][0]
     job = login.jobs()[0].split()[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import threading
 from dataclasses import replace
@@ -18,10 +19,12 @@ from allranks.launch.engines import Launch, deepspeed, mpi, pdsh, slurm
 from allranks.node import orders
 from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
+from allranks.reach import Completed
 from allranks.runs import acquire, slurm_jobs, sweep
 from allranks.words import BadInput, Node
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
+CPU = "{count: 4, model: cpu}"
 FILE = NODES + "train: {command: [x.py]}\n"
 
 
@@ -87,6 +90,15 @@ def test_gpus_are_asked_for_where_the_partition_counts_them(extra: str, gpus: bo
     run = launch(more=f"gpus: 4\nlaunch: {{with: slurm, extra: {extra}}}\n").run
     words = slurm.sbatch(run, "r", gpus=gpus)
     assert [word for word in words if word.startswith("--gres")] == asked
+
+
+def test_no_gpus_are_asked_for_where_training_on_cpus_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def counts(_: list[str]) -> Completed:
+        return Completed(0, b"gpu:4", b"")
+
+    monkeypatch.setattr(acquire.slurm_jobs, "ask", counts)
+    asked = [asyncio.run(acquire.counts_gpus(launch(more=f"gpus: {form}\n").run)) for form in ("4", CPU)]
+    assert asked == [True, False]
 
 
 def test_a_sweep_is_an_array_whose_tasks_know_their_own_command() -> None:

@@ -59,7 +59,7 @@ def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
     defaults = {
         "name": "contract",
         "nodes": "node[1-3]",
-        "gpus": 1,
+        "gpus": {"count": 1, "model": "cpu"},
         "environment": {"python": sys.executable},
         "launch": LAUNCH.get(engine, {"with": engine}),
         "train": {"command": [str(LOOP), *map(str, arguments)]},
@@ -235,7 +235,7 @@ def test_mpirun_starts_one_process_a_rank_as_rendered(rig: Rig, tmp_path: Path) 
     file = desk.file(
         name="ranks",
         nodes="node[1-2]",
-        gpus=2,
+        gpus={"count": 2, "model": "cpu"},
         env=HOSTILE,
         network={"interface": "eth0"},
         environment={"python": sys.executable},

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from allranks.launch import trainer
-from allranks.spec import Launch, Run, Save, Train
+from allranks.spec import Gpus, Launch, Run, Save, Train
 from allranks.words import Cluster, Node
 
 
@@ -46,6 +46,13 @@ def test_relative_paths_mean_the_run_files_folder_on_this_machine_alone(tmp_path
     assert trainer.arguments(there, {}, "/o", None)["model_name_or_path"] == "../model"
     hub = run_with(file=file, model_name_or_path="org/model")
     assert trainer.arguments(hub, {}, "/o", None)["model_name_or_path"] == "org/model"
+
+
+def test_cpus_asked_for_in_the_run_file_are_told_to_the_trainer() -> None:
+    """Else transformers refuses bf16 on a machine without a GPU."""
+    on_cpu = replace(run_with(), gpus=Gpus(2, "cpu"))
+    assert trainer.arguments(on_cpu, {}, "/o", None)["use_cpu"] is True
+    assert "use_cpu" not in trainer.arguments(run_with(), {}, "/o", None)
 
 
 def test_every_value_is_one_word() -> None:

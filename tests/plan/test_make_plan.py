@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from allranks.plan import make_plan
-from allranks.spec import Container, Launch, Network, Run, Train
+from allranks.spec import Container, Gpus, Launch, Network, Run, Train
 from allranks.words import BLOCK, NOTE, UNKNOWN, Cluster, Facts, Node
 
 MLA = "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"
@@ -210,6 +211,25 @@ def test_deepspeed_for_each_way_to_ask() -> None:
     assert make_plan(a_run(deepspeed="/x/ds.json"), V3, deepspeed={"a": 1}).deepspeed == {"a": 1}
     command = a_run(train=Train("command", command=("train.py",)))
     assert make_plan(command).deepspeed is None
+
+
+def test_cpus_are_meant_only_if_the_run_file_names_them() -> None:
+    """Two nodes on this machine that show no GPU are not: their driver may be dead."""
+    nodes = (Node("a", "127.0.0.1", 0, 2), Node("b", "127.0.0.1", 1, 2))
+    script = a_run(cluster=Cluster(nodes), same_host=True, train=Train("command", command=("train.py",)))
+    none = {name: Facts(name, 0.0, {"gpus": {"list": []}}) for name in ("a", "b")}
+    for facts in (None, none):
+        plan = make_plan(script, None, facts)
+        assert [row["gpu"] for row in plan.ranks] == [0, 1, 0, 1]
+        told = [finding.fix for finding in plan.findings if finding.id == "gpu-twice"]
+        assert len(told) == 2 and all("gpus: {count: 1, model: cpu}" in fix for fix in told)
+    on_cpu = make_plan(replace(script, gpus=Gpus(2, "cpu")), None, none)
+    assert {row["gpu"] for row in on_cpu.ranks} == {None}
+    assert [finding.id for finding in on_cpu.findings] == ["model-config-unreadable"]
+    # A script that looks for a GPU by itself would take one.
+    assert on_cpu.environment["all"]["CUDA_VISIBLE_DEVICES"] == ""
+    own = replace(script, gpus=Gpus(2, "cpu"), env={"CUDA_VISIBLE_DEVICES": "3"})
+    assert make_plan(own).environment["all"]["CUDA_VISIBLE_DEVICES"] == "3"
 
 
 def test_every_value_of_the_json_has_its_reason() -> None:

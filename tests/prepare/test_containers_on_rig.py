@@ -42,7 +42,13 @@ def desk(rig: Rig, tmp_path: Path) -> Desk:
 def boxed(desk: Desk, *words: object, container: dict[str, Any] | None = None, **keys: Any) -> Path:
     box = {"image": NAME, "mounts": [*MOUNTS, f"{ROOT}/tests:{ROOT}/tests:ro"], **(container or {})}
     train = {"command": [str(LOOP), *map(str, words or ("--steps", 4))]}
-    wanted = {"name": "boxed", "nodes": "node[1-2]", "gpus": 1, "container": box, "train": train}
+    wanted = {
+        "name": "boxed",
+        "nodes": "node[1-2]",
+        "gpus": {"count": 1, "model": "cpu"},
+        "container": box,
+        "train": train,
+    }
     return desk.file(**wanted, environment={"python": "/opt/env/bin/python"}, **keys)
 
 

@@ -57,6 +57,7 @@ def test_training_runs_in_a_podman_container_that_clean_removes(rig: Rig, tmp_pa
     file = desk.file(
         name="podded",
         nodes="node1",
+        gpus={"count": 1, "model": "cpu"},
         container=box,
         environment={"python": "/opt/env/bin/python"},
         train={"command": [str(LOOP), "--steps", "3"]},

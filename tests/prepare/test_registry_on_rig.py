@@ -39,7 +39,7 @@ def boxed(desk: Desk, image: str, nodes: str = "node[1-2]", **keys: object) -> P
     wanted = {
         "name": "boxed",
         "nodes": nodes,
-        "gpus": 1,
+        "gpus": {"count": 1, "model": "cpu"},
         "container": box,
         "train": {"command": ["/nfs/who.py"]},
     }

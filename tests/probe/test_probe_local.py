@@ -89,7 +89,7 @@ def probed(folder: Path, *words: str, code: int = 0, **more: object) -> dict:
     data = {
         "nodes": "node-[0-2]",
         "same_host": True,
-        "gpus": 1,
+        "gpus": {"count": 1, "model": "cpu"},
         "network": {"port": free_port()},
         "train": {"command": ["train.py"]},
         **more,
@@ -123,7 +123,7 @@ def test_a_rendezvous_port_that_is_held_is_unknown_and_no_rank_waits_for_it(
 
 @pytest.mark.training
 def test_one_rank_a_node_and_then_all_ranks(home: Path, tmp_path: Path) -> None:
-    answer = probed(tmp_path, "--seconds", "0", nodes="node-[0-1]", gpus=2)
+    answer = probed(tmp_path, "--seconds", "0", nodes="node-[0-1]", gpus={"count": 2, "model": "cpu"})
     assert [(c["step"], c["ranks"], c["passed"]) for c in answer["collectives"]] == [
         ("one rank a node", 2, True),
         ("all ranks", 4, True),

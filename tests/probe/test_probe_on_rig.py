@@ -40,7 +40,7 @@ class Prober:
         data = {
             "name": "probe",
             "nodes": nodes,
-            "gpus": 1,
+            "gpus": {"count": 1, "model": "cpu"},
             "environment": {"python": sys.executable},
             "train": {"command": ["/root/train.py"]},
             "env": {"CUDA_VISIBLE_DEVICES": ""},

@@ -76,6 +76,7 @@ def test_a_run_stops_before_its_launch_and_goes_on_once_the_network_is_mended(
     data = {
         "name": "probed",
         "nodes": {f"node{n}": address(n) for n in (1, 2, 3)},
+        "gpus": {"count": 1, "model": "cpu"},
         "environment": {"python": sys.executable},
         "train": {"command": [str(LOOP), "--steps", "5"]},
     }

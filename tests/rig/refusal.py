@@ -82,7 +82,14 @@ def run_file(desk: Desk, python: str, script: Path, python_of_ranks: str) -> Pat
     nodes = f"node[{NODES[0]}-{NODES[-1]}]"
     train = {"command": [str(script), "--steps", "3000"]}
     env = {"PYTHON_EXEC": python_of_ranks} if python_of_ranks else {}
-    return desk.file(name=NAME, nodes=nodes, gpus=1, environment={"python": python}, train=train, env=env)
+    return desk.file(
+        name=NAME,
+        nodes=nodes,
+        gpus={"count": 1, "model": "cpu"},
+        environment={"python": python},
+        train=train,
+        env=env,
+    )
 
 
 def plant(rig: Rig, number: int, path: str, text: str) -> None:

@@ -118,7 +118,7 @@ class Login:
         run = {
             "name": "contract",
             "nodes": 3,
-            "gpus": 1,
+            "gpus": {"count": 1, "model": "cpu"},
             "environment": {"python": sys.executable},
             "launch": {"with": "slurm", "partition": "train", "time": "10"},
             "train": {"command": [str(script), *map(str, arguments)]},

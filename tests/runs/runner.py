@@ -49,7 +49,7 @@ class Runner:
             "name": "loop",
             "nodes": "node-[0-2]",
             "same_host": True,
-            "gpus": 1,
+            "gpus": {"count": 1, "model": "cpu"},
             "network": {"port": free_port()},
             "train": {"command": command},
             "env": {"GLOO_SOCKET_IFNAME": "lo", **more.pop("env", {})},

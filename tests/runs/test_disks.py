@@ -92,7 +92,7 @@ class Trained:
         self.runner = runner
         self.file = runner.folder / "run.yaml"
         data = {
-            "name": "disks", "nodes": "node-[0-1]", "same_host": True, "gpus": 1,
+            "name": "disks", "nodes": "node-[0-1]", "same_host": True, "gpus": {"count": 1, "model": "cpu"},
             "train": {"command": [str(SCRIPTS / "saving_loop.py"), *map(str, arguments)]},
             "env": {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "GLOO_SOCKET_IFNAME": "lo"},
             "deepspeed": "none", "save": {"to": str(to), "keep": 4, **save},

@@ -43,7 +43,7 @@ def write_run_file(folder: Path, *arguments: object) -> Path:
     data = {
         "name": "overssh",
         "nodes": "node[1-3]",
-        "gpus": 1,
+        "gpus": {"count": 1, "model": "cpu"},
         "environment": {"python": sys.executable},
         "train": {"command": [str(LOOP), *map(str, arguments)]},
     }

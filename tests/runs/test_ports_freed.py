@@ -40,10 +40,15 @@ def listener(port: int, **environment: str) -> subprocess.Popen:
     return process
 
 
+CPU = {"count": 1, "model": "cpu"}
+
+
 def run(folder: Path, port: int) -> dict:
     file = folder / "run.yaml"
     train = {"command": [str(LOOP), "--steps", "2"]}
-    file.write_text(json.dumps({"nodes": "localhost", "network": {"port": port}, "train": train}))
+    file.write_text(
+        json.dumps({"nodes": "localhost", "gpus": CPU, "network": {"port": port}, "train": train})
+    )
     argv = [sys.executable, "-m", "allranks.cli", "run", str(file), "--json"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     return json.loads(done.stdout)

@@ -43,7 +43,7 @@ def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp
     file = desk.file(
         name="among",
         nodes="node1",
-        gpus=1,
+        gpus={"count": 1, "model": "cpu"},
         environment={"python": sys.executable},
         train=train,
         network={"port": PORT},

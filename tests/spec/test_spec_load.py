@@ -384,6 +384,26 @@ def test_commands(command):
     assert run.notes == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "on_cpu", "form"),
+    [
+        ("gpus: {count: 2, model: cpu}\ntrain: {command: a.py}\n", True, "gpus: {count: 2, model: cpu}"),
+        ("gpus: {count: 2, model: CPU}\ntrain: {command: a.py}\n", True, "gpus: {count: 2, model: cpu}"),
+        ("gpus: 8\ntrain: {command: a.py}\n", False, "gpus: {count: 8, model: cpu}"),
+        ("train: {command: a.py}\n", False, "gpus: {count: 1, model: cpu}"),
+        ("train: {llamafactory: {stage: sft}}\n", False, "use_cpu: true under train.llamafactory"),
+        (
+            "train: {llamafactory: {stage: sft, use_cpu: true}}\n",
+            True,
+            "use_cpu: true under train.llamafactory",
+        ),
+    ],
+)
+def test_training_on_cpus_is_asked_for_by_name(text, on_cpu, form):
+    run = loads("nodes: a\n" + text)
+    assert (run.on_cpu, run.cpu_form) == (on_cpu, form)
+
+
 @pytest.mark.parametrize("command", DROPPED)
 def test_a_launcher_before_the_script_is_dropped_and_said(command):
     run = loads(f"nodes: a\ntrain:\n  command: {command}\n", "r.yaml")

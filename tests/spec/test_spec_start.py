@@ -28,6 +28,28 @@ def test_several_nodes_on_this_machine_are_the_local_cluster():
     assert run.same_host
 
 
+@pytest.mark.parametrize(
+    ("here", "asked", "written"),
+    [
+        (8, None, "gpus: 8   # GPUs (ranks) of each node\n"),
+        (8, 2, "gpus: 2   # GPUs (ranks) of each node\n"),
+        (0, None, "gpus: {count: 1, model: cpu}   # this machine has no GPU"),
+        (0, 3, "gpus: {count: 3, model: cpu}   # this machine has no GPU"),
+        (None, None, "gpus: 1   # GPUs (ranks) of each node; those of this machine could not be counted\n"),
+    ],
+)
+def test_the_gpus_of_this_machine_are_written(here, asked, written):
+    text = init_text(gpus=asked, gpus_here=here)
+    assert written in text
+    run = loads(text)
+    assert run.cluster.world_size == (asked or here or 1)
+    assert run.on_cpu == (here == 0)
+
+
+def test_the_gpus_of_this_machine_say_nothing_of_other_nodes():
+    assert "gpus: 1   # GPUs (ranks) of each node\n" in init_text(nodes="node[1-2]", gpus_here=0)
+
+
 def test_names():
     run = loads(init_text(nodes="bob@node[01-03],node9", gpus=8))
     assert [(n.name, n.gpus, n.user) for n in run.cluster.nodes] == [

@@ -32,7 +32,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "imports": imports(run),
         "env": environment(plan, node),
         "limits": {"imports": IMPORT_SECONDS},
-        "libraries": wants_gpu(run),
+        "libraries": not run.on_cpu,
         "ssh": ssh_targets(run, node),
         "code": code(run),
     }
@@ -81,12 +81,6 @@ def peers(run: Run, node: Node) -> list[Node]:
     near = [nodes[(node.rank + step) % len(nodes)] for step in range(MOST_PEERS // 2)]
     far = [nodes[len(nodes) * n // (MOST_PEERS // 2)] for n in range(MOST_PEERS // 2)]
     return list({peer.name: peer for peer in (nodes[0], *near, *far)}.values())
-
-
-def wants_gpu(run: Run) -> bool:
-    """Whether the ranks may be meant to compute on GPUs, as far as the run file says."""
-    arguments = run.train.arguments if run.train.kind == "llamafactory" else {}
-    return not arguments.get("use_cpu") and not arguments.get("no_cuda")
 
 
 REACHING = ("pdsh", "mpi", "deepspeed")

@@ -146,13 +146,8 @@ class Context:
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether the ranks are meant to compute on GPUs: not with `use_cpu`, nor a script of the user's own
-        without `gpus.model` where every node has said that it has no GPU."""
-        if self.arguments.get("use_cpu") or self.arguments.get("no_cuda"):
-            return False
-        if self.llamafactory or self.run.gpus.model:
-            return True
-        return any(view.list("gpus.list") or not view.has("gpus.list") for view in self.answered)
+        """Whether the ranks are meant to compute on GPUs: always, unless the run file asks for CPUs by name."""
+        return not self.run.on_cpu
 
     @property
     def on_host(self) -> bool:

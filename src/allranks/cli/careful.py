@@ -80,7 +80,7 @@ def careful(options: argparse.Namespace) -> tuple[str, ...]:
             )
         )
     # Without a GPU there is nothing to offload from, and gloo is TCP.
-    return () if run.train.arguments.get("use_cpu") else OFFLOAD
+    return () if run.on_cpu else OFFLOAD
 
 
 def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:

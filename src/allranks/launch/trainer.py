@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from allranks.spec import Run
+from allranks.spec import CPU, Run
 
 LISTS = frozenset({"report_to", "label_names", "fsdp", "include_for_metrics"})
 """Keys whose command-line form takes several words (transformers' TrainingArguments declares them as
@@ -34,6 +34,8 @@ def arguments(
     asked.setdefault("stage", "sft")
     asked["do_train"] = asked.get("do_train", True)
     asked.setdefault("logging_steps", 1)
+    if run.gpus.model == CPU:
+        asked.setdefault("use_cpu", True)
     for key in PATHS:
         if isinstance(asked.get(key), str):
             asked[key] = run.here(asked[key])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
-from allranks.spec import Run
+from allranks.spec import CPU, Run
 from allranks.words import Facts, Node
 
 TCP_FABRICS = ("tcp", "socket", "ethernet")
@@ -25,6 +25,8 @@ def environment(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = No
         common["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
         if run.network.fabric in TCP_FABRICS:
             common["NCCL_IB_DISABLE"] = "1"
+    if run.gpus.model == CPU:
+        common["CUDA_VISIBLE_DEVICES"] = ""  # A script that looks for a GPU by itself would take one.
     asked = {name: str(value) for name, value in run.env.items()}
     interfaces = {node.name: interface_of(run, node, facts) for node in run.cluster.nodes}
     nodes: dict[str, dict[str, str]] = {node.name: {} for node in run.cluster.nodes}

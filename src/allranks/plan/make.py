@@ -52,7 +52,7 @@ def make_plan(
     findings: list[Finding] = []
     model = _model(run, setting, config, versions, described, findings)
     trained = trained_by(model, setting, run, findings) if model else None
-    uses_gpu = setting.uses_gpu and not without_gpus(setting, run, facts)
+    uses_gpu = setting.uses_gpu
     ranks = rank_map(run, uses_gpu)
     findings += rank_findings(run, ranks, uses_gpu)
     network = between_nodes(run, uses_gpu, facts, probe)
@@ -86,19 +86,6 @@ def make_plan(
         advice=budget.advice if budget else {},
         findings=tuple(findings),
     )
-
-
-def without_gpus(setting: Setting, run: Run, facts: Mapping[str, Facts] | None) -> bool:
-    """Whether a script of the user's own runs on the CPU, which nothing in the run file says.
-
-    So it is where no GPU was asked for by name and the nodes have none. As long as no node has been asked,
-    several nodes on one host are taken for it: they are a trial on one machine more often than not.
-    """
-    if setting.known or run.gpus.model:
-        return False
-    if not facts:
-        return run.same_host
-    return all(one.get("gpus.list") == [] for one in facts.values())
 
 
 def between_nodes(

@@ -107,7 +107,8 @@ def _gpus_twice(run: Run, rows: tuple[Mapping[str, Any], ...]) -> list[Finding]:
                 saw=f"runs on GPU {row['gpu']} of {row['address']}, as rank {first['rank']} does",
                 expected="one rank a GPU",
                 why="NCCL stops with 'Duplicate GPU detected', and each rank has half of the memory.",
-                fix=f'give {row["node"]} GPUs of its own: env: {{CUDA_VISIBLE_DEVICES: "…"}} under that node',
+                fix=f'give {row["node"]} GPUs of its own: env: {{CUDA_VISIBLE_DEVICES: "…"}} under that node; '
+                f"{run.cpu_form} to train on CPUs",
             )
         )
     return findings
@@ -126,7 +127,8 @@ def _too_few_devices(run: Run) -> list[Finding]:
                     saw=f"CUDA_VISIBLE_DEVICES names {len(devices)} GPUs, {node.gpus} ranks are asked for",
                     expected="one GPU a rank",
                     why=f"local ranks {len(devices)} and up end with 'invalid device ordinal'.",
-                    fix=f"gpus: {len(devices)}, or name {node.gpus} GPUs in CUDA_VISIBLE_DEVICES",
+                    fix=(f"gpus: {len(devices)}" if devices else run.cpu_form)
+                    + f", or name {node.gpus} GPUs in CUDA_VISIBLE_DEVICES",
                 )
             )
     return findings

@@ -90,7 +90,7 @@ def setting_of(run: Run) -> Setting:
         quantization_bits=int(bits) if bits else None,
         attention=str(arguments.get("flash_attn") or "auto"),
         liger=bool(arguments.get("enable_liger_kernel")),
-        uses_gpu=not arguments.get("use_cpu", False) and not arguments.get("no_cuda", False),
+        uses_gpu=not run.on_cpu,
         save_only_model=bool(arguments.get("save_only_model")),
         optimizer=str(arguments.get("optim") or "adamw_torch"),
         scheduler=str(arguments.get("lr_scheduler_type") or "linear"),

@@ -52,7 +52,7 @@ async def describe(run: Run, node: Node, program: NodeProgram, facts: Facts, ima
         groups=tuple(group for group in user.get("groups") or () if str(group) != identity) if uid else (),
         mounts=tuple(Mount.read(text, user_home) for text in container.mounts),
         shm_bytes=container.shm_bytes,
-        gpus=bool(facts.get("gpus.list")),
+        gpus=bool(facts.get("gpus.list")) and not run.on_cpu,
         infiniband=bool(facts.get("infiniband.verbs")),
         python=run.environment.python or "python3",
         pip=container.pip,

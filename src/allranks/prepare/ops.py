@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from allranks.checks.asking import uses_deepspeed, wants_gpu
+from allranks.checks.asking import uses_deepspeed
 from allranks.prepare.trouble import blocked, last_words
 from allranks.prepare.watched import WATCH
 from allranks.reach import NodeProgram
@@ -82,7 +82,7 @@ def builders(run: Run, deepspeed: Mapping[str, Any] | None) -> list[tuple[str, s
     place = mapping(zero.get("offload_optimizer")).get("device")
     weights = mapping(zero.get("offload_param")).get("device")
     kind = str(mapping(deepspeed.get("optimizer")).get("type") or "").lower()
-    gpu = wants_gpu(run)
+    gpu = not run.on_cpu
     home = "deepspeed.ops.op_builder" if gpu else "deepspeed.ops.op_builder.cpu"
     found = []
     if place in ON_PROCESSOR:

@@ -124,8 +124,11 @@ def requeues(run: Run) -> bool:
 
 
 async def counts_gpus(run: Run) -> bool:
-    """Whether the partition has GPUs as a generic resource: only then `--gres=gpu:N` can be asked for."""
+    """Whether the run needs GPUs and the partition has them as a generic resource: only then `--gres=gpu:N` is asked
+    for."""
     where = ["-p", run.launch.partition] if run.launch.partition else []
+    if run.on_cpu:
+        return False
     done = await slurm_jobs.ask(["sinfo", "-h", "-o", "%G", *where])
     return done is not None and b"gpu" in done.out
 

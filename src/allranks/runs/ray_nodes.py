@@ -42,7 +42,7 @@ async def chosen(run: Run) -> Run:
 def placed(run: Run, there: Sequence[Mapping[str, Any]]) -> Run:
     """`there` are the cluster's living machines. The head of the cluster comes first, as the run's head."""
     wanted = run.cluster.nodes
-    counts_gpus = any(machine["gpus"] for machine in there)
+    counts_gpus = not run.on_cpu and any(machine["gpus"] for machine in there)
     needs = max(node.gpus for node in wanted)
     fitting = [machine for machine in there if not counts_gpus or machine["gpus"] >= needs]
     if len(fitting) < len(wanted):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from allranks.spec.run import LAUNCHERS, Container, Environment, Gpus, Launch, Network, Run, Save, Train
+from allranks.spec.run import CPU, LAUNCHERS, Container, Environment, Gpus, Launch, Network, Run, Save, Train
 
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
@@ -32,6 +32,7 @@ LATER = {
 }
 
 __all__ = [
+    "CPU",
     "LAUNCHERS",
     "Container",
     "Environment",

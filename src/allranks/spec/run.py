@@ -16,9 +16,13 @@ LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
 """`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""
 
 
+CPU = "cpu"
+"""As `gpus.model`: the ranks train on CPUs, and that is meant."""
+
+
 @dataclass(frozen=True)
 class Gpus:
-    """GPUs (ranks) a node where the node itself says nothing; `model` is the distinctive part of its name."""
+    """GPUs (ranks) of a node that says nothing itself; `model` is the distinctive part of its name, or `cpu`."""
 
     count: int = 1
     model: str | None = None
@@ -141,6 +145,21 @@ class Run:
     def without_spares(self) -> Run:
         """The run as if it had the nodes alone that train from the beginning."""
         return replace(self, cluster=Cluster(self.cluster.training)) if self.cluster.spares else self
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the run file asks for training on CPUs by name: `gpus.model: cpu`, or the trainer's `use_cpu`.
+
+        Nothing else means it. Nodes without a GPU may have a dead driver, or be containers without their devices."""
+        arguments = self.train.arguments if self.train.kind == "llamafactory" else {}
+        return self.gpus.model == CPU or bool(arguments.get("use_cpu") or arguments.get("no_cuda"))
+
+    @property
+    def cpu_form(self) -> str:
+        """What to write into the run file in order to train on CPUs."""
+        if self.train.kind == "llamafactory":
+            return "use_cpu: true under train.llamafactory"
+        return f"gpus: {{count: {self.gpus.count}, model: cpu}}"
 
     def line(self, key: str) -> int | None:
         """The line of a dotted key, or of the nearest key above it that was written anywhere.

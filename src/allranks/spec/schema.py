@@ -131,12 +131,18 @@ KEYS = (
         "ssh's own choice",
         text(validate.user),
     ),
-    Key("gpus", "a number, or `{count, model}`", "GPUs (ranks) of each node that says nothing else.", "1"),
+    Key(
+        "gpus",
+        "a number, or `{count, model}`",
+        "GPUs (ranks) of each node that says nothing else. To train on CPUs: `{count: 2, model: cpu}`.",
+        "1",
+    ),
     Key("gpus.count", "1 to 1,024", "The number.", "1", GPU_COUNT),
     Key(
         "gpus.model",
-        "the distinctive part of the name",
-        "The GPU that every node must have; `A100-SXM4-80GB` matches `NVIDIA A100-SXM4-80GB`.",
+        "the distinctive part of the name, or `cpu`",
+        "The GPU that every node must have; `A100-SXM4-80GB` matches `NVIDIA A100-SXM4-80GB`. `cpu` trains on CPUs: "
+        "the ranks see no GPU.",
         "not checked",
         text(validate.model),
     ),

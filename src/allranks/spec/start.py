@@ -76,12 +76,14 @@ def init_text(
     slurm_nodelist: str | None = None,
     local_nodes: int = 1,
     file: str = "run.yaml",
+    gpus_here: int | None = None,
 ) -> str:
     """A commented run file that `loads` reads back.
 
     `nodes` is the path of a hostfile or node names; without it the nodes of `slurm_nodelist`, and without
     that `local_nodes` on this machine. `gpus` is the number of ranks of a node that says none itself,
-    `train` a LLaMA-Factory YAML or a script, `file` what the text will be called. Raises BadInput.
+    `train` a LLaMA-Factory YAML or a script, `file` what the text will be called, `gpus_here` the GPUs of this
+    machine, if they could be counted. Raises BadInput.
     """
     slurm = False
     if nodes is not None and is_file(at_home(nodes)):
@@ -96,10 +98,12 @@ def init_text(
         slurm = True
         cluster = cluster_from_names(slurm_nodelist, gpus or slurm_gpus(os.environ))
     else:
-        cluster = local_cluster(local_nodes, gpus or 1)
+        cluster = local_cluster(local_nodes, gpus or (gpus_here or local_nodes) // local_nodes or 1)
+    local = nodes is None and not slurm
     parts = [
         HEAD.format(file=file),
-        nodes_text(cluster, local=nodes is None and not slurm),
+        nodes_text(cluster, local),
+        gpus_text(cluster, local, gpus_here, asked=gpus is not None),
         "\n",
         train_text(train),
     ]
@@ -121,7 +125,6 @@ def slurm_gpus(environ: Mapping[str, str]) -> int:
 
 
 def nodes_text(cluster: Cluster, local: bool) -> str:
-    counts = {node.gpus for node in cluster.nodes}
     users = {node.user for node in cluster.nodes}
     lines = ["# The machines, the head first: it leads the rendezvous and keeps the run."]
     if local:
@@ -130,16 +133,28 @@ def nodes_text(cluster: Cluster, local: bool) -> str:
         )
         if len(cluster.nodes) > 1:
             lines.append("same_host: true   # all of them are this machine")
-    elif len(counts) == len(users) == 1 and all(is_bare(node) for node in cluster.nodes):
+    elif len({node.gpus for node in cluster.nodes}) == len(users) == 1 and all(
+        is_bare(node) for node in cluster.nodes
+    ):
         names = fold([node.name for node in cluster.nodes], keep_order=True)
         lines.append(f"nodes: {names if RANGE.fullmatch(names) and names[0] != '[' else quoted(names)}")
         lines += [f"user: {quoted(user)}" for user in users if user]
     else:
         lines.append("nodes:")
         lines += [f"  - {node_text(node)}" for node in cluster.nodes]
-    if len(counts) == 1:
-        lines.append(f"gpus: {counts.pop()}   # GPUs (ranks) of each node")
     return "\n".join(lines) + "\n"
+
+
+def gpus_text(cluster: Cluster, local: bool, here: int | None, asked: bool) -> str:
+    """The key `gpus`, if one number is that of every node. `here` are the GPUs of this machine."""
+    counts = {node.gpus for node in cluster.nodes}
+    if len(counts) != 1:
+        return ""
+    count = counts.pop()
+    if local and here == 0:
+        return f"gpus: {{count: {count}, model: cpu}}   # this machine has no GPU: {count} ranks on its CPU\n"
+    unsure = "; those of this machine could not be counted" if local and here is None and not asked else ""
+    return f"gpus: {count}   # GPUs (ranks) of each node{unsure}\n"
 
 
 def is_bare(node: Node) -> bool:

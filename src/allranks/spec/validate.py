@@ -285,8 +285,8 @@ def time_limit(text: str) -> str:
 def model(text: str) -> str:
     one_line(text)
     if len(text) < 2 or len(text) > 80:
-        raise Wrong(f"{shown(text)} is no GPU model.", do="such as A100-SXM4-80GB")
-    return text
+        raise Wrong(f"{shown(text)} is not a GPU model.", do="such as A100-SXM4-80GB, or cpu")
+    return text.lower() if text.lower() == "cpu" else text
 
 
 def url(text: str) -> str:

@@ -2,15 +2,17 @@
 
 ## What it looks at
 How many GPUs `nvidia-smi` lists on each node, against the number of ranks that the run starts there (all
-nodes of one machine together).
+nodes of one machine together); the NVIDIA devices on the PCI bus, and the driver's device files.
 
 ## Why it matters
 Each local rank takes the GPU of its number: without it the rank ends with "invalid device ordinal" and the
-whole run with it.
+whole run with it. A script that takes a CPU when it finds no GPU trains on, a hundred times slower.
 
 ## What to do
 Ask for what is there (`gpus`), or find out why a GPU is gone: `nvidia-smi -L`, `dmesg` for "fallen off the
-bus" (Xid 79), and in a container whether all GPUs were given to it.
+bus" (Xid 79), and in a container whether all GPUs were given to it. If training on CPUs is meant, ask for it by
+name: `gpus: {count: 2, model: cpu}` for a script, `use_cpu: true` for LLaMA-Factory. Nothing else means it,
+since a node without a GPU to be seen may have a dead driver.
 
 ## Source
 torch 2.13 `torch.cuda.set_device`; NVIDIA "Xid errors", Xid 79.
@@ -20,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import Remove, fires, silent
-from allranks.checks.context import Context
+from allranks.checks.case import Remove, Unreadable, fires, silent
+from allranks.checks.context import Context, View
 from allranks.checks.words import counted
 from allranks.words import Finding
 
@@ -35,31 +37,81 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterator[Finding]:
     for group in context.hosts:
         view = group[0]
-        if not view.has("gpus.list"):
-            continue
         wanted = (
             max(one.node.gpus for one in group)
             if not context.run.same_host
             else sum(o.node.gpus for o in group)
         )
         there = len(view.list("gpus.list"))
-        if there < wanted:
+        if there == 0:
+            yield from none_there(context, view, wanted)
+        elif there < wanted:
             reason = view.text("gpus.reason") or ""
             yield context.block(
                 view,
                 key="gpus",
-                saw=f"{view.name} shows {counted(there, 'GPU') if there else 'no GPU'}"
-                + (f" ({reason})" if reason else ""),
-                expected=f"{counted(wanted, 'GPU')}, one a rank",
-                why=f"local ranks {there} to {wanted - 1} would end with 'invalid device ordinal'."
-                if there
-                else "no rank could start; training on CPU is asked for with use_cpu: true.",
-                fix=f"gpus: {there}, or find the missing ones: nvidia-smi -L and dmesg on {view.name}"
-                if there
-                else f"nvidia-smi -L on {view.name}, or use_cpu: true",
+                saw=f"{view.name} shows {counted(there, 'GPU')}" + (f" ({reason})" if reason else ""),
+                expected=f"{counted(wanted, 'GPU')}, one for each rank",
+                why=f"local ranks {there} to {wanted - 1} would end with 'invalid device ordinal'.",
+                fix=f"gpus: {there}, or find the missing ones: nvidia-smi -L and dmesg on {view.name}",
             )
 
 
+def none_there(context: Context, view: View, wanted: int) -> Iterator[Finding]:
+    """A node that shows no GPU. What could not be read is left to `unreadable-facts`, unless the bus and the device
+    files settle it."""
+    on_bus = view.number("driver.gpus_on_bus")
+    given_none = bool(on_bus) and view.has("driver.device_files") and not view.list("driver.device_files")
+    if not view.has("gpus.list") and not given_none:
+        return
+    saw, fix = seen(view, int(on_bus or 0), given_none)
+    yield context.block(
+        view,
+        key="gpus",
+        saw=saw,
+        expected=f"{counted(wanted, 'GPU')}, one for each rank",
+        why="no rank would find a GPU. Training on CPUs must be asked for by name.",
+        fix=f"{fix}. If CPUs are meant: {context.run.cpu_form}",
+    )
+
+
+def seen(view: View, on_bus: int, given_none: bool) -> tuple[str, str]:
+    """What of GPUs is there on this node, and what to do about it."""
+    reason = view.text("gpus.reason") or "nvidia-smi lists none"
+    if not on_bus:
+        said = "" if "PCI bus" in reason else f" ({reason})"
+        return (
+            f"{view.name} has no GPU: there is no NVIDIA device on its PCI bus{said}",
+            f"take nodes that have GPUs in place of {view.name}",
+        )
+    devices = counted(on_bus, "NVIDIA GPU") + (" is" if on_bus == 1 else " are")
+    if given_none and view.text("system.container"):
+        return (
+            f"{view.name} shows no GPU: {devices} on the PCI bus, and this container has none of the device files",
+            "start the container with its GPUs (docker run --gpus all)",
+        )
+    if given_none or "nvidia" not in view.list("driver.modules"):
+        return (
+            f"{view.name} shows no GPU: {devices} on the PCI bus, and no driver works for it",
+            f"nvidia-smi and dmesg on {view.name} say why: load or install the NVIDIA driver",
+        )
+    return (
+        f"{view.name} shows no GPU ({reason}): {devices} on the PCI bus",
+        f"nvidia-smi -L and dmesg on {view.name}",
+    )
+
+
+SCRIPT = {
+    "run/train/kind": "command",
+    "run/train/arguments": {},
+    "run/train/command": ("/srv/train.py",),
+    "run/gpus/model": None,
+}
+NO_DRIVER = {
+    "*/gpus": {},
+    "*/gpus/list": Unreadable("nvidia-smi is not installed; the PCI bus holds 8 NVIDIA GPUs"),
+    "*/driver/device_files": [],
+}
 CASES = (
     fires(
         "a100",
@@ -68,7 +120,31 @@ CASES = (
         verdict="block",
         saw="shows 7 GPUs",
     ),
-    fires("cpu", {"run/train/arguments/use_cpu": False}, node="node-0", verdict="block", saw="no GPU"),
+    fires(
+        "cpu", {"run/train/arguments/use_cpu": False}, node="node-0", verdict="block", saw="no NVIDIA device"
+    ),
+    # A script is not taken for one that trains on CPUs because no node has a GPU.
+    fires("cpu", {**SCRIPT}, node="node-2", verdict="block", saw="no NVIDIA device on its PCI bus"),
+    # A container that was started without --gpus, and nvidia-smi is not in its image.
+    fires(
+        "a100",
+        {**NO_DRIVER, "*/system/container": "docker"},
+        verdict="block",
+        saw="8 NVIDIA GPUs are on the PCI bus, and this container has none",
+        # nvidia-smi could say nothing.
+        also=("unreadable-facts",),
+    ),
+    # A driver that was never loaded, on all nodes.
+    fires(
+        "a100",
+        {**NO_DRIVER, "*/driver/modules": [], "*/driver/module": None},
+        verdict="block",
+        saw="and no driver works for it",
+        also=("unreadable-facts", "driver-not-loaded"),
+    ),
     silent("a100"),
     silent("cpu"),
+    silent("cpu", {**SCRIPT, "run/gpus/model": "cpu"}),
+    # Not known is neither: `unreadable-facts` says so.
+    silent("a100", {"*/gpus/list": Unreadable("nvidia-smi did not answer within 15 s")}),
 )

@@ -60,6 +60,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 COMMAND = {
+    "run/gpus/model": "cpu",
     "run/train/kind": "command",
     "run/train/command": ("/opt/train.py", "--deepspeed_config=/opt/ds.json"),
     "run/train/arguments": {},

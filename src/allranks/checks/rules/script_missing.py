@@ -67,7 +67,12 @@ def syntax(text: str) -> str | None:
 
 
 FILE = ("*", "storage", "files", "/opt/train.py")
-COMMAND = {"run/train/kind": "command", "run/train/command": ("/opt/train.py",), "run/train/arguments": {}}
+COMMAND = {
+    "run/train/kind": "command",
+    "run/train/command": ("/opt/train.py",),
+    "run/train/arguments": {},
+    "run/gpus/model": "cpu",
+}
 CASES = (
     fires("cpu", {**COMMAND, FILE: {"exists": False}}, node="node-1", verdict="block", saw="is not on"),
     fires("cpu", {**COMMAND, FILE: {"exists": True, "text": "def f(:\n"}}, saw="is no Python: line 1"),

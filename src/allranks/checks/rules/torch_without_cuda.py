@@ -8,7 +8,8 @@ A CPU build finds no GPU: LLaMA-Factory then refuses bf16, or the run trains on 
 thousandth of the speed.
 
 ## What to do
-Install the CUDA build of the same version, or say `use_cpu: true` where that is meant.
+Install the CUDA build of the same version. If training on CPUs is meant, ask for it by name: `use_cpu: true` for
+LLaMA-Factory, `gpus: {count: 2, model: cpu}` for a script.
 
 ## Source
 The installed torch's own `version.py`: `cuda` is None in a CPU build.
@@ -43,7 +44,7 @@ def check(context: Context) -> Iterator[Finding]:
                 expected="a CUDA build, as the run wants GPUs",
                 why="it would find no GPU.",
                 fix=f"on {view.name}: pip install torch=={torch.partition('+')[0]} from a CUDA index, "
-                "or use_cpu: true",
+                f"or {context.run.cpu_form} to train on CPUs",
             )
 
 

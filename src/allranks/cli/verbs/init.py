@@ -39,6 +39,7 @@ def call(options: argparse.Namespace) -> int:
         train=options.train,
         slurm_nodelist=os.environ.get("SLURM_JOB_NODELIST"),
         file="run.yaml" if options.output == "-" else options.output,
+        gpus_here=gpus_here() if options.nodes is None else None,
     )
     if options.output == "-":
         if options.json:
@@ -55,3 +56,14 @@ def call(options: argparse.Namespace) -> int:
     else:
         print(f"{path} written. Next: allranks check {path}", file=sys.stderr)
     return 0
+
+
+def gpus_here() -> int | None:
+    """The GPUs of this machine; None if nvidia-smi could not tell."""
+    from allranks.node.facts._reading import Unreadable
+    from allranks.node.facts.gpus import ask
+
+    try:
+        return len(ask()["list"])
+    except Unreadable:
+        return None
