@@ -4,11 +4,8 @@ PY := .venv/bin/python
 TINY := .cache/tiny-deepseek-v3
 # Each worker of pytest, and each process that a test starts, would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Four workers on two cores: many of these tests wait for a process. What trains or builds networks runs alone after them.
-FAST := not training and not rig and not browser and not legacy and not lengthy
-WORKERS := -n 4 --dist worksteal
 
-.PHONY: setup demo test test-fast lint bench docs picture clean help
+.PHONY: setup demo test test-all test-fast tests-are-ready lint bench docs picture clean help
 
 help:
 	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,10 +20,14 @@ $(TINY)/model/config.json: examples/make_tiny.py $(wildcard examples/tiny/*) | s
 demo: setup $(TINY)/model/config.json ## train a tiny DeepSeek-V3 on three local nodes, end with a verified adapter
 	@.venv/bin/allranks run examples/tiny-deepseek-v3.yaml
 
-test: system ## everything, as CI runs it
-	@$(MAKE) --no-print-directory -j2 setup legacy
+test: system tests-are-ready ## as CI runs it; docs/contributing/tests.md says what is left to test-all
+	@scripts/tests.sh fast slow
+
+test-all: system legacy tests-are-ready ## what `make test` runs, and what is long and seldom changes
+	@scripts/tests.sh fast slow seldom
+
+tests-are-ready: setup
 	@$(MAKE) --no-print-directory -j2 lint ray $(TINY)/model/config.json
-	@$(PY) -m pytest -q $(WORKERS) -m "$(FAST)"; fast=$$?; $(PY) -m pytest -q -m "not ($(FAST))" && exit $$fast
 
 .PHONY: legacy
 legacy:
@@ -36,8 +37,8 @@ legacy:
 system:
 	@scripts/system.sh
 
-test-fast: setup ## what needs no training, no root, no browser and no long wait: under 60 s
-	@$(PY) -m pytest -q $(WORKERS) -m "$(FAST)"
+test-fast: setup ## what needs no training, no root, no browser and no long wait
+	@scripts/tests.sh fast
 
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh

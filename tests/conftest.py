@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.tiers import tier_of
+
 # How long an example takes says how busy the machine is, and nothing about the code.
 settings.register_profile("allranks", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("allranks")
@@ -27,10 +29,13 @@ RERUNS = 2
 """So many tests of a suite may pass at a second try in CI; see docs/decisions/second-try.md."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In CI a test that failed is tried once more, and both are told; at a desk a failure is one at once."""
-    if os.environ.get("CI"):
-        for item in items:
+    """Each test carries its tier's mark, for `-m`. In CI one that failed is tried once more, and both are told; at a
+    desk a failure is one at once."""
+    for item in items:
+        item.add_marker(tier_of({mark.name for mark in item.iter_markers()}))
+        if os.environ.get("CI"):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

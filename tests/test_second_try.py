@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.lengthy
 
 FLAKY = """
@@ -26,7 +27,7 @@ def test_once(name):
 def suite(folder: Path, text: str, ci: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(Path(__file__).parent / "conftest.py", folder / "conftest.py")
     (folder / "test_it.py").write_text(text)
-    env = {**os.environ, "CI": ci, "PYTEST_ADDOPTS": ""}
+    env = {**os.environ, "CI": ci, "PYTEST_ADDOPTS": "", "PYTHONPATH": str(ROOT)}
     words = [
         sys.executable,
         "-m",

@@ -14,6 +14,7 @@ TINY = ROOT / ".cache" / "tiny-deepseek-v3"
 
 pytestmark = [
     pytest.mark.legacy,
+    pytest.mark.seldom,
     pytest.mark.training,
     pytest.mark.timeout(400),
     pytest.mark.skipif(

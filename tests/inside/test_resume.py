@@ -145,6 +145,7 @@ LEGACY = Path(__file__).resolve().parents[2] / ".venvs" / "legacy"
 
 
 @pytest.mark.legacy
+@pytest.mark.seldom
 @pytest.mark.skipif(not (LEGACY / "torch_extensions").exists(), reason="scripts/setup.sh --legacy makes it")
 def test_transformers_4_goes_on_bit_for_bit_too(root, tmp_path):
     """A loop under transformers 4.52.4, DeepSpeed 0.16.9 and PEFT 0.15.2, where each expert is a module of its own.

@@ -20,7 +20,7 @@ import yaml
 from tests.rig.desk import Desk
 from tests.rig.rig import STATE, Rig, only_one
 
-pytestmark = [pytest.mark.rig, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.rig, pytest.mark.seldom, pytest.mark.timeout(600)]
 DEBS = ("libaio-dev", "ninja-build", "nfs-kernel-server", "nfs-common")
 PACKAGES = ("packaging", "filelock")
 COMPILES = "ALLRANKS_LONG" in os.environ

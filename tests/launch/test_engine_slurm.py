@@ -177,6 +177,7 @@ def journal_of(run_id: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.seldom
 def test_a_save_before_the_time_limit_and_what_it_and_a_requeue_go_on_from(login: Login, rig: Rig) -> None:
     """Three lives of a Trainer's run without DeepSpeed: it is told to go, taken up again, and requeued.
 

@@ -104,6 +104,7 @@ def test_every_nasty_value_arrives(module_stage, make, nasty, needs, target: str
     check(module_stage, target, make(nasty, env, own))
 
 
+@pytest.mark.seldom
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_value_arrives(module_stage, make, nasty, needs, target: str) -> None:
     if target in ("pdsh", "deepspeed"):
@@ -182,6 +183,7 @@ def test_a_sweep_starts_each_index_with_its_own_values(stage, make) -> None:
     ]
 
 
+@pytest.mark.seldom
 def test_any_swept_value_arrives_at_its_index(module_stage, make, nasty) -> None:
     """The array's index picks one value of each argument; whatever stands in them arrives on every node."""
     stage = module_stage

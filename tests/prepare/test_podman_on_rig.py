@@ -12,7 +12,7 @@ from tests.rig.desk import Desk
 from tests.rig.images import MOUNTS, NAME, import_image
 from tests.rig.rig import ROOT, Rig, only_one
 
-pytestmark = [pytest.mark.rig, pytest.mark.training]
+pytestmark = [pytest.mark.rig, pytest.mark.training, pytest.mark.seldom]
 LOOP = ROOT / "tests" / "runs" / "scripts" / "loop.py"
 
 SETTINGS = """

@@ -14,7 +14,7 @@ from tests.rig.images import MOUNTS, NAME, import_image, start_docker, stop_dock
 from tests.rig.registry import Registry
 from tests.rig.rig import STATE, Rig, only_one
 
-pytestmark = [pytest.mark.rig, pytest.mark.training]
+pytestmark = [pytest.mark.rig, pytest.mark.training, pytest.mark.seldom]
 NODES = (1, 2)
 WHO = """
 import getpass, os, pwd

@@ -12,7 +12,7 @@ import pytest
 from tests.probe.test_probe_on_rig import DATA, LET_IN, Prober, filtered, said
 from tests.rig.rig import Rig, only_one
 
-pytestmark = pytest.mark.rig
+pytestmark = [pytest.mark.rig, pytest.mark.seldom]
 OUT = ["OUTPUT", *DATA, "!", "-o", "lo", "-j", "DROP"]
 INTO = ["INPUT", *DATA, "!", "-i", "lo", "-j", "DROP"]
 OUT_TO_HEAD = ["OUTPUT", "-p", "tcp", "--dport", "39500", "-j", "ACCEPT"]

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.rig import Started, sharing_network, start_time
+from tests.rig.rig import ROOT, Started, sharing_network, start_time
 
 pytestmark = pytest.mark.rig
-RIG = Path(__file__).resolve().parents[1] / "rig"
 
 STANDS = """
 import subprocess, sys, time
@@ -36,12 +35,12 @@ def state() -> Iterator[Path]:
     """A rig's folder of this test's own; whatever a failure leaves there is removed by the rig's own word."""
     path = Path(f"/run/allranks-rig-stale-{os.getpid()}")
     yield path
-    subprocess.run([sys.executable, str(RIG / "rig.py"), "down"], env=environment(path), check=True)
+    subprocess.run([sys.executable, "-m", "tests.rig.rig", "down"], env=environment(path), check=True)
     path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def environment(state: Path) -> dict[str, str]:
-    return {**os.environ, "ALLRANKS_RIG": str(state), "PYTHONPATH": str(RIG)}
+    return {**os.environ, "ALLRANKS_RIG": str(state), "PYTHONPATH": str(ROOT)}
 
 
 def stands(state: Path, count: int, how: str) -> subprocess.Popen[str]:

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs tiers of tests, one after another, and says which tests took longest: scripts/tests.sh fast slow
+# tests/tiers.py says what is in which tier. build/tests/ keeps each tier's durations (JUnit XML) and the slowest.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+out=build/tests
+failed=()
+rm -rf "$out"
+for tier in "$@"; do
+  case $tier in
+    fast) workers=(-n 4 --dist worksteal) ;; # four on two cores: many of these tests wait for a process
+    *) workers=() ;;
+  esac
+  begun=$SECONDS
+  .venv/bin/python -m pytest -q -m "$tier" "${workers[@]}" --junitxml="$out/$tier.xml" || failed+=("$tier")
+  echo "tests: the $tier tier took $((SECONDS - begun)) s"
+done
+.venv/bin/python -m tests.slowest "$out"/*.xml | tee "$out/slowest.txt"
+[ ${#failed[@]} -eq 0 ] || { echo "tests: failed in: ${failed[*]}" >&2; exit 1; }
