@@ -11,7 +11,9 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.lines import Line, seconds
-from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, Pattern
+from allranks.diagnose.progress import is_progress
+from allranks.diagnose.streams import HEADINGS, IGNORING, NOT_IGNORED, WAS_IGNORED, Raised, Seen, Source, head
+from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, Pattern, is_warning
 
 HITS_PER_RANK = 3
 HITS_PER_SYMPTOM = 256
@@ -20,8 +22,11 @@ CLOSE = 15
 """Hits this much lighter than the heaviest still belong to the same statement, and keep their place in time."""
 
 LATER_STEPS = 10
-"""Step lines after which an error is taken to be survived. Rank 0 prints a step or two more after another
-rank's death (seen with gloo), since its last collectives had already finished."""
+"""Step lines after which an error is taken to be survived."""
+
+STEPS_PRINTED_LATE = 2
+"""Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
+already finished."""
 
 RANKS_KEPT = 65536
 SHAPES_KEPT = 32768
@@ -40,13 +45,6 @@ _LOOSE = re.compile(
 )
 """Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
 
-_BAR = re.compile(r"\s{0,40}(?:[Tt]rain\w{0,10}|[Ss]teps?|[Ee]pochs? ?\S{0,12})?:?\s{0,4}\d{1,3}%\|")
-"""A progress bar of steps: bars of loading, mapping and downloading have a title."""
-
-_COUNTED = frozenset((b"loss", b"Loss", b"lr", b"ppl"))
-_COUNTER = frozenset((
-    b"step", b"Step", b"steps", b"iter", b"Iter", b"iteration", b"Iteration", b"epoch", b"Epoch", b"learning", b"grad",
-))  # fmt: skip
 WRAPPERS = frozenset((
     "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
     "ProcessExitedException", "SignalException",
@@ -67,61 +65,18 @@ COMMUNICATION_TYPES = frozenset((
 ))  # fmt: skip
 
 
-class Raised(NamedTuple):
-    """The last line of a traceback. `known` are the symptoms found in it."""
-
-    kind: str
-    line: Line
-    order: int
-    at: Optional[float]
-    communication: bool
-    known: Tuple[str, ...]
-    steps: int
-
-
-class Seen:
-    """What one rank (or one unlabelled stream) printed."""
-
-    __slots__ = ("first", "last", "last_plain", "lines", "node", "raised", "steps", "traceback")
-
-    def __init__(self, line: Line) -> None:
-        self.first = self.last = line
-        self.last_plain: Optional[Line] = None
-        self.node = line.node
-        self.lines = 0
-        self.steps = 0
-        self.traceback = False
-        self.raised: List[Raised] = []
-
-
-class Source:
-    """One log file: its last time stamp, and how many step lines the rank that printed most of them did."""
-
-    __slots__ = ("_of", "steps", "time")
-
-    def __init__(self) -> None:
-        self.time: Optional[str] = None
-        self.steps = 0
-        self._of: Dict[int, int] = {}
-
-    def step(self, seen: Seen) -> None:
-        """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""
-        self._of[id(seen)] = self._of.get(id(seen), 0) + 1
-        self.steps = max(self.steps, self._of[id(seen)])
-
-
 class Shape(NamedTuple):
     """What lines that differ in digits alone have in common."""
 
     progress: bool
     exception: bool
-    traceback: bool
+    heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
     facts: Tuple[Tuple[Pattern, Callable[..., None]], ...]
 
 
-_PLAIN = Shape(False, False, False, (), ())
-_STEP = Shape(True, False, False, (), ())
+_PLAIN = Shape(False, False, "", (), ())
+_STEP = Shape(True, False, "", (), ())
 
 
 class Evidence:
@@ -153,6 +108,7 @@ class Evidence:
         self.tasks_are_nodes = False
         self.forced_pids: Set[int] = set()
         self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
+        self._ended: Optional[Tuple[int, bool]] = None
         self._source_name: Optional[str] = None
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
@@ -202,15 +158,17 @@ class Evidence:
         patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].literal in text)
         known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].literal in text)
         exception = _EXCEPTION.match(text) is not None
-        traceback = "Traceback (most recent call last)" in text
-        progress = not exception and _is_progress(text, words)
-        if not (patterns or known or exception or traceback):
+        heading = next((kind for words_of, kind in HEADINGS if words_of in text), "")
+        progress = not exception and is_progress(text, words)
+        if not (patterns or known or exception or heading):
             return _STEP if progress else _PLAIN
-        return Shape(progress, exception, traceback, patterns, known)
+        return Shape(progress, exception, heading, patterns, known)
 
     def _look(self, line: Line, seen: Seen, shape: Shape) -> None:
         if shape.progress:
             self._step(line, seen)
+        if shape.heading:
+            head(seen, shape.heading)
         for pattern, handler in shape.facts:
             match = pattern.find(line.text)
             if match is not None:
@@ -221,10 +179,9 @@ class Evidence:
             if match is not None:
                 found.append(symptom)
                 raised = not pattern.raised or (shape.exception and seen.traceback)
+                raised = raised and seen.ignored != IGNORING
                 self._hit(symptom, pattern.weight if raised else min(pattern.weight, WEAK), line, match)
-        if shape.traceback:
-            seen.traceback = True
-        elif shape.exception:
+        if shape.exception and not shape.heading:
             self._exception(line, seen, found)
 
     def _step(self, line: Line, seen: Seen) -> None:
@@ -235,6 +192,7 @@ class Evidence:
         seen.steps += 1
         seen.last_plain = line
         seen.traceback = False
+        seen.ignored = NOT_IGNORED
         self.last_step = (self.count, line)
 
     def _hit(self, symptom: str, weight: int, line: Line, match: Any) -> None:
@@ -260,6 +218,9 @@ class Evidence:
             return
         kind = match.group(1)
         seen.traceback = False
+        if seen.ignored == IGNORING:
+            seen.ignored = WAS_IGNORED
+            return
         if kind in WRAPPERS or kind.endswith("Warning") or len(seen.raised) >= EXCEPTIONS_PER_RANK:
             return
         communication = kind in COMMUNICATION_TYPES or COMMUNICATION.search(line.text) is not None
@@ -351,11 +312,11 @@ class Evidence:
     # ---- what several symptoms ask ----
 
     def case(self, symptom: str) -> Optional[Case]:
-        """What the symptom's patterns alone state: the heaviest hits that no long training followed."""
+        """What the symptom's patterns alone state: the heaviest hits that the training did not survive."""
         hits = self.hits.get(symptom)
         if not hits:
             return None
-        fresh = [h for h in hits if self.later_steps(h) < LATER_STEPS]
+        fresh = [h for h in hits if not self.survived(h)]
         weight = max(h.weight for h in fresh) if fresh else STALE
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
@@ -363,6 +324,35 @@ class Evidence:
     def later_steps(self, hit: "Hit | Raised") -> int:
         """Steps that the same log shows after it: a run that went on for long did not die of it."""
         return self.sources[hit.line.source].steps - hit.steps
+
+    def survived(self, hit: "Hit | Raised") -> bool:
+        """Whether the training went on for long after it, or came to its end in spite of it. Where it did, warnings
+        and ranks that blame each other count nowhere: ranks that leave one after the other say such things."""
+        if self.later_steps(hit) >= LATER_STEPS:
+            return True
+        if not self.ended_well:
+            return False
+        return self._before_end(hit) or (isinstance(hit, Hit) and is_warning(hit.weight))
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether a rank says that the training ended, and no process failed: by its exit code, or by an exception
+        that nobody caught."""
+        if self._ended is None or self._ended[0] != self.count:
+            failed = any(e.code for e in self.exits) or any(
+                self.later_steps(r) < LATER_STEPS and not self._before_end(r) for _, r in self.raised()
+            )
+            self._ended = (self.count, self.finished and not failed)
+        return self._ended[1]
+
+    def _before_end(self, hit: "Hit | Raised") -> bool:
+        """Whether the training's end follows in the same log. After another rank's exception it proves something only
+        if a few steps lie between: what a rank prints last may come after another rank's death."""
+        source = self.sources[hit.line.source]
+        if source.end < hit.order:
+            return False
+        late = isinstance(hit, Raised) and hit.line.rank not in (None, source.end_rank)
+        return not late or self.later_steps(hit) > STEPS_PRINTED_LATE
 
     def raised(self) -> List[Tuple[Optional[int], Raised]]:
         """All tracebacks' last lines, of ranks and of unlabelled streams, in order."""
@@ -385,10 +375,3 @@ class Evidence:
 
 ECHOES = ("collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh")
 """Symptoms that are a communication error's text."""
-
-
-def _is_progress(text: str, words: List[bytes]) -> bool:
-    """Whether a line reports a training step: a loss or a learning rate with a counter, or a bar of steps."""
-    if "%|" in text:
-        return _BAR.match(text) is not None
-    return not _COUNTED.isdisjoint(words) and not _COUNTER.isdisjoint(words) and b"scale" not in words

@@ -186,6 +186,8 @@ def _zero3(seen: "Evidence", line: Line, match: Any) -> None:
 
 def _finished(seen: "Evidence", line: Line, match: Any) -> None:
     seen.finished = True
+    source = seen.sources[line.source]
+    source.end, source.end_rank = seen.count, line.rank
 
 
 def _launcher(seen: "Evidence", line: Line, match: Any) -> None:
@@ -291,8 +293,16 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("stage", r"(?i)(?:zero[_ -]?stage|\"stage\"|stage)[\"' :=_]{0,4}3\b"), _zero3),
     (Pattern("zero", r"(?i)zero[_ -]?3|zero/stage3"), _zero3),
     (Pattern("ZeRO", r"(?i)zero[_ -]{0,2}(?:stage )?3"), _zero3),
-    (Pattern("Training completed"), _finished),
     (Pattern("train_runtime"), _finished),
+    (
+        Pattern(
+            "Training", r"\bTraining (?:[Cc]ompleted?|[Ff]inished|[Dd]one)\b(?! (?:epoch|step|iter|stage))"
+        ),
+        _finished,
+    ),
+    (Pattern("after training is done"), _finished),
+    (Pattern("stopped: `max_", r"`Trainer\.fit` stopped: `max_\w{1,20}=.{1,40}` reached"), _finished),
+    (Pattern("done training in", r"\bdone training in \d"), _finished),
     (
         Pattern("monitoredBarrier", r"[Rr]anks? ([\d, ]{1,400}) failed to pass monitoredBarrier"),
         _barrier_missing,

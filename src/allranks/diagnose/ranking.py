@@ -27,7 +27,7 @@ def conclude(seen: Evidence) -> Diagnosis:
     chosen = cases[0]
     if chosen.weight <= STALE and chosen.symptom != "benign-noise" and _healthy(cases):
         chosen = next(c for c in cases if c.symptom == "benign-noise")
-    rivals = [c for c in cases[1:] if c.weight == chosen.weight]
+    rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
     return _diagnosis(seen, chosen, bool(rivals))
 
 
@@ -38,6 +38,9 @@ def find_cases(seen: Evidence) -> List[Case]:
         judge = getattr(module, "judge", None)
         case = judge(seen) if judge is not None else seen.case(symptom)
         if case is not None:
+            outlasts = getattr(module, "OUTLASTS_THE_END", False)
+            if seen.ended_well and not outlasts and case.hits and all(map(seen.survived, case.hits)):
+                case = case._replace(weight=min(case.weight, STALE))
             found[symptom] = case
     for symptom, case in list(found.items()):
         for explained in getattr(modules()[symptom], "EXPLAINS", ()):

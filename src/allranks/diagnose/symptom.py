@@ -6,6 +6,7 @@ A file under `symptoms/` is a module with
 - `ROLE`: `P` (a cause) or `S` (normally the echo of another rank's cause);
 - `PATTERNS`, and where lines of several ranks must be compared `judge(evidence)`;
 - `EXPLAINS`: ids that are only consequences where this symptom is found;
+- `OUTLASTS_THE_END`: set where a training that came to its end does not disprove it;
 - `FIRES`, `SILENT`: whole small logs that do and do not have this cause.
 Its id is the file's name with `-` for `_`.
 """
@@ -33,6 +34,11 @@ ECHO = 30
 """Ranks that blame each other."""
 STALE = 10
 """Any of these, when many steps were trained after it."""
+
+
+def is_warning(weight: int) -> bool:
+    """Whether a text of this weight only warns of its cause or echoes another rank's."""
+    return weight <= WEAK and not ENDED - 5 <= weight <= ENDED
 
 
 class Pattern:

@@ -41,7 +41,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     if seen.last_step is not None:
         order, line = seen.last_step
         hits.insert(0, Hit("benign-noise", WEIGHT, line, order, seen.now(line), seen.steps))
-    return Case("benign-noise", WEIGHT, tuple(hits), "certain" if seen.finished else "likely")
+    return Case("benign-noise", WEIGHT, tuple(hits), "certain" if seen.ended_well else "likely")
 
 
 FIRES = (

@@ -23,7 +23,7 @@ from typing import List, Optional, Tuple
 
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import clean
-from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.symptom import ECHO, STALE, Case, Pattern
 
 ROLE = "S"
 EXPLAINS = ()
@@ -55,8 +55,8 @@ RIVALS = 4
 def judge(seen: Evidence) -> Optional[Case]:
     """The suspect: whoever a barrier misses, else who completed fewest collectives, else who is silent."""
     case = seen.case("collective-timeout-straggler")
-    if case is None:
-        return None
+    if case is None or case.weight <= STALE:
+        return case
     suspects, reason = _suspects(seen)
     if not suspects or len(suspects) > max(RIVALS, len(seen.world) // 2):
         return case._replace(confidence="likely")

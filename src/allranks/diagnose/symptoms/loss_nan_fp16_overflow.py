@@ -24,6 +24,7 @@ from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 
 ROLE = "P"
 EXPLAINS = ("rank-crashed-first",)
+OUTLASTS_THE_END = True
 BAD_STEPS = 3
 _LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
 PATTERNS = (

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from allranks.diagnose.evidence import LATER_STEPS, Evidence, Raised
+from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.symptom import CRASH, ECHO, STALE, Case, Hit, Pattern
 
 ROLE = "P"
@@ -66,7 +66,7 @@ def _time(seen: Evidence, hit: Hit) -> float:
 
 
 def _weight(seen: Evidence, raised: Raised) -> int:
-    return STALE if seen.later_steps(raised) >= LATER_STEPS else CRASH
+    return STALE if seen.survived(raised) else CRASH
 
 
 def _by_signal(seen: Evidence) -> Optional[Case]:

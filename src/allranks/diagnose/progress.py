@@ -1,0 +1,53 @@
+"""Which lines report a training step, in the formats of many trainers.
+
+A step line shows a quantity of the training (a loss, a learning rate, a gradient's norm) and a count (a step, an
+epoch, `10/100`), each with its number, so that code in a traceback and warnings about a loss scale do not count.
+Every expression here is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import FrozenSet, List
+
+QUANTITIES: FrozenSet[bytes] = frozenset((
+    b"loss", b"Loss", b"LOSS", b"lr", b"LR", b"ppl", b"learning", b"grad", b"gnorm", b"RunningAvgSamplesPerSec",
+))  # fmt: skip
+"""Words, one of which stands in every step line but for those of `_HEADING`."""
+
+_NUMBER = r"(?:\d|[Nn]a[Nn](?![A-Za-z])|[-+]?[Ii]nf(?![A-Za-z]))"
+_QUANTITY = re.compile(
+    r"(?<![A-Za-z])(?:[Ll]oss|LOSS|lr|LR|ppl|learning[_ ]rate|grad[_ ]norm|gnorm|RunningAvgSamplesPerSec)"
+    r"(?![A-Za-z]|[ _-]scale)[^A-Za-z\d|]{0,8}(?:[A-Za-z]{1,12}[^A-Za-z\d|]{0,8})?" + _NUMBER
+)
+"""`loss: 2.3`, `'loss': '2.3'`, `lm loss: 2.5E+00`, `lr=[1e-05]`, `loss train: 1.9`; not `loss scale: 4096`."""
+
+_COUNT = re.compile(
+    r"(?<![A-Za-z])(?:[Ss]tep|STEP|[Ii]ter(?:ation)?|ITER|[Ee]poch|EPOCH)"
+    r"(?:\(train\))?(?![A-Za-z])[^A-Za-z\d]{0,16}\d"
+    r"|(?<![A-Za-z_])(?:[Ss]teps|[Ii]ters|[Ee]pochs|[Uu]pdates)(?![A-Za-z])[^A-Za-z\d]{0,16}\d"
+    r"|(?:^|[\[|])[ ]{0,8}\d{1,9}/[ ]{0,8}\d{1,9}(?!\d)"
+)
+"""`step: 10`, `Epoch(train) [1]`, `iteration      10/     100`, `[  50/5004`; not `logging_steps=10`, a setting."""
+
+_BAR = re.compile(
+    r"\s{0,40}(?:(?:[Tt]rain|[Ff]ine-?tun|[Ss]tep|[Ee]poch|[Ii]ter)\w{0,10}(?: [Pp]rogress| [Ee]pochs?| [Ss]teps?)?"
+    r"[ \d/\[\]().:]{0,24})?\d{1,3}%\|"
+)
+"""A progress bar of steps: bars of loading, mapping and downloading have another title."""
+
+_HEADING = re.compile(
+    r"\[(?:step|batch|iter|iteration|global_step)=\d{1,9}/\d{1,9}(?:,[ ]?epoch=\d{1,9})?\]:?\s{0,8}$"
+)
+"""`[batch=10/3200]:`, after which the values follow in lines of their own."""
+
+
+def is_progress(text: str, words: List[bytes]) -> bool:
+    """Whether a line reports a training step. `words` are its runs of letters. No digit's value matters."""
+    if "%|" in text and _BAR.match(text) is not None:
+        return True
+    if QUANTITIES.isdisjoint(words):
+        return "]" in text and _HEADING.search(text) is not None
+    if _QUANTITY.search(text) is None:
+        return False
+    return "%|" in text or _COUNT.search(text) is not None

@@ -1,0 +1,83 @@
+"""What is kept of one rank and of one log file while lines are read, and how its tracebacks stand."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+from allranks.diagnose.lines import Line
+
+_TRACEBACK, _IGNORED, _CHAINED = "traceback", "ignored", "chained"
+HEADINGS = (
+    ("Traceback (most recent call last)", _TRACEBACK),
+    ("Exception ignored ", _IGNORED),
+    ("Error in atexit._run_exitfuncs", _IGNORED),  # up to Python 3.9
+    ("During handling of the above exception", _CHAINED),
+    ("The above exception was the direct cause", _CHAINED),
+)
+NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
+"""Whether Python said that it ignores the exception that comes now, or the one that came last."""
+
+FOLLOWS_WITHIN = 8
+"""Lines after which a traceback is another one: in a log of many ranks somebody else's lines may come between."""
+
+
+class Raised(NamedTuple):
+    """The last line of a traceback. `known` are the symptoms found in it."""
+
+    kind: str
+    line: Line
+    order: int
+    at: Optional[float]
+    communication: bool
+    known: Tuple[str, ...]
+    steps: int
+
+
+class Seen:
+    """What one rank (or one unlabelled stream) printed."""
+
+    __slots__ = (
+        "first", "headed", "ignored", "last", "last_plain", "lines", "node", "raised", "steps", "traceback",
+    )  # fmt: skip
+
+    def __init__(self, line: Line) -> None:
+        self.first = self.last = line
+        self.last_plain: Optional[Line] = None
+        self.node = line.node
+        self.lines = 0
+        self.steps = 0
+        self.traceback = False
+        self.ignored = NOT_IGNORED
+        self.headed = 0
+        self.raised: List[Raised] = []
+
+
+class Source:
+    """One log file: its last time stamp, how many step lines the rank that printed most of them did, and the line
+    in which a rank said last that the training ended (its number over all sources, and the rank)."""
+
+    __slots__ = ("_of", "end", "end_rank", "steps", "time")
+
+    def __init__(self) -> None:
+        self.time: Optional[str] = None
+        self.steps = 0
+        self.end = 0
+        self.end_rank: Optional[int] = None
+        self._of: Dict[int, int] = {}
+
+    def step(self, seen: Seen) -> None:
+        """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""
+        self._of[id(seen)] = self._of.get(id(seen), 0) + 1
+        self.steps = max(self.steps, self._of[id(seen)])
+
+
+def head(seen: Seen, heading: str) -> None:
+    """A line that comes before an exception. Python goes on after one that it ignores, chained ones included."""
+    if heading == _IGNORED:
+        seen.ignored = IGNORING
+    elif heading == _CHAINED:
+        seen.ignored = IGNORING if seen.ignored == WAS_IGNORED else NOT_IGNORED
+    elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
+        seen.ignored = NOT_IGNORED
+    seen.traceback = heading != _CHAINED
+    seen.headed = seen.lines
