@@ -14,7 +14,7 @@ import zipfile
 from typing import Iterator, List, Tuple
 
 import allranks
-from allranks.node import paths
+from allranks.node import paths, private
 
 ROOMS = ("words", "node", "inside", "watch", "diagnose", "checkpoints")
 PARTS = (("runs", ("__init__", "keeper")), ("faces", ("__init__", "report")))
@@ -27,7 +27,7 @@ MISSING_CODE = 75
 """EX_TEMPFAIL of sysexits.h: the bundle is not there, or damaged; send it and call again."""
 
 BOOT = """
-import hashlib, json, os, sys
+import hashlib, json, sys, zlib
 def fail(**answer):
     print(json.dumps(answer)); sys.exit(75 if "bundle" in answer else 1)
 if sys.version_info < (3, 8):
@@ -36,38 +36,33 @@ path, digest = sys.argv[1:3]
 home = os.environ.get("ALLRANKS_HOME") or os.path.expanduser("~/.allranks")
 path = os.path.abspath(path or os.path.join(home, "bundles", digest + ".zip"))
 try:
-    with open(path, "rb") as file:
-        found = hashlib.sha256(file.read()).hexdigest()
+    data = read(path)
 except OSError as error:
+    if error.errno == errno.EPERM:
+        fail(error="%s: %s" % (error.filename or path, error.strerror), home="unsafe")
     fail(error="%s: %s" % (path, error.strerror), bundle="missing")
+found = hashlib.sha256(data).hexdigest()
 if found != digest:
     fail(error="%s: its SHA-256 is %s" % (path, found), bundle="damaged")
 sys.argv[:] = [path] + sys.argv[3:]
-sys.path.insert(0, path)
-import runpy
-runpy.run_path(path, run_name="__main__")
+first = zlib.decompressobj(-15).decompress(data[30 + len("__main__.py"):])
+exec(compile(first, path + "/__main__.py", "exec"), {"__name__": "__main__", "bundle_bytes": data})
 """
 """`python3 -c BOOT PATH SHA256 VERB …`; an empty PATH means the place in the node's own home. Readable by
-every Python from 3.4 on, so that an old one can say that it is too old."""
+every Python from 3.4 on, so that an old one can say that it is too old. What runs is the bytes that were compared,
+never what lies at the path a moment later. `__main__.py` is the archive's first entry: 30 bytes, its name, its data."""
 
 RECEIVE = """
-import hashlib, json, os, sys
+import hashlib, json, sys
 digest = sys.argv[1]
 home = os.environ.get("ALLRANKS_HOME") or os.path.expanduser("~/.allranks")
-folder = os.path.join(os.path.abspath(home), "bundles")
-path = os.path.join(folder, digest + ".zip")
+path = os.path.join(os.path.abspath(home), "bundles", digest + ".zip")
 data = sys.stdin.buffer.read()
 if hashlib.sha256(data).hexdigest() != digest:
     print(json.dumps({"error": "%d bytes came, with another SHA-256" % len(data), "bundle": "damaged"}))
     sys.exit(75)
 try:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    draft = "%s.%d.draft" % (path, os.getpid())
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
+    write(path, data)
 except OSError as error:
     print(json.dumps({"error": "%s: %s" % (error.filename or path, error.strerror)}))
     sys.exit(1)
@@ -76,10 +71,7 @@ print(json.dumps({"bundle": path}))
 """`python3 -c RECEIVE SHA256`, the zip on standard input."""
 
 MAIN = """
-import sys
-from allranks.node import bytecode
-
-kept = bytecode.install(sys.argv[0])
+kept = install(sys.argv[0], bundle_bytes)
 from allranks.node.program import main
 
 def keep(directory, job, key, secrets):
@@ -88,11 +80,11 @@ def keep(directory, job, key, secrets):
     return keeper.keep(directory, job, key, secrets, report_live.Live(int(job.get("world_size") or 1)))
 
 code = main(sys.argv[1:], keep)
-if kept is not None:
-    kept.save()
+kept.save()
 sys.exit(code)
 """
-"""The zip's `__main__.py`: only here the node program meets the keeper, which stands above it."""
+"""The end of the zip's `__main__.py`, behind the text of `bytecode.py`, which makes the rest of the zip importable:
+only here the node program meets the keeper, which stands above it."""
 
 FLAGS = ("-I", "-S")
 """Isolated: no PYTHON* variable, no user site, no installed package takes part in the node program."""
@@ -123,26 +115,30 @@ def path_in(home: str) -> str:
 
 def command(verb: str, *words: str, path: str = "") -> List[str]:
     """The arguments for a node's Python that run one verb of the node program."""
-    return [*FLAGS, "-c", BOOT, path, digest(), verb, *words]
+    return [*FLAGS, "-c", _private() + BOOT, path, digest(), verb, *words]
 
 
 def receive_command() -> List[str]:
     """The arguments for a node's Python that store the bundle, which comes by standard input."""
-    return [*FLAGS, "-c", RECEIVE, digest()]
+    return [*FLAGS, "-c", _private() + RECEIVE, digest()]
 
 
 def install() -> str:
     """Puts the bundle into this machine's own home; its path. Raises OSError."""
     path = path_in(paths.home())
-    if paths.read_bytes(path) != build():
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        paths.write_bytes(path, build())
+    private.write(path, build())
     return path
+
+
+@functools.lru_cache(maxsize=1)
+def _private() -> str:
+    """The text of `private.py`, whose functions BOOT and RECEIVE call."""
+    return _read(os.path.join(os.path.dirname(os.path.abspath(__file__)), "private.py")).decode()
 
 
 def _entries() -> Iterator[Tuple[str, bytes]]:
     package = os.path.dirname(os.path.abspath(allranks.__file__))
-    yield "__main__.py", MAIN.lstrip().encode()
+    yield "__main__.py", _read(os.path.join(package, "node", "bytecode.py")) + MAIN.encode()
     yield "sitecustomize.py", _read(os.path.join(package, "node", "ranksite.py"))
     yield "allranks/__init__.py", _read(os.path.join(package, "__init__.py"))
     for room in ROOMS:

@@ -11,6 +11,7 @@ import re
 import stat
 from typing import List, Optional
 
+from allranks.node import private
 from allranks.node.files import (
     FLAGS,
     open_regular,
@@ -50,9 +51,6 @@ __all__ = [
 
 MARKER = ".allranks-run"
 """A file in every run directory that holds its run id: `clean` removes nothing that lacks it."""
-
-NOBODY = 65534
-"""Whom an NFS server with root_squash gives root's files to."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
@@ -165,9 +163,9 @@ class RunDirectory:
 
         Raises OSError, also where the run directory is a link or belongs to another user.
         """
-        for path in (self.home, os.path.join(self.home, "runs")):
-            if not os.path.isdir(path):  # which may be a link: where the home lies is the user's choice
-                make_private(path)
+        private.make(
+            os.path.join(self.home, "runs")
+        )  # may be a link: where the home lies is the user's choice
         make_private(self.root)
         if os.lstat(self.root).st_uid != os.geteuid() and os.geteuid():
             raise PermissionError(errno.EPERM, "belongs to another user", self.root)
@@ -185,7 +183,7 @@ class RunDirectory:
             owner = os.lstat(self.root).st_uid
         except OSError:
             return me
-        return me if me or owner == NOBODY else owner
+        return me if me or owner == private.NOBODY else owner
 
     def is_marked(self) -> bool:
         return read_text(self.marker, 256).strip() == self.run_id
@@ -204,7 +202,7 @@ class RunDirectory:
 def make_private(path: str) -> None:
     """Makes a folder of mode 0700 where there is none; raises OSError where a link or a file is there."""
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        private.make(os.path.dirname(path))
         os.mkdir(path, 0o700)
     except FileExistsError:
         if not stat.S_ISDIR(os.lstat(path).st_mode):

@@ -1,4 +1,4 @@
-"""The node program: `python3 <bundle> VERB …`, one JSON document on standard output.
+"""The node program: `python3 -c BOOT … VERB …` (`bundle.py`), one JSON document on standard output.
 
 It is called by programs, over whatever reaches a node. Exit codes are those of `words.errors`; an error
 is a JSON document too: `{"error": text, "problems": [...]}`.

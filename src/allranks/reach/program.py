@@ -83,6 +83,8 @@ class NodeProgram:
             if done.code == 127 or b"No such file" in done.err[:200]:
                 raise Unreachable(self.node, "no-python", f"{self.python} is not there: {first_line(done)}")
             raise ProgramFailed(self.node, verb, f"exit code {done.code}: {first_line(done)}")
+        if answer.get("home") == "unsafe":
+            raise Unreachable(self.node, "unsafe-home", str(answer.get("error")))
         if done.code != 0:
             raise ProgramFailed(self.node, verb, str(answer.get("error", f"exit code {done.code}")), answer)
         return answer

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from allranks.node import paths
+from allranks.node import paths, private
 from allranks.node.paths import RunDirectory
 from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
 from allranks.runs import headless, slurm_queue
@@ -22,7 +22,17 @@ HERE = Node("this-machine", "127.0.0.1", 0)
 
 
 def folder() -> Path:
-    return Path(paths.home()) / "index"
+    """Raises BadInput if other users could write into it: it says on which machines a run is stopped and removed."""
+    home = paths.home()
+    place = Path(home) / "index"
+    try:
+        private.check_home(home)
+        if place.exists():
+            private.check(str(place), place.stat())
+    except PermissionError as error:
+        why, _, fix = str(error.strerror).partition(". Fix: ")
+        raise BadInput(Problem(f"{error.filename}: {why}", do=fix)) from None
+    return place
 
 
 def remember(run_id: str, run: Run) -> None:
@@ -51,7 +61,7 @@ def entry_of(run_id: str, run: Run) -> dict[str, Any]:
 
 def write(run_id: str, entry: dict[str, Any]) -> None:
     try:
-        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        private.make(str(folder()))
         paths.write_json(str(place(run_id)), entry)
     except OSError:
         return
@@ -69,13 +79,14 @@ def forget(run_id: str) -> None:
 def entries() -> list[dict[str, Any]]:
     """All entries, newest first; an unreadable one is skipped, since the truth lies on the nodes."""
     found = []
+    here = folder()
     try:
-        names = [path.name for path in folder().iterdir()]
+        names = [path.name for path in here.iterdir()]
     except OSError:
         return []
     for name in names:
         try:
-            found.append(json.loads((folder() / name).read_text(encoding="utf-8")))
+            found.append(json.loads((here / name).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue
     return sorted((e for e in found if isinstance(e, dict)), key=lambda e: -float(e.get("created_at") or 0))

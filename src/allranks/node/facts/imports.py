@@ -15,7 +15,7 @@ import os
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node import paths
+from allranks.node import paths, private
 from allranks.node.facts import _apart, _environment
 from allranks.node.facts._commands import line
 from allranks.node.facts._reading import Reading, Unreadable
@@ -97,7 +97,7 @@ def imported(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
     began = time.time()
     folder = os.path.join(paths.home(), "cache")
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        private.make(folder)
         place = os.path.join(folder, f"imports-{digest(request, names)}.json")
         lock = os.open(place[:-5] + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
