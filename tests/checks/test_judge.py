@@ -15,7 +15,7 @@ from allranks import checks
 from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
 from allranks.checks.standing import standings
-from allranks.words import BLOCK, OK, UNKNOWN, Facts, facts_from_json
+from allranks.words import BLOCK, OK, UNKNOWN, WARN, Facts, facts_from_json
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 
 
@@ -55,7 +55,7 @@ def test_facts_that_only_notes_hang_on_do_not_block():
     found.nodes["node-1"]["values"]["firewall"].pop("input")
     found.nodes["node-1"]["unreadable"]["firewall.input"] = "iptables: Permission denied"
     (finding,) = wrong(found)
-    assert finding.verdict == UNKNOWN and not finding.stops_launch
+    assert finding.verdict == WARN and not finding.stops_launch
 
 
 def test_gpu_facts_do_not_matter_to_a_run_on_processors():

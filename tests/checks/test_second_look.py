@@ -85,22 +85,22 @@ def test_another_storage_of_the_same_path_is_told(storages: tuple[Path, Path]) -
     assert os.listdir(one) == os.listdir(other) == []
 
 
-def test_a_node_that_is_gone_is_unknown_and_the_file_is_removed_all_the_same(
+def test_a_node_that_is_gone_is_a_warning_and_the_file_is_removed_all_the_same(
     storages: tuple[Path, Path],
 ) -> None:
     one, _ = storages
     run, facts = on_nfs()
     machines = [Machine({RUNS: one}), Machine({RUNS: one}, gone=True), Machine({RUNS: one})]
     found = looked(run, facts, machines)
-    assert found["node-1"]["told"] == "unknown" and "closed" in found["node-1"]["shared"]["reason"]
+    assert found["node-1"]["told"] == "warn" and "closed" in found["node-1"]["shared"]["reason"]
     assert found["node-2"]["told"] is None and os.listdir(one) == []
     assert machines[0].asked == ["write", "remove"]
 
 
-def test_a_folder_that_nobody_may_write_is_unknown(storages: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_folder_that_nobody_may_write_is_a_warning(storages: tuple[Path, Path], tmp_path: Path) -> None:
     run, facts = on_nfs()
     found = looked(run, facts, [Machine({RUNS: tmp_path / "nowhere"}) for _ in range(3)])
-    assert {found[name]["told"] for name in ("node-1", "node-2")} == {"unknown"}
+    assert {found[name]["told"] for name in ("node-1", "node-2")} == {"warn"}
     assert "No such file" in found["node-1"]["shared"]["reason"]
 
 

@@ -69,7 +69,7 @@ def test_hosts_that_nobody_asked_are_not_taken_for_granted() -> None:
     blind = make_plan(run, V3)
     assert blind.memory["host_bytes"] > 2**40 and blind.memory["verdict"] is None
     (finding,) = [f for f in blind.findings if f.id == "host-memory-unknown"]
-    assert (finding.verdict, finding.stops_launch) == (UNKNOWN, False)
+    assert (finding.verdict, finding.stops_launch) == (UNKNOWN, True)
     seen = {"n0": Facts("n0", 0.0, {"system": {"memory": {"total_bytes": 3 * 2**40}}})}
     assert make_plan(run, V3, seen).memory["verdict"] == FITS
 
@@ -107,7 +107,7 @@ def test_models_beside_the_model_leave_it_open(arguments: dict) -> None:
     plan = make_plan(a_run(arguments, nodes=8, model="H200"), LLAMA_8B)
     assert plan.memory["verdict"] is None
     (finding,) = [f for f in plan.findings if f.id == "stage-not-planned"]
-    assert (finding.verdict, finding.stops_launch) == (UNKNOWN, False)
+    assert (finding.verdict, finding.stops_launch) == (UNKNOWN, True)
     without = {"stage": "dpo", "finetuning_type": "full", "pref_loss": "simpo"}
     assert "stage-not-planned" not in ids(make_plan(a_run(without, nodes=8), LLAMA_8B))
 

@@ -45,7 +45,7 @@ def test_the_seeds_run():
     assert (run.user, run.gpus) == ("ubuntu", spec.Gpus(8, "A100-SXM4-80GB"))
     assert run.container is not None
     assert run.container.shm_bytes == 16 * 2**30
-    assert run.container.pip == ("tensorboard<3", "transformers==4.52.4")
+    assert run.container.pip == ("tensorboard<3", "transformers==4.52.4", "deepspeed==0.18.9")
     assert run.network == spec.Network("auto", 39500, 0, "auto")
     assert run.launch == spec.Launch("ssh")
     arguments = run.train.arguments

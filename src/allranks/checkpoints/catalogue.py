@@ -155,7 +155,7 @@ _KINDS = (
     Kind("prune-refused", WARN, "Something was left in place.",
          "It is not plainly the run's own, or it could not be judged.", "look at it, and remove it by hand."),
     Kind("save-space-low", WARN, "The next save may not fit on the disk.",
-         "A save into a full disk is truncated.", "free space: allranks checkpoints prune, or fewer with save.keep."),
+         "A save into a full disk is truncated.", "allranks checkpoints prune PATH, or fewer with save.keep."),
     Kind("save-space-unknown", UNKNOWN, "The free space could not be read.",
          "The next save may not fit.", "check the mount."),
     # export

@@ -8,7 +8,7 @@ A check is one file of `rules/`; its id is the file's name with `-` for `_`. It 
 - `check(context)`, which yields findings made with `context.block`, `.warn`, `.note` or `.ok`;
 - `CASES`, at least one that fires and one that stays silent, which a catalogue test runs;
 - where it applies to some runs only, `applies(context)`;
-- where a launch may go on although its facts are unreadable, `UNKNOWN_BLOCKS = False`.
+- if a launch may go on although its facts are unreadable, `UNKNOWN_BLOCKS = False`: that is a warning then.
 
 Adding one touches no other file.
 """
@@ -27,7 +27,7 @@ from allranks.checks.standing import COLUMNS, Standing
 from allranks.checks.standing import standings as standings_of
 from allranks.checks.words import named, shown
 from allranks.spec import Run
-from allranks.words import UNKNOWN, Facts, Finding, Where
+from allranks.words import UNKNOWN, WARN, Facts, Finding, Where
 
 __all__ = [
     "COLUMNS",
@@ -46,7 +46,7 @@ __all__ = [
 def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
     """All findings, of every check, in the order of their ids.
 
-    A check that fails over what a node sent is a finding of verdict `unknown`, since it judged nothing.
+    A check that fails over what a node sent is a finding of its own, since it judged nothing.
     """
     context = Context.make(facts, plan, run)
     findings: list[Finding] = []
@@ -63,11 +63,10 @@ def _judged(rule: Rule, context: Context) -> list[Finding]:
         found.append(
             Finding(
                 id=rule.id,
-                verdict=UNKNOWN,
+                verdict=UNKNOWN if rule.unknown_blocks else WARN,
                 saw=shown(f"the check itself failed: {type(error).__name__}: {error}"),
                 why="it has judged nothing.",
-                fix="report it with the facts: allranks check --save-facts DIR",
-                blocks=rule.unknown_blocks,
+                fix="report it with the facts: allranks check FILE --save-facts DIR",
             )
         )
     return found

@@ -205,7 +205,7 @@ def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
             else "Mend it: no run is possible without."
         )
         print(f"not started. {way}", file=sys.stderr)
-    return verdict_code(stopped.findings)
+    return verdict_code(stopped.findings) or CouldNotTell.exit_code
 
 
 def say_detached(detached: Detached, as_json: bool) -> None:
@@ -252,11 +252,10 @@ def describe(inspection: Inspection) -> dict[str, Any]:
     nodes = [
         {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in jobs
     ]
-    stopping = inspection.stopping()
     return {
         "nodes": nodes,
         "findings": [f.as_json() for f in inspection.findings],
-        "exit_code": verdict_code(stopping),
+        "exit_code": verdict_code(inspection.findings, run.accept),
         "_findings": list(inspection.findings),
     }
 

@@ -18,7 +18,7 @@ from allranks.faces.report_findings import CALLED, folded
 from allranks.faces.report_text import fold, natural, one_line, plural
 from allranks.faces.table import print_fine, total_width
 from allranks.spec import Run
-from allranks.words import NOTE, OK, VERDICTS, Finding, Where
+from allranks.words import NOTE, OK, VERDICTS, Finding, Where, stopping_launch
 
 MOST_ROWS = 40
 """Nodes that all differ are not a table any more: `--json` has each of them."""
@@ -51,6 +51,9 @@ class Checked:
     narrowed: bool = False
     """Whether --only or --skip was given: then nothing is said of being ready."""
 
+    accept: Collection[str] = ()
+    """Ids that the user accepts: they stop nothing."""
+
 
 def print_check(checked: Checked, out: Out | None = None) -> None:
     out = out or Out()
@@ -81,9 +84,10 @@ def sentence(checked: Checked) -> list[str | tuple[str, str]]:
         return [text, ("It is not ready.", "bold red")]
     if ready < total:
         return [text, (f"{ready:,} of {plural(total, 'node')} ready.", "bold red")]
-    if checked.narrowed and not any(f.stops_launch for f in checked.findings):
+    stops = bool(stopping_launch(checked.findings, checked.accept))
+    if checked.narrowed and not stops:
         return [text, "By these checks nothing stops a launch."]
-    if any(f.stops_launch for f in checked.findings):
+    if stops:
         return [text, "All nodes are ready; ", ("the run is not.", "bold red")]
     return [text, ("Ready to run." if total == 1 else "All nodes are ready.", "bold green")]
 

@@ -49,15 +49,18 @@ def print_findings(
     out.line(*counts(groups))
 
 
+MOST_EXPLAINED = 6
+
+
 def counts(groups: Sequence[Folded]) -> list[str | tuple[str, str]]:
-    """`1 blocks, 2 warnings, 14 fine`, and how to learn more of what stands in the way."""
+    """`1 blocks, 2 warnings, 14 fine`, and the command that explains the worst of them; it ends the line."""
     parts: list[str | tuple[str, str]] = [count_text(groups)]
     ids = list(
         dict.fromkeys(g.text("id") for g in groups if g.verdict in (BLOCK, UNKNOWN, WARN) and g.text("id"))
     )
     if ids:
-        shown = " ".join(ids[:6]) + (f" … ({len(ids) - 6} more)" if len(ids) > 6 else "")
-        parts.append((f"   allranks explain {shown}", "dim"))
+        which = f"   the worst {MOST_EXPLAINED} of {len(ids):,}:" if len(ids) > MOST_EXPLAINED else ""
+        parts.append((f"{which}   allranks explain {' '.join(ids[:MOST_EXPLAINED])}", "dim"))
     return parts
 
 

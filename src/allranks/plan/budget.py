@@ -72,6 +72,7 @@ def case_of(
         price=price,
         deepspeed=run.deepspeed,
         node_names=tuple(node.name for node in run.cluster.nodes),
+        asked=bool(facts),
     )
 
 
@@ -176,20 +177,17 @@ def _older_transformers(case: Case) -> str:
 
 
 def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
-    named = (
-        f"gpus.model {case.hardware.gpu_name!r} is not in the table"
-        if case.hardware.gpu_name
-        else "no gpus.model"
-    )
+    name = case.hardware.gpu_name
+    named = f"gpus.model {name!r} is not in the table" if name else "there is no gpus.model"
+    nobody = "no node said how much memory its GPUs have" if case.asked else "no node was asked"
     return Finding(
         id="gpu-memory-unknown",
         verdict=UNKNOWN,
         where=Where(file=run.file, line=run.line("gpus")),
-        saw=f"{named}, and no node was asked.",
+        saw=f"{named}, and {nobody}.",
         expected="the GPU's model",
         why=f"the run needs {memory.total / GIB:.1f} GiB a GPU; whether that fits cannot be said.",
         fix="gpus: {count: 8, model: A100-SXM4-80GB}",
-        blocks=False,
     )
 
 
@@ -251,7 +249,6 @@ def _needs_deepspeed(run: Run, version: tuple[int, ...] | None) -> Finding:
         expected=f"DeepSpeed {_dotted(SEQUENTIAL_GATHERS)} or later",
         why="an older one refuses the key at its start.",
         fix='"deepspeed==0.18.9" in container.pip' if run.container else "deepspeed>=0.18.5",
-        blocks=known,
     )
 
 
@@ -266,8 +263,7 @@ def _stage_findings(run: Run, case: Case) -> list[Finding]:
             saw=f"stage: {case.setting.stage} keeps {case.setting.beside} beside the model, which is not counted.",
             expected="pt, sft, rm, or dpo and kto with LoRA",
             why="the run needs more than the printed figures; whether it fits cannot be said.",
-            fix="allranks run FILE --smoke takes a few real steps",
-            blocks=False,
+            fix=f"allranks run {run.file or 'FILE'} --smoke --accept stage-not-planned",
         )
     ]
 
@@ -301,7 +297,6 @@ def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
             expected=expected,
             why="whether the run fits cannot be said: many GPU nodes have 1 TiB.",
             fix=f"allranks check {run.file or 'FILE'}",
-            blocks=False,
         )
     ]
 

@@ -38,6 +38,8 @@ class Case:
     deepspeed: str = "auto"
     """The run file's `deepspeed`: a profile, `none`, or the path of a JSON."""
     node_names: tuple[str, ...] = ()
+    asked: bool = False
+    """Whether the nodes were asked; what is not known then, they did not say."""
     padded_to: int = 0
     """The ranks whose parts pad what is gathered; a what-if about more ranks keeps it: that changes nothing to speak of
     and saves replaying the step. 0 means the case's own."""

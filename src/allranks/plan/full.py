@@ -30,8 +30,7 @@ def trained_by(model: Model, setting: Setting, run: Run, findings: list[Finding]
                 saw=f"finetuning_type: {setting.method} is not planned here",
                 expected="lora, full or freeze",
                 why="trainable parameters and memory cannot be told.",
-                fix="finetuning_type: lora",
-                blocks=False,
+                fix="finetuning_type: lora, or --accept finetuning-type-unknown",
             )
         )
         return None

@@ -121,8 +121,13 @@ def _model(
         except UnknownModel as error:
             reason = str(error)
     key = "train.llamafactory.model_name_or_path"
-    findings.append(_unread(run, key, UNKNOWN, reason, "put the model's config.json beside the run file"))
+    findings.append(_unread(run, key, UNKNOWN, reason, _CONFIG_FIX))
     return None
+
+
+_CONFIG_FIX = (
+    "put the model's config.json beside the run file, or go on with --accept model-config-unreadable"
+)
 
 
 def _unread(run: Run, key: str, verdict: str, saw: str, fix: str = "") -> Finding:
@@ -134,7 +139,6 @@ def _unread(run: Run, key: str, verdict: str, saw: str, fix: str = "") -> Findin
         expected="a config.json of a known family",
         why="parameters, memory and traffic cannot be planned.",
         fix=fix,
-        blocks=False,
     )
 
 

@@ -48,7 +48,7 @@ Why it matters
   What trains, and the memory for it, cannot be told before the run.
 
 What to do
-  Let the run start with --smoke first; the run itself is not hindered.
+  Take a few real steps with --smoke --accept finetuning-type-unknown; then start the run with the same --accept.
 """,
     "freeze-modules-missing": """A module to be left trainable does not exist.
 
@@ -68,11 +68,13 @@ What it looks at
   the families that are described.
 
 Why it matters
-  Parameters, memory and traffic cannot be planned; everything else is. It does not stop a run. For a script of
-  your own (train.command) it is only noted.
+  Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
+  size is not known before it is saved. For a script of your own (train.command) it is only noted.
 
 What to do
-  Put the model's config.json beside the run file, as NAME.config.json.
+  Put the model's config.json beside the run file, as NAME.config.json (NAME is the run file's name without .yaml).
+  If the finding names a Python that lacks something, install that there. If you know that the run fits, go on
+  with --accept model-config-unreadable.
 """,
     "node-twice": """One host is in the run twice.
 
@@ -134,7 +136,8 @@ Why it matters
   What the run needs is planned; whether it fits cannot be said.
 
 What to do
-  gpus: {count: 8, model: A100-SXM4-80GB}, or let the nodes be asked: allranks check FILE.
+  gpus: {count: 8, model: A100-SXM4-80GB}, or let the nodes be asked: allranks check FILE. If the nodes were asked
+  and it is still unknown, they did not say how much memory their GPUs have.
 """,
     "host-memory-short": """A node has too little host memory.
 
@@ -157,7 +160,7 @@ Why it matters
   The printed memory is too little by that much, so nothing is said to fit.
 
 What to do
-  Let the run start with --smoke first, which takes a few real steps.
+  Take a few real steps with --smoke --accept stage-not-planned; then start the run with the same --accept.
 """,
     "deepspeed-refuses": """DeepSpeed refuses a value of the JSON.
 

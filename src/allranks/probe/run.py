@@ -18,7 +18,7 @@ from allranks.probe.rounds import MOST_ROUNDS, chosen, tournament
 from allranks.probe.steps import Step, proposed, steps
 from allranks.reach import Nodes
 from allranks.spec import Run
-from allranks.words import Facts, Finding
+from allranks.words import Facts, Finding, stopping_launch
 
 Say = Callable[[str], None]
 
@@ -135,9 +135,9 @@ async def over_torch(
     say: Say,
 ) -> Results:
     """The collectives, one after the other, until one does not pass. None where TCP has shown that it would hang."""
-    stopping = [f for f in judge(results, run) if f.stops_launch and f.id not in run.accept]
-    if stopping:
-        return replace(results, skipped={**results.skipped, "torch": f"{stopping[0].id} stands in the way"})
+    against = stopping_launch(judge(results, run), run.accept)
+    if against:
+        return replace(results, skipped={**results.skipped, "torch": f"{against[0].id} stands in the way"})
     done: list[Collective] = []
     without = [ear.node for ear in results.ears.values() if not ear.nvidia]
     if 0 < len(without) < len(results.ears):

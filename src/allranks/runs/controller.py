@@ -39,6 +39,7 @@ from allranks.words import (
     Node,
     Problem,
     Where,
+    stopping_launch,
 )
 
 START_SECONDS = 30.0
@@ -194,9 +195,9 @@ class Starting:
         probed = await probing.probe_run(self.prepared.inside, self.run, self.plan, self.prepared.python)
         self.plan = probing.with_environment(self.plan, probed)
         self.inspection = replace(self.inspection, plan=self.plan)
-        stopping = [f for f in probed.findings if f.stops_launch and f.id not in self.run.accept]
-        if stopping:
-            raise self._stopped(list(probed.findings), stopping)
+        against = stopping_launch(probed.findings, self.run.accept)
+        if against:
+            raise self._stopped(list(probed.findings), against)
         for finding in probed.findings:
             self.before.say("finding", finding.as_json())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,17 @@ from allranks.reach import NodeProgram, Nodes
 from allranks.runs import at_hand
 from allranks.runs.second_look import look_again
 from allranks.spec import Environment, Run
-from allranks.words import BLOCK, BadInput, Event, Facts, Finding, Node, Problem, facts_from_json
+from allranks.words import (
+    BLOCK,
+    BadInput,
+    Event,
+    Facts,
+    Finding,
+    Node,
+    Problem,
+    facts_from_json,
+    stopping_launch,
+)
 
 FACTS_SECONDS = 240.0
 """Above the longest limit of a single family (a real import of the training stack: 180 s)."""
@@ -36,7 +46,7 @@ class Inspection:
 
     def stopping(self) -> list[Finding]:
         """The findings that forbid a launch, without those that the user accepts by id."""
-        return [f for f in self.findings if f.stops_launch and f.id not in self.run.accept]
+        return stopping_launch(self.findings, self.run.accept)
 
 
 def python_of(run: Run) -> str:
@@ -249,8 +259,9 @@ def judge(run: Run, facts: Sequence[Facts]) -> Inspection:
     return Inspection(run, plan, tuple(facts), tuple(findings))
 
 
-def verdict_code(findings: Sequence[Finding]) -> int:
-    """The exit code of findings that stop a launch: 1 where one blocks, 3 where we only could not tell."""
-    if not findings:
+def verdict_code(findings: Sequence[Finding], accept: Container[str] = ()) -> int:
+    """The exit code of all findings of a verb: 1 if one blocks, 3 if we could not tell, 0 if none stops a launch."""
+    found = stopping_launch(findings, accept)
+    if not found:
         return 0
-    return 1 if any(f.verdict == BLOCK for f in findings) else 3
+    return 1 if any(f.verdict == BLOCK for f in found) else 3

@@ -226,7 +226,6 @@ class Finish:
             saw=f"the adapter could not be loaded onto its base: {trouble}",
             why="its tensors are whole, what it does to the model is not shown.",
             fix="load it by hand with peft.PeftModel.from_pretrained.",
-            blocks=False,
         )
 
     # ---- prune and report ----

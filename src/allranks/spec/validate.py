@@ -185,7 +185,8 @@ def secret(text: str) -> str:
 def finding(text: str) -> str:
     if not re.fullmatch(FINDING, text):
         raise Wrong(
-            f"{shown(text)} is no finding's id.", do="such as driver-differs, as `allranks check` prints it"
+            f"{shown(text)} is no finding's id.",
+            do="such as driver-differs, as `allranks check FILE` prints it",
         )
     return text
 

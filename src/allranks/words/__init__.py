@@ -13,6 +13,7 @@ from allranks.words.findings import (
     Finding,
     Where,
     finding_from_json,
+    stopping_launch,
     where_from_json,
     worst,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "facts_from_json",
     "finding_from_json",
     "process_from_json",
+    "stopping_launch",
     "where_from_json",
     "worst",
 ]

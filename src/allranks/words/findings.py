@@ -7,7 +7,7 @@ HTML) and by a program (JSON) in the same form.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Dict, Iterable, Optional, Tuple
+from typing import Any, Container, Dict, Iterable, List, Optional, Tuple
 
 OK, NOTE, WARN, BLOCK, UNKNOWN = "ok", "note", "warn", "block", "unknown"
 VERDICTS = (OK, NOTE, WARN, UNKNOWN, BLOCK)
@@ -41,8 +41,7 @@ class Where:
 class Finding:
     """One statement: what was seen where, what was expected, why it matters, what to do about it.
 
-    `id` is the name of the rule that made it (the page of `allranks explain ID`); `blocks` says whether
-    a verdict of `unknown` stops a launch as `block` does.
+    `id` is the name of the rule that made it (the page of `allranks explain ID`).
     """
 
     id: str
@@ -53,7 +52,6 @@ class Finding:
     why: str = ""
     fix: str = ""
     evidence: Tuple[str, ...] = ()
-    blocks: bool = True
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -61,10 +59,12 @@ class Finding:
 
     @property
     def stops_launch(self) -> bool:
-        return self.verdict == BLOCK or (self.verdict == UNKNOWN and self.blocks)
+        """`unknown` stops a launch as `block` does, unless the user accepts the finding by its id."""
+        return self.verdict in (BLOCK, UNKNOWN)
 
     def as_json(self) -> Dict[str, Any]:
-        return asdict(self)
+        """The fields, and `blocks`: whether the finding stops a launch."""
+        return {**asdict(self), "blocks": self.stops_launch}
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,11 @@ def finding_from_json(data: Dict[str, Any]) -> Finding:
     values["where"] = where_from_json(data.get("where"))
     values["evidence"] = tuple(data.get("evidence") or ())
     return Finding(**values)
+
+
+def stopping_launch(findings: Iterable[Finding], accept: Container[str] = ()) -> List[Finding]:
+    """The findings that forbid a launch, without those that the user accepts by id."""
+    return [f for f in findings if f.stops_launch and f.id not in accept]
 
 
 def worst(findings: Iterable[Finding]) -> str:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.words import shown
-from allranks.words import UNKNOWN, Finding
+from allranks.words import Finding
 
 UNKNOWN_BLOCKS = False
 
@@ -45,15 +45,13 @@ def check(context: Context) -> Iterator[Finding]:
                     fix=f"findmnt -T {folder} on {writer} and on {view.name}; mount the same export",
                 )
             else:
-                yield context.say(
-                    UNKNOWN,
+                yield context.warn(
                     view,
                     saw=f"whether {folder} is one storage on {writer} and {view.name} could not be seen: "
                     f"{shown(mapping(answer).get('reason'), 300)}",
                     expected="a file made on one node and seen on the other",
                     why="two storages behind one path would look the same.",
                     fix=f"findmnt -T {folder} on both",
-                    blocks=False,
                 )
 
 
@@ -63,7 +61,7 @@ def _seen(done: bool | None, **more: str) -> dict:
 
 CASES = (
     fires("a100", _seen(False), node="node-1", verdict="warn", saw="is not there on node-1"),
-    fires("a100", _seen(None, reason="/nfs/runs: Permission denied"), verdict="unknown", saw="denied"),
+    fires("a100", _seen(None, reason="/nfs/runs: Permission denied"), verdict="warn", saw="denied"),
     silent("a100", _seen(True)),
     silent("a100"),
 )

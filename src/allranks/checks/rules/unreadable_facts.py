@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.words import counted, listed
-from allranks.words import UNKNOWN, Finding
+from allranks.words import UNKNOWN, WARN, Finding
 
 ABSENT = "it is not among the facts (recorded by another version, or cut off)"
 
@@ -48,14 +48,14 @@ def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool
             by_reason.setdefault(reason, []).append(need)
     for reason, needs in by_reason.items():
         judges = sorted({rule for need in needs for rule, _ in wanted[need]})
+        needed = any(blocks for need in needs for _, blocks in wanted[need])
         yield context.say(
-            UNKNOWN,
+            UNKNOWN if needed else WARN,
             view,
             saw=f"{listed(needs)} of {view.name} could not be read: {reason}",
             expected="every fact that a check judges by",
             why=f"{counted(len(judges), 'check')} judged nothing about this node: {listed(judges, 20)}.",
             fix=f"cure the reason on {view.name}, or go on with --accept unreadable-facts",
-            blocks=any(blocks for need in needs for _, blocks in wanted[need]),
         )
 
 

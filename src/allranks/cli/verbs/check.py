@@ -1,6 +1,6 @@
 """Look at every node and say what would break a run.
 
-Exit code 1 where something blocks, 3 where a node or a fact could not be looked at.
+Exit code 1 if something blocks, 3 if a node or a fact could not be looked at, or a part could not be told.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def call(options: argparse.Namespace) -> int:
         print_json(as_json(checked))
     else:
         print_check(checked)
-    return verdict_code([f for f in checked.findings if f.stops_launch and f.id not in run.accept])
+    return verdict_code(checked.findings, run.accept)
 
 
 def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: float | None) -> Checked:
@@ -105,6 +105,7 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
         verbose=options.verbose,
         hidden=sorted(hidden),
         narrowed=bool(options.only or options.skip),
+        accept=inspection.run.accept,
     )
 
 

@@ -1,4 +1,4 @@
-"""Explain a finding or a cause by its id."""
+"""Explain findings or causes by their ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from allranks.words.errors import BadInput
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", help="the id in a finding; all ids where it is left out")
+    parser.add_argument(
+        "ids", metavar="ID", nargs="*", help="the id in a finding; without one, all ids are listed"
+    )
     add_json(parser)
 
 
@@ -17,17 +19,21 @@ def call(options: argparse.Namespace) -> int:
     from allranks.faces.pages import known
 
     pages = known()
-    if options.id is None:
+    if not options.ids:
         if options.json:
             print_json({"ids": sorted(pages)})
         else:
             print("\n".join(sorted(pages)))
         return 0
-    if options.id not in pages:
-        raise BadInput(unknown_id("", options.id, pages))
-    text = pages[options.id](options.id).strip()
+    wanted = list(dict.fromkeys(options.ids))
+    unknown = [unknown_id("", name, pages) for name in wanted if name not in pages]
+    if unknown:
+        raise BadInput(unknown)
+    texts = {name: pages[name](name).strip() for name in wanted}
     if options.json:
-        print_json({"id": options.id, "text": text})
+        told = [{"id": name, "text": text} for name, text in texts.items()]
+        print_json(told[0] if len(told) == 1 else {"pages": told})
     else:
-        print(text)
+        titled = [text if text.startswith(name) else f"{name}\n\n{text}" for name, text in texts.items()]
+        print("\n\n\n".join(titled))
     return 0

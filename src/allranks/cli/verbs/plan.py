@@ -1,4 +1,7 @@
-"""Say what will run and what it costs, without nodes and without weights."""
+"""Say what will run and what it costs, without nodes and without weights.
+
+Exit code 1 if a finding blocks the run, 3 if something could not be told, such as the model's size.
+"""
 
 from __future__ import annotations
 
@@ -75,9 +78,9 @@ def call(options: argparse.Namespace) -> int:
         )
     plan = planned(run, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]
-    code = verdict_code([f for f in findings if f.verdict == "block" and f.id not in run.accept])
+    code = verdict_code(findings, run.accept)
     document = {**plan.as_json(), "findings": [f.as_json() for f in findings]}
-    written = rendered(options, run, plan) if (options.render or options.output) and not code else None
+    written = rendered(options, run, plan) if (options.render or options.output) and code != 1 else None
     if options.json:
         print_json({**document, "rendered": written} if options.render else document)
         return code

@@ -76,7 +76,7 @@ def call(options: argparse.Namespace) -> int:
         for line in table(probed.results):
             print(clean(line))
         print_findings(list(probed.findings), verbose=options.verbose)
-    return verdict_code([f for f in probed.findings if f.stops_launch and f.id not in run.accept])
+    return verdict_code(probed.findings, run.accept)
 
 
 async def probed_now(run, options: argparse.Namespace, say):

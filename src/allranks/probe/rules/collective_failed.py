@@ -45,7 +45,7 @@ def check(context: Context) -> Iterator[Finding]:
                 node,
                 saw=f"{one.name}: its ranks could not be watched: {reason}",
                 why="the collective needs every rank.",
-                fix="allranks probe again; allranks check",
+                fix="allranks check FILE, then allranks probe FILE",
             )
         if not one.passed and not one.unreached:
             yield from of_ranks(context, one)
@@ -60,7 +60,7 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
             f"{last_line(rank.tail)}",
             expected="every rank joins and sums",
             why="the run's own ranks do the same first.",
-            fix="the evidence; allranks check",
+            fix="look at the evidence; allranks check FILE judges the nodes",
             evidence=tuple(rank.tail.splitlines()[-12:]),
         )
     if broken or not one.stopped:

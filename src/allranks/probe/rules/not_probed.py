@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[Finding]:
             saw=f"it could not be probed: {reason}",
             expected="an answer of every node",
             why="what was not tried is not known to work.",
-            fix="allranks check",
+            fix="allranks check FILE",
         )
     head = context.results.ears.get(context.head)
     for port, reason in (head.ports if head else {}).items():

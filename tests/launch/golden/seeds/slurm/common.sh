@@ -22,6 +22,6 @@ container=(
   if [ -e /dev/infiniband ]; then container+=(--device=/dev/infiniband); fi
   exec "${container[@]}" hiyouga/llamafactory:latest bash "$self" "$@"
 fi
-python3 -m pip install --quiet -- 'tensorboard<3' transformers==4.52.4
+python3 -m pip install --quiet -- 'tensorboard<3' transformers==4.52.4 deepspeed==0.18.9
 . "$here/environment.sh"
 . "$here/arguments.sh"
