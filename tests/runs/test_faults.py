@@ -38,6 +38,16 @@ def test_a_killed_rank_is_named_although_the_others_name_themselves(runner: Runn
     assert runner.left() == []
 
 
+def test_a_killed_torchrun_is_named_and_nobody_is_said_to_have_waited(runner: Runner) -> None:
+    file = runner.file("--fault", "torchrun", "--rank", 1, "--steps", 200)
+    run = runner.json("run", file, code=1)["runs"][0]
+    diagnosis = run["diagnosis"]
+    assert diagnosis["cause"] in ("torchelastic-signal", "cpu-oom-killed")
+    assert (diagnosis["where"]["node"], diagnosis["where"]["rank"]) == ("node-1", None)
+    assert diagnosis["evidence"][0] == "torchrun on node-1 was killed by SIGKILL, which allranks did not send"
+    assert runner.left() == []
+
+
 def test_an_exception_is_named_with_its_rank_and_line(runner: Runner) -> None:
     run = runner.json("run", runner.file("--fault", "raise", "--rank", 2, "--steps", 200), code=1)["runs"][0]
     assert run["diagnosis"]["where"]["rank"] == 2

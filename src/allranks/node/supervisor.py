@@ -338,6 +338,8 @@ class Supervisor:
         self._tell("torchrun-ended", code=code, failures=self.torchrun.failures(), attempt=self.attempt)
         if code:
             self._make_next_ready()
+        if code == -signal.SIGKILL and self.stopping is None:
+            self.evidence.ask_kernel()
         if self.stopping is None:
             self.stop_why = OWN_END
             self.stopping = self._stopping(self.grace_seconds, SETTLE_SECONDS)

@@ -25,9 +25,10 @@ said of its end, 2.8 s of work for 8,000 that all complain (measured on one of 2
 
 HEARSAY = frozenset((
     "unproven", "benign-noise", "collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh",
-    "peer-node-network-broken", "rendezvous-timeout", "torchelastic-signal", "ray-worker-died",
+    "peer-node-network-broken", "rendezvous-timeout", "torchelastic-signal", "ray-worker-died", "rank-terminated",
 ))  # fmt: skip
-"""What ranks say of each other: whom that is about is known when all have been heard."""
+"""What ranks say of each other, or a SIGTERM that torchrun may have passed on: whom that is about is known when all
+have been heard."""
 
 
 class FirstWord:

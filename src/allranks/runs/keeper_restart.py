@@ -13,7 +13,7 @@ CAN_PASS = frozenset((
     "nccl-remote-process-exited", "peer-node-network-broken", "gloo-connect-full-mesh", "ib-transport-error",
     "xid-gpu-fault", "dataloader-worker-killed", "nfs-stale-or-io-error", "rendezvous-timeout", "torchelastic-signal",
     "node-failure", "node-lost", "supervisor-lost", "lease-lost", "checkpoint-corrupt-resume-fail",
-    "rendezvous-port-in-use",
+    "rendezvous-port-in-use", "rank-terminated",
 ))  # fmt: skip
 """Causes that a second try may not meet: machines, networks, signals. All others (a missing file, a wrong
 argument, a module that is not there, the script's own exception before its first step) come again."""
@@ -21,7 +21,9 @@ argument, a module that is not there, the script's own exception before its firs
 AFTER_A_STEP = frozenset(("rank-crashed-first", "unproven", "cuda-oom"))
 """Causes that may pass where the attempt had trained: a configuration that took a step is no wrong one."""
 
-OF_ITS_RANK = frozenset(("rank-sigkilled", "cpu-oom-killed", "dataloader-worker-killed", "xid-gpu-fault"))
+OF_ITS_RANK = frozenset((
+    "rank-sigkilled", "rank-terminated", "cpu-oom-killed", "dataloader-worker-killed", "xid-gpu-fault",
+))  # fmt: skip
 """Of the causes that may pass those that a rank, its memory or its GPU brings upon itself: met a second time before the
 first step, by the same rank, it is what the start always meets (a model that the memory cannot hold while it is
 loaded). Networks, storage, ports and other nodes may be well meanwhile; a cause without a rank names nothing to

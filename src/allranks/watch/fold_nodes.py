@@ -98,6 +98,8 @@ def on_node(attribute: str) -> Any:
         if event.node is None:
             return
         node = run.node(event.node)
+        if attribute == "stopping_at" and node.stopping_at is not None:
+            return  # the first stop is the one that ends ranks
         setattr(node, attribute, event.at)
         if attribute == "joined_at":
             node.lost_at, node.lost_why = None, ""  # it is back

@@ -7,41 +7,79 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import Any, Collection, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Collection, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.watch.gone import lost_nodes
 from allranks.watch.kernel import OUT_OF_MEMORY
-from allranks.watch.state import RankState, RunState
+from allranks.watch.many import numbers
+from allranks.watch.state import NodeState, RankState, RunState
 from allranks.watch.who import LATE_SECONDS, collateral, one_line
 from allranks.words import Diagnosis, Where
+
+WISHES = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""What somebody sends who wants a process to end: a person, a scheduler, earlyoom, torchrun, we. SIGKILL is mostly the
+kernel's, the others are a fault inside."""
+
+SAME_SECONDS = 0.05
+"""The ends of two ranks of one node that are closer may have been seen at one look; torchrun looks each 0.1 s."""
 
 
 def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int] = ()) -> Optional[Diagnosis]:
     """`waited` are the ranks that SIGABRT ended because they waited (`reading.aborted_waiting`), `read` those whose
     log was read: of an abort without a log nobody knows what it was."""
     dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0 and r.rank not in waited]
-    ours = [r for r in dead if r.code == -signal.SIGTERM and not _first_to_die(run, r)]
-    suspects = [r for r in dead if r not in ours and not _stopped_by_us(run, r)]
-    lost = lost_nodes(run)
-    if lost and not any(r.code != -signal.SIGTERM for r in suspects):
+    asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r)]
+    suspects = [r for r in dead if -(r.code or 0) not in WISHES and not _stopped_by_us(run, r)]
+    if not suspects and (not asked or lost_nodes(run)):
         return None
-    if not suspects:
-        return None
-    rank = min(suspects, key=lambda r: (r.code == -signal.SIGTERM, r.ended_at or 0.0, r.rank))
+    rank = _first(asked, suspects)
     name = signal_name(-(rank.code or 0))
     starved = _out_of_memory(run, rank)
     if starved:
         return _by_kernel(run, rank, starved)
-    return _from_outside(run, rank, name) if _from_elsewhere(rank) else _from_inside(run, rank, name, read)
+    if -(rank.code or 0) in WISHES:
+        return _asked_to_end(run, rank, name)
+    killed = rank.code == -signal.SIGKILL
+    return _from_outside(run, rank, name) if killed else _from_inside(run, rank, name, read)
 
 
-def _from_elsewhere(rank: RankState) -> bool:
-    return _cause_of_signal(-(rank.code or 0)) != "rank-crashed-first"
+def _first(asked: Sequence[RankState], others: Sequence[RankState]) -> RankState:
+    """Of a SIGTERM and another signal the other one, if it did not clearly come later: a rank that loses its peer may
+    be aborted for that."""
+
+    def end(rank: RankState) -> Tuple[float, int]:
+        return rank.ended_at or 0.0, rank.rank
+
+    first = min(others or asked, key=end)
+    sooner = [r for r in asked if others and end(r)[0] < end(first)[0] - LATE_SECONDS]
+    return min(sooner, key=end) if sooner else first
+
+
+def _asked_to_end(run: RunState, rank: RankState, name: str) -> Diagnosis:
+    there = [
+        r for r in run.ranks.values() if r.node == rank.node and r.rank != rank.rank and r.code == rank.code
+    ]
+    same = [f"ranks {numbers(there)} on {rank.node} ended by {name}, too"] if there else []
+    return Diagnosis(
+        cause="rank-terminated",
+        confidence="certain",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} was ended by {name}, which allranks did not send",
+            *same,
+            *_table(run, rank),
+        ),
+        collateral=collateral(run, [rank]),
+        why=f"{name} came before allranks stopped anything and before torchrun there had a reason to: earlyoom, a"
+        " scheduler or a person sent it. The other ranks only lost their peer.",
+        fix=f"on {rank.node}: journalctl -u earlyoom -u systemd-oomd, the scheduler's log, and who ran kill there.",
+    )
 
 
 def _from_outside(run: RunState, rank: RankState, name: str) -> Diagnosis:
     return Diagnosis(
-        cause=_cause_of_signal(-(rank.code or 0)),
+        cause="rank-sigkilled",
         confidence="likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
@@ -118,23 +156,44 @@ def _stopped_by_us(run: RunState, rank: RankState) -> bool:
     return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
 
 
-def _first_to_die(run: RunState, rank: RankState) -> bool:
-    """Whether nothing went wrong before this rank's end, nor did we stop it: then SIGTERM came from outside."""
-    at = rank.ended_at or 0.0
-    if run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS:
+def is_foreign(run: RunState, rank: RankState) -> bool:
+    """Whether a rank's SIGTERM is neither ours nor torchrun's. On its own node the order of events is exact: ours comes
+    after `stopping`, torchrun's after its own end or that of another of its ranks. A torchrun that ended and names no
+    rank has ended them all itself."""
+    at, node = rank.ended_at or 0.0, run.nodes.get(rank.node or "")
+    if was_stopped(run, node, at) or went_wrong_elsewhere(run, rank.node, at):
         return False
-    others = [
-        r.ended_at for r in run.ranks.values() if r is not rank and r.code not in (None, -signal.SIGTERM)
-    ]
-    raised = [e.at for r in run.ranks.values() for e in r.exceptions]
-    return not any(t is not None and t <= at + LATE_SECONDS for t in (*others, *raised))
+    if node is not None and node.ended_at is not None and (node.ended_at <= at or not node.failures):
+        return False
+    return not any(_made_torchrun_stop(other, rank, at) for other in run.ranks.values())
 
 
-def _cause_of_signal(number: int) -> str:
-    """SIGTERM, SIGHUP and SIGINT are somebody's wish, SIGKILL mostly the kernel's, the others a fault inside."""
-    if number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        return "torchelastic-signal"
-    return "rank-sigkilled" if number == signal.SIGKILL else "rank-crashed-first"
+def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
+    """Whether torchrun had to end `rank` at `at` because this one of its ranks had failed. Two ends that are seen at
+    one look come in any order."""
+    ended = other.ended_at
+    if other is rank or other.node != rank.node or other.code == 0 or ended is None:
+        return False
+    if other.code == rank.code:
+        return (ended, other.rank) < (at, rank.rank)
+    return ended <= at + SAME_SECONDS
+
+
+def was_stopped(run: RunState, node: Optional[NodeState], at: float) -> bool:
+    """Whether we were stopping this node at `at`, by its own clock; where its word is missing, by any node's."""
+    if node is not None and node.stopping_at is not None:
+        return node.stopping_at <= at
+    return run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS
+
+
+def went_wrong_elsewhere(run: RunState, node: Optional[str], at: float) -> bool:
+    """Whether another node was in trouble clearly before `at`: what came then may follow from that."""
+    ends = [n.ended_at for n in run.nodes.values() if n.name != node and n.ended_code]
+    for rank in run.ranks.values():
+        if rank.node != node:
+            ends += [event.at for event in rank.exceptions]
+            ends += [rank.ended_at] if rank.code not in (None, 0) else []
+    return any(end is not None and end < at - LATE_SECONDS for end in ends)
 
 
 def signal_name(number: int) -> str:

@@ -26,7 +26,7 @@ NO_CAUSE = frozenset(("unproven", "benign-noise"))
 WHO_ALONE = frozenset((
     "rank-crashed-first", "rank-sigkilled", "rank-exited-early", "collective-timeout-straggler", "node-failure",
     "nccl-remote-process-exited", "gloo-connect-full-mesh", "ray-worker-died", "torchelastic-signal", "unproven",
-    "peer-node-network-broken", "rendezvous-timeout",
+    "peer-node-network-broken", "rendezvous-timeout", "rank-terminated",
 ))  # fmt: skip
 """Causes that only say how it ended: the events know that better than any log."""
 
@@ -80,6 +80,15 @@ def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
         _feed(seen, lines, rank.rank, rank.node)
     for lines in nodes:
         _feed(seen, lines, None, rank.node)
+    return conclude(seen)
+
+
+def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
+    """The cause that a node's own logs show, torchrun's and the supervisor's."""
+    seen = Evidence()
+    for (node, number, _), lines in logs.items():
+        if number is None and node in (name, None):
+            _feed(seen, lines, None, name)
     return conclude(seen)
 
 

@@ -15,6 +15,7 @@ from allranks.watch.gone import by_node, gone_before
 from allranks.watch.kernel import CAUSES as KERNELS
 from allranks.watch.kernel import judged
 from allranks.watch.killed import by_signal
+from allranks.watch.launcher import by_torchrun
 from allranks.watch.reading import (
     NO_CAUSE,
     Logs,
@@ -23,6 +24,7 @@ from allranks.watch.reading import (
     logs_read,
     read_all,
     read_culprit,
+    read_node,
     says_why,
 )
 from allranks.watch.state import RunState
@@ -82,7 +84,7 @@ def _who(run: RunState, logs: Logs) -> Tuple[Optional[Diagnosis], bool]:
     """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one; a node that was
     silent before both of them comes first."""
     waited = aborted_waiting(run, logs)
-    killed = by_signal(run, waited, logs_read(logs))
+    killed = by_torchrun(run, logs) or by_signal(run, waited, logs_read(logs))
     stalled = by_stall(run)
     if stalled is not None and killed is not None and _ends_the_wait(killed, stalled):
         return replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1])), True
@@ -110,7 +112,12 @@ def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: boo
         if says_why(why):
             return join(who, why)
     if settled:
-        return who
+        why = (
+            read_node(logs, who.where.node)
+            if who is not None and who.cause == "torchelastic-signal"
+            else None
+        )
+        return join(who, why) if why is not None and says_why(why) else who
     why = read_all(run, logs)
     if who is None:
         return why if why.cause not in NO_CAUSE else None

@@ -62,6 +62,12 @@ for step in range(options.steps):
     if mine and step == options.at:
         if options.fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        elif options.fault == "term":
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif options.fault == "torchrun":
+            os.kill(os.getppid(), signal.SIGKILL)
+        elif options.fault == "torchrun-term":
+            os.kill(os.getppid(), signal.SIGTERM)
         elif options.fault == "raise":
             raise ValueError("the label of sample 7 is -1")
         elif options.fault == "exit":

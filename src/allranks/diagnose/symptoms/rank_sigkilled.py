@@ -19,7 +19,7 @@ SIGTERM is a victim.
 
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import Optional
 
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.facts import Exit
@@ -40,21 +40,12 @@ def judge(seen: Evidence) -> Optional[Case]:
     killed = [
         e for e in seen.exits if e.code == -9 and e.pid not in seen.forced_pids and not _forced(seen, e)
     ]
-    killed = killed or _terminated(seen)
     if not killed:
         return seen.case("rank-sigkilled")
     first = min(killed, key=lambda e: (e.at if e.at is not None else float("inf"), e.order))
     hits = tuple(Hit("rank-sigkilled", CRASH, e.line, e.order, e.at, 0) for e in [first, *killed][:4])
-    rank = first.rank if first.rank is not None else _only_rank(seen, first.local)
+    rank = first.rank if first.rank is not None else only_rank(seen, first.local)
     return Case("rank-sigkilled", CRASH, hits, "likely", rank=rank, node=seen.node_of(first.line))
-
-
-def _terminated(seen: Evidence) -> List[Exit]:
-    """SIGTERM that its own launcher did not send: the launcher told others to close, not this one."""
-    if not seen.closed_pids or any(e.code not in (-15, 0) for e in seen.exits):
-        return []
-    ours = {pid for _, pid in seen.closed_pids}
-    return [e for e in seen.exits if e.code == -15 and e.pid is not None and e.pid not in ours]
 
 
 def _forced(seen: Evidence, killed: Exit) -> bool:
@@ -63,7 +54,7 @@ def _forced(seen: Evidence, killed: Exit) -> bool:
     return killed.at is not None and bool(failed) and killed.at - min(failed) >= PATIENCE_SECONDS
 
 
-def _only_rank(seen: Evidence, local: "int | None") -> Optional[int]:
+def only_rank(seen: Evidence, local: "int | None") -> Optional[int]:
     """A local rank is the global one where one node alone is known."""
     return local if len(seen.nodes) <= 1 else None
 

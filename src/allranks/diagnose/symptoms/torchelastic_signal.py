@@ -1,15 +1,16 @@
-"""Somebody ended the launcher by a signal
+"""Somebody ended a torchrun by a signal
 
 ## What is seen
 `Received 1 death signal, shutting down workers`, `Received Signals.SIGHUP death signal`, `SignalException:
-Process * got signal: 1`.
+Process * got signal: 1`. While a run is watched: torchrun ends by SIGKILL, or after such a line, before any of its
+ranks failed and before allranks stopped anything.
 
 ## Why it matters
 Signal 1 is a terminal that was closed (nohup does not protect torchrun), 2 is Ctrl-C, 15 a scheduler, a
-person or the host for want of memory. All ranks end with it.
+person or the host for want of memory, 9 the kernel for want of memory or a person. All ranks of the node end with it.
 
 ## What to do
-Start in a session of its own (setsid, tmux, `allranks run --detach`); for 15 look at the scheduler, `dmesg
+Start in a session of its own (setsid, tmux, `allranks run --detach`); for 15 and 9 look at the scheduler, `dmesg
 -T`, and pod events.
 
 ## Confused with

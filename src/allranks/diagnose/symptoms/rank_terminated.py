@@ -1,0 +1,63 @@
+"""A rank was ended by a signal that nobody of the run sent
+
+## What is seen
+A rank ended by SIGTERM, SIGHUP or SIGINT before allranks stopped anything and before its torchrun had a reason to end
+it: the order stands in the node's journal. In logs alone: `exitcode : -15` of a process to which torchrun did not send
+a `closing signal`.
+
+## Why it matters
+Somebody asked that process to end: earlyoom or systemd-oomd for want of memory, a scheduler (`scancel` of a step), a
+container's stop, a person with `kill`. The other ranks only lost their peer.
+
+## What to do
+On that node look at `journalctl -u earlyoom -u systemd-oomd`, the scheduler's log (`sacct`), and who ran `kill`
+there. If the machine was short of memory: fewer data loader workers, or more memory for the job.
+
+## Confused with
+torchelastic-signal, where torchrun itself got the signal and passed it on; rank-sigkilled, for SIGKILL;
+slurm-preempt-or-timeout, where SLURM says so.
+"""
+
+from __future__ import annotations
+
+from typing import List, Optional, Tuple
+
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.facts import Exit
+from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
+from allranks.diagnose.symptoms.rank_sigkilled import only_rank
+
+ROLE = "P"
+EXPLAINS = ("nccl-remote-process-exited", "rank-exited-early", "collective-timeout-straggler")
+PATTERNS: Tuple[Pattern, ...] = ()
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The first SIGTERM that its own launcher did not send, where nothing else failed: the launcher told others to
+    close, not this one."""
+    ended = _terminated(seen)
+    if not ended:
+        return None
+    first = min(ended, key=lambda e: (e.at if e.at is not None else float("inf"), e.order))
+    hits = tuple(Hit("rank-terminated", CRASH, e.line, e.order, e.at, 0) for e in [first, *ended][:4])
+    rank = first.rank if first.rank is not None else only_rank(seen, first.local)
+    return Case("rank-terminated", CRASH, hits, "likely", rank=rank, node=seen.node_of(first.line))
+
+
+def _terminated(seen: Evidence) -> List[Exit]:
+    """SIGTERM that its own launcher did not send: the launcher told others to close, not this one."""
+    if not seen.closed_pids or any(e.code not in (-15, 0) for e in seen.exits):
+        return []
+    ours = {pid for _, pid in seen.closed_pids}
+    return [e for e in seen.exits if e.code == -15 and e.pid is not None and e.pid not in ours]
+
+
+_CLOSING = "W1120 23:05:07.072 7111 api.py:1028] Sending process {} closing signal SIGTERM\n"
+_ROW = (
+    "  time      : 2026-11-20_13:02:58\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {p})\n"
+)
+FIRES = (_CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),)
+SILENT = (
+    _CLOSING.format(7119) + _ROW.format(r=0, c=-15, p=7119),
+    _CLOSING.format(7119) + _ROW.format(r=1, c=1, p=7120) + _ROW.format(r=0, c=-15, p=7121),
+)
