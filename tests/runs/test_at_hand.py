@@ -10,6 +10,7 @@ import pytest
 
 from allranks.plan import make_plan
 from allranks.runs import at_hand
+from allranks.runs.inspect import local_config
 from allranks.spec import Gpus, Launch, Run, Train
 from allranks.words import Cluster, Node
 
@@ -76,10 +77,85 @@ def test_a_described_family_asks_nobody(tmp_path: Path, monkeypatch) -> None:
     assert at_hand.described(a_run(tmp_path), None, sys.executable) is None
 
 
-def test_an_environment_that_cannot_answer_leaves_it_open(tmp_path: Path) -> None:
-    config = {"model_type": "no_such_family"}
-    assert at_hand.described(a_run(tmp_path), config, "/bin/false") is None
-    assert at_hand.described(a_run(tmp_path), config, "/bin/echo") is None
+PYTHON = sys.executable
+UNDESCRIBED = {"model_type": "no_such_family"}
+
+
+def program(path: Path, text: str) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def bare_python(path: Path) -> str:
+    """A Python that finds no installed package: it has neither torch nor transformers."""
+    return program(path, f'exec {PYTHON} -I -S "$@"')
+
+
+ANSWERS = """echo '{"modules": [], "from": "this one"}'"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch) -> Path:
+    """A machine on which nothing describes a model: no Python with torch runs allranks, none is on PATH."""
+    monkeypatch.setattr(at_hand.sys, "executable", bare_python(tmp_path / "own" / "python"))
+    (tmp_path / "path").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    return tmp_path
+
+
+def test_no_python_at_hand_is_said_with_what_each_lacks(machine: Path) -> None:
+    named = bare_python(machine / "environment" / "python")
+    on_path = program(machine / "path" / "python3", "echo broken >&2; exit 3")
+    run = a_run(machine)
+    answer = at_hand.described(run, UNDESCRIBED, named)
+    assert answer is not None and list(answer["tried"]) == [named, at_hand.sys.executable, on_path]
+    assert answer["tried"][named] == "torch is not installed" and "broken" in answer["tried"][on_path]
+    (finding,) = make_plan(run, UNDESCRIBED, described=answer).findings
+    assert (finding.id, finding.verdict) == ("model-config-unreadable", "unknown")
+    assert f"{named}: torch is not installed" in finding.saw and "no_such_family" in finding.saw
+    assert "environment: {python:" in finding.fix
+
+
+@pytest.mark.parametrize("who", ["named", "own", "path"])
+def test_a_python_that_lacks_torch_is_passed_over(machine: Path, monkeypatch, who: str) -> None:
+    """The named one comes first, then the one that runs allranks, then PATH's: any python3 in front hides nothing."""
+    places = {
+        "named": machine / "environment" / "python",
+        "own": machine / "own" / "python",
+        "path": machine / "path" / "python3",
+    }
+    for one, path in places.items():
+        program(path, ANSWERS.replace("this one", one)) if one == who else bare_python(path)
+    answer = at_hand.described(a_run(machine), UNDESCRIBED, str(places["named"]))
+    assert answer == {"modules": [], "from": who}
+
+
+def test_an_environment_on_the_nodes_alone_leaves_the_python_that_runs_allranks(machine: Path) -> None:
+    own = program(machine / "own" / "python", ANSWERS)
+    answer = at_hand.described(a_run(machine, "ssh"), UNDESCRIBED, "/shared/env/bin/python")
+    assert answer is not None and answer["from"] == "this one" and at_hand.pythons("/no/python")[0] == own
+
+
+def test_the_config_of_a_hub_model_is_read_from_this_machines_cache(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "hub" / "models--Qwen--Qwen3-8B"
+    for commit, hidden in (("abc", 1), ("def", 2)):
+        (folder / "snapshots" / commit).mkdir(parents=True)
+        (folder / "snapshots" / commit / "config.json").write_text(json.dumps({"hidden_size": hidden}))
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("def")
+
+    def config(**arguments):
+        return local_config(a_run(tmp_path, **arguments))
+
+    assert config(model_name_or_path="Qwen/Qwen3-8B") == {"hidden_size": 2}
+    assert config(model_name_or_path="Qwen/Qwen3-8B", model_revision="abc") == {"hidden_size": 1}
+    assert config(model_name_or_path="Qwen/Qwen3-9B") is None
+    assert config(model_name_or_path="../Qwen3-8B") is None
 
 
 @pytest.mark.training

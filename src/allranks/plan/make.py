@@ -43,8 +43,8 @@ def make_plan(
     the content of the JSON that `run.deepspeed` names, where it names a path; `dataset_samples` the dataset's
     size where somebody counted it; `price` that of a GPU hour, in
     any currency; `probe` what `allranks probe --json` printed;
-    `described` what `meta_device.py` printed for a family that is not described
-    here. Never raises for what the user wrote: what is wrong is in `findings`.
+    `described` what `meta_device.py` printed for a family that is not described here, or the Pythons that were
+    `tried` in vain. Never raises for what the user wrote: what is wrong is in `findings`.
     """
     everywhere, run = run, run.without_spares()
     versions = versions_of(run, facts)
@@ -111,22 +111,40 @@ def _model(
             _unread(run, "train.command", NOTE, "the model of a script of your own is not known here.")
         )
         return None
+    fix = _CONFIG_FIX
     if config is None:
         reason = "no config.json was given: neither beside the run file nor in the model's folder."
     else:
         try:
-            if described is not None:
+            if described is not None and "modules" in described:
                 return model_of(described)
             return families.describe(config, fused_experts=versions.fused_experts)
         except UnknownModel as error:
-            reason = str(error)
+            reason = f"{error}{_tried(described)}"
+            if "tried" in (described or {}):
+                fix = _PYTHON_FIX
     key = "train.llamafactory.model_name_or_path"
-    findings.append(_unread(run, key, UNKNOWN, reason, _CONFIG_FIX))
+    findings.append(_unread(run, key, UNKNOWN, reason, fix))
     return None
+
+
+def _tried(described: Mapping[str, Any] | None) -> str:
+    """Which Pythons were asked for a family that is not described here, and what each of them lacks."""
+    tried = (described or {}).get("tried")
+    if not isinstance(tried, Mapping):
+        return ""
+    told = "; ".join(f"{python}: {why}" for python, why in tried.items())
+    return f", and no Python at hand could describe it ({told or 'there is none'})."
 
 
 _CONFIG_FIX = (
     "put the model's config.json beside the run file, or go on with --accept model-config-unreadable"
+)
+
+
+_PYTHON_FIX = (
+    "environment: {python: PATH} of a Python with torch and transformers that know the model, "
+    "or go on with --accept model-config-unreadable"
 )
 
 

@@ -126,6 +126,9 @@ def main() -> int:
         config = json.load(file)
     try:
         answer = describe(config)
+    except ModuleNotFoundError as error:
+        print(json.dumps({"error": f"{error.name or 'a module'} is not installed"}))
+        return 1
     except (KeyError, ValueError, TypeError, ImportError, AttributeError) as error:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
         return 1

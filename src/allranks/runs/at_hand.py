@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,32 +67,66 @@ def held_out(total: int, size: Any) -> int:
     return int(value) if value >= 1 else int(total * value)
 
 
+# ---- the model ----
+
+
+def cached_configs(run: Run) -> list[str]:
+    """Where the Hub's cache of this machine would have the config.json of the run's model, if that is the Hub's.
+
+    huggingface_hub keeps `models--ORG--NAME/refs/REVISION`, which holds the commit, and `snapshots/COMMIT/`.
+    """
+    name = str(run.train.arguments.get("model_name_or_path"))
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name) or name.startswith("."):
+        return []
+    variables = {**os.environ, **run.env}
+    cache = variables.get("HF_HUB_CACHE") or Path(variables.get("HF_HOME") or "~/.cache/huggingface", "hub")
+    folder = Path(cache).expanduser() / f"models--{name.replace('/', '--')}"
+    revision = str(run.train.arguments.get("model_revision") or "main")
+    try:
+        commit = (folder / "refs" / revision).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        commit = revision
+    return [str(folder / "snapshots" / commit / "config.json")]
+
+
 # ---- a model that is described nowhere ----
 
 
 def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[str, Any] | None:
-    """What the training environment says of a model whose family is not described here; None where it is, or where
-    no Python with torch and transformers is at hand."""
+    """What a Python with torch and transformers says of a model whose family is not described here; None if it is.
+
+    The training environment's Python comes first where it is on this machine, then the one that runs allranks, then
+    those of PATH. One that cannot answer is passed over; if none can, `tried` has each with its reason.
+    """
     if config is None or run.train.kind != "llamafactory":
         return None
     try:
         families.find(str(config.get("model_type")))
         return None
     except UnknownModel:
-        return _ask(_usable(python), json.dumps(config, sort_keys=True))
+        asked = json.dumps(config, sort_keys=True)
+    tried: dict[str, str] = {}
+    for candidate in pythons(python):
+        answer = _ask(candidate, asked)
+        if "modules" in answer:
+            return answer
+        tried[candidate] = str(answer["error"])
+    return {"tried": tried}
 
 
-def _usable(python: str) -> str | None:
-    """The training environment's Python where it is a program here, else the one in use where it has transformers."""
-    if shutil.which(python):
-        return python
-    return sys.executable if importlib.util.find_spec("transformers") else None
+def pythons(python: str) -> list[str]:
+    """The Pythons of this machine that may describe a model, in the order in which they are asked.
+
+    A virtual environment's Python is a link to the system's and yet another environment: links are not followed.
+    """
+    named = shutil.which(str(Path(python).expanduser()) if python.startswith("~") else python)
+    found = [named, sys.executable, shutil.which("python3"), shutil.which("python")]
+    return list(dict.fromkeys(str(Path(path).absolute()) for path in found if path))
 
 
-@lru_cache(maxsize=8)
-def _ask(python: str | None, config: str) -> dict[str, Any] | None:
-    if python is None:
-        return None
+@lru_cache(maxsize=32)
+def _ask(python: str, config: str) -> dict[str, Any]:
+    """The program's answer: `modules` and more, or `error` with the reason for which there are none."""
     program = Path(families.__file__).resolve().parent.parent / "meta_device.py"
     try:
         done = subprocess.run(
@@ -102,10 +137,18 @@ def _ask(python: str | None, config: str) -> dict[str, Any] | None:
             timeout=DESCRIBING_SECONDS,
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {DESCRIBING_SECONDS:g} s"}
+    except OSError as error:
+        return {"error": str(error.strerror)}
+    try:
         answer = json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    return answer if isinstance(answer, dict) and "modules" in answer else None
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict) and ("modules" in answer or "error" in answer):
+        return answer
+    last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+    return {"error": f"no description: {last[0][:200]}"}
 
 
 # ---- the script ----

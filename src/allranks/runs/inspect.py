@@ -57,11 +57,13 @@ def python_of(run: Run) -> str:
 
 
 def local_config(run: Run) -> dict[str, Any] | None:
-    """The model's `config.json` where it lies on this machine: beside the run file, or in the model's folder."""
+    """The model's `config.json` where it lies on this machine: in the model's folder, beside the run file, or in the
+    cache of the Hugging Face Hub."""
     candidates = [run.model_config] if run.model_config else []
     if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
         folder = run.here(str(run.train.arguments["model_name_or_path"]))
         candidates.insert(0, str(Path(folder) / "config.json"))
+        candidates += at_hand.cached_configs(run)
     for candidate in candidates:
         config = read_object(candidate)
         if config is not None:
