@@ -81,8 +81,8 @@ install_packages() {
     "${pip[@]}" --no-deps --no-build-isolation -e .
 }
 
-# DeepSpeed compiles these at first use, in every rank's start. They go where torch looks by default
-# (TORCH_EXTENSIONS_DIR, or ~/.cache/torch_extensions/<python>_cpu), so that a run finds them unasked.
+# DeepSpeed compiles these at first use, in every rank's start. They are kept in the environment itself
+# ($VENV/torch_extensions, see docs/containers.md), so that every run with it finds them, whatever its ALLRANKS_HOME.
 build_ops() {
     local builders=(ShareMemCommBuilder)
     if "$VENV/bin/python" -c 'import sys, torch; sys.exit(torch.version.cuda is None)'; then
@@ -94,33 +94,24 @@ build_ops() {
             "Install one (Debian, Ubuntu: apt-get install g++) and run this again."
         say "compiling DeepSpeed's CPU ops: ${builders[*]}"
     fi
-    # ninja is the environment's own; DeepSpeed looks for it on PATH.
-    PATH="$PWD/$VENV/bin:$PATH" timeout 900 "$VENV/bin/python" - "$OPS.new" "${builders[@]}" <<'PYTHON'
-import contextlib, importlib, os, sys, time
+    mkdir -p "$VENV/torch_extensions"
+    timeout 900 "$VENV/bin/python" - "$OPS.new" "${builders[@]}" <<'PYTHON'
+import json, os, subprocess, sys
 
-from torch.utils.cpp_extension import _get_build_directory
+from allranks.prepare import ops
 
 target, *names = sys.argv[1:]
-
-
-def refuse_stale_lock(op):
-    """torch waits for this file without end, and a build that was killed leaves it behind."""
-    lock = os.path.join(_get_build_directory(op, False), "lock")
-    age = time.time() - os.stat(lock).st_mtime if os.path.exists(lock) else 0
-    if age > 600:
-        sys.exit(
-            f"setup: {lock} has been there for {age / 60:.0f} min. A build takes one; one that was killed leaves "
-            f"the file, and every later build and every training run waits for it. If nothing is compiling: rm {lock}"
-        )
-
-
+wanted = [("deepspeed.ops.op_builder.cpu", name) for name in names]
+asked = ops.asked(wanted, {"ALLRANKS_CACHE_DIR": os.path.join(sys.prefix, ".cache")})
+built = []
+if names:
+    done = subprocess.run([sys.executable, "-c", ops.BUILD], input=json.dumps(asked).encode(), stdout=subprocess.PIPE)
+    if done.returncode != 0:
+        sys.exit("setup: DeepSpeed's CPU ops could not be compiled")
+    built = json.loads(done.stdout)
 with open(target, "w") as out:
-    for name in names:
-        builder = getattr(importlib.import_module("deepspeed.ops.op_builder.cpu"), name)()
-        refuse_stale_lock(builder.name)
-        with contextlib.redirect_stdout(sys.stderr):
-            module = builder.load(verbose=False)
-        print(name, os.path.abspath(module.__file__), file=out)
+    for name, path in built:
+        print(name, path, file=out)
 PYTHON
     mv "$OPS.new" "$OPS"
 }

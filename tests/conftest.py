@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from allranks.words import extensions
 from tests.tiers import tier_of
 
 # How long an example takes says how busy the machine is, and nothing about the code.
@@ -19,6 +20,9 @@ settings.register_profile("allranks", deadline=None, suppress_health_check=[Heal
 settings.load_profile("allranks")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# What a test starts by hand compiles where the ranks of a run do, and nothing in the user's ~/.cache.
+os.environ.setdefault("TORCH_EXTENSIONS_DIR", extensions.folder(str(ROOT / ".cache")) or str(ROOT / ".cache"))
 NEEDS = {
     "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
     "rig": (lambda: os.geteuid() == 0, "only root can make network namespaces"),

@@ -30,6 +30,7 @@ nodes: {%s}
 gpus: {count: 2, model: A100-SXM4-80GB}
 user: root
 environment: {python: %s}
+env: {TORCH_EXTENSIONS_DIR: /root/operators}
 train: {command: [/root/train.py]}
 """
 
@@ -75,7 +76,7 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
         put(rig, number, "/usr/local/bin/nvidia-smi", FAKE % body)
         put(rig, number, "/etc/smi.xml", sick if number == 2 else healthy, "644")
         put(rig, number, "/root/train.py", f"print({number == 3})\n")
-    lock = "/root/.cache/torch_extensions/py311_cu128/fused_adam/lock"
+    lock = "/root/operators/fused_adam/lock"
     rig.run(1, ["mkdir", "-p", str(Path(lock).parent)])
     put(rig, 1, lock, "", "644")
     code, findings = checked(rig, tmp_path)

@@ -91,6 +91,20 @@ def test_a_graph_that_is_compiled_anew_has_no_line_of_its_own():
     assert words == ["starting", "preparing", "compiling", "training"]
 
 
+def test_what_is_compiled_is_said_and_how_long_that_usually_takes():
+    def lines(*operators):
+        said = [Event(0.5, "phase", None, None, {"phase": "watch"})]
+        for rank, operator in enumerate(operators):
+            data = {"phase": "compiling", "operator": operator}
+            said.append(Event(1.0 + 0.1 * rank, "beat", "n", rank, data))
+        return piped(said)
+
+    waiting, at_work = {"name": "cpu_adam", "waits": True}, {"name": "deepspeed_shm_comm", "waits": False}
+    assert "compiling deepspeed_shm_comm (usually 1 to 3 min)" in lines(waiting, at_work)
+    assert "compiling my_kernel\n" in lines({"name": "my_kernel", "waits": False})
+    assert "compiling\n" in lines(None)
+
+
 def test_a_pipe_gets_a_progress_line_in_ten_seconds_at_most(events):
     clock, file = Clock(), io.StringIO()
     view = LiveView(out=Out(file=file), clock=clock)

@@ -11,6 +11,7 @@ import pytest
 
 from allranks.node import facts
 from allranks.node.facts import extensions
+from allranks.words import extensions as words
 
 # As torch 2.13's utils/file_baton.py takes it.
 BUILDER = "import os, sys; fd = os.open(sys.argv[1], os.O_CREAT | os.O_EXCL); print(1, flush=True); sys.stdin.read()"
@@ -61,11 +62,23 @@ def test_no_folder_is_no_lock(home: Path, tmp_path: Path) -> None:
     assert collected(tmp_path / "nothing") == []
 
 
-def test_torch_builds_where_we_look(tmp_path: Path) -> None:
-    assert extensions.root({"TORCH_EXTENSIONS_DIR": "/x/../y"}) == "/y"
-    assert extensions.root({"HOME": str(tmp_path)}) == f"{tmp_path}/.cache/torch_extensions"
-    cache = {"HOME": str(tmp_path), "XDG_CACHE_HOME": "/scratch"}
-    assert extensions.root(cache) == "/scratch/torch_extensions"
+def test_the_ranks_build_where_we_look(home: Path, tmp_path: Path) -> None:
+    def root(**env: str) -> str | None:
+        return extensions.root({"python": sys.executable, "env": env})
+
+    assert root(TORCH_EXTENSIONS_DIR="/x/../y") == "/y"
+    assert root() == words.folder(str(home / "cache"))
+
+
+def test_an_environment_without_torch_has_no_operators(home: Path, tmp_path: Path) -> None:
+    python = Path(sys.base_prefix) / "bin" / "python3"
+    found = facts.collect({"families": ["extensions"], "python": str(python), "env": {}})
+    assert found.values["extensions"] == {"folder": None, "locks": []} and found.unreadable == {}
+
+
+def test_a_python_that_does_not_answer_is_said(home: Path) -> None:
+    found = facts.collect({"families": ["extensions"], "python": "/no/such/python", "env": {}})
+    assert set(found.unreadable) == {"extensions.folder", "extensions.locks"}
 
 
 def test_an_image_s_cache_is_not_the_host_s(home: Path) -> None:

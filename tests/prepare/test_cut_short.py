@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -102,10 +103,55 @@ def test_an_interrupted_build_leaves_no_compiler_and_no_lock_that_is_waited_for(
     assert not (extensions / "lock").exists()
 
 
+NINJA = """
+rule make
+  command = echo made >> made && touch $out
+build slow.so: make source
+"""
+
+COUNTING = """
+import os, subprocess, types
+class Builder:
+    name = "slow"
+    def load(self, verbose):
+        folder = os.path.join(os.environ["TORCH_EXTENSIONS_DIR"], self.name)
+        with open(os.path.join(folder, "asked"), "a") as file:
+            file.write("asked\\n")
+        subprocess.run(["ninja", "-C", folder], check=True, stdout=subprocess.DEVNULL)
+        return types.SimpleNamespace(__file__=os.path.join(folder, "slow.so"))
+"""
+
+
+def test_only_what_ninja_holds_for_current_is_not_built_again(
+    extensions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (extensions.parent.parent / "slow_builder.py").write_text(COUNTING.replace("\\\\", "\\"))
+    monkeypatch.setitem(ops.OPERATORS, "Builder", "slow")
+    (extensions / "build.ninja").write_text(NINJA)
+    (extensions / "source").write_text("1")
+    (extensions / "slow.so").touch()  # of that name, and older than its source
+
+    def asked() -> int:
+        asyncio.run(build(extensions))
+        return len((extensions / "asked").read_text().splitlines())
+
+    assert asked() == 1 and (extensions / "made").exists()
+    assert asked() == 1, "nothing has changed: torch is not even imported"
+    stamp = time.time() + 5
+    os.utime(extensions / "source", (stamp, stamp))
+    assert asked() == 2, "the source is newer"
+    os.utime(extensions / "source", (1, 1))
+    assert asked() == 2
+    (extensions / "build.ninja").write_text(NINJA.replace("echo made", "echo anew"))
+    assert asked() == 3, "the flags are others: another environment has written the build file"
+    monkeypatch.setenv("CXXFLAGS", "-O0")
+    assert asked() == 4, "torch would write other flags"
+
+
 def test_a_lock_of_somebody_elses_build_stays(extensions: Path) -> None:
     (extensions / "lock").touch()
-    asked = {"builders": [["slow_builder", "Builder"]], "operators": ["slow"], "env": {}, "lock_seconds": -1}
-    asked["env"] = {"TORCH_EXTENSIONS_DIR": str(extensions.parent)}
+    env = {"TORCH_EXTENSIONS_DIR": str(extensions.parent)}
+    asked = {**ops.asked([("slow_builder", "Builder")], env), "operators": ["slow"], "lock_seconds": -1}
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", ops.BUILD],

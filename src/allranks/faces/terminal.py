@@ -19,7 +19,7 @@ from allranks.faces.report_text import compact_seconds, count, loss_text, natura
 from allranks.faces.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
 from allranks.watch import Progress, RunState
 from allranks.watch.progress import PHASES as RANK_PHASES
-from allranks.watch.progress import progress_of
+from allranks.watch.progress import operator_of, progress_of
 from allranks.words import Blocked, Event
 
 __all__ = ["LiveView", "print_findings", "print_summary"]
@@ -239,10 +239,11 @@ class LiveView:
         phases = [order(r.phase) for r in self.run.ranks.values() if r.phase]
         behind = min(phases, default=len(RANK_PHASES))
         phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
-        word = doing(Snapshot(phase=self.run.phase or "", progress=Progress(phase=phase)))
+        now = Progress(phase=phase, operator=operator_of(self.run.ranks.values()))
+        word = doing(Snapshot(phase=self.run.phase or "", progress=now))
         # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
         # Nor has a graph that is compiled anew, once training was told.
-        brief = word in ("saving", "ending") or (word == "compiling" and self.line_doing == "training")
+        brief = word in ("saving", "ending") or (phase == "compiling" and self.line_doing == "training")
         return "training" if brief else word
 
     def due(self, now: float) -> bool:

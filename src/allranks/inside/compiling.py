@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
-from allranks.inside import guard
+from allranks.inside import guard, operators
 from allranks.inside.rank import Rank
 
 PHASE = "compiling"
@@ -55,13 +55,20 @@ def on_extensions(rank: Rank, module: Any) -> None:
     """torch.utils.cpp_extension: an operator is compiled, or the lock of another process that does is waited for."""
 
     def begin(args: Any, kwargs: Any) -> Any:
-        return rank.enter(PHASE) if rank.is_here else None
+        if not rank.is_here:
+            return None
+        rank.operator = {"name": str(args[0] if args else kwargs.get("name"))[:100], "waits": False}
+        return rank.enter(PHASE)
 
     def end(entered: Any) -> None:
         if entered is not None:
+            rank.operator = None
             rank.leave(entered)
 
     for name in ("load", "load_inline"):
         original = getattr(module, name, None)
         if original is not None:
             setattr(module, name, guard.around(original, begin, end))
+    baton = getattr(module, "FileBaton", None)
+    if baton is not None:
+        guard.guarded(operators.on_baton)(rank, baton)

@@ -117,6 +117,9 @@ def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
     progress = progress_of(rank) if rank.phase in WITH_PROGRESS else None
     if progress:
         data["progress"] = progress
+    operator = rank.operator
+    if operator is not None and rank.phase == "compiling":
+        data["operator"] = operator
     shards = rank.shards  # the other thread may clear it
     if shards is not None:
         data["shard"], data["shards"] = shards

@@ -7,7 +7,7 @@ import time
 import weakref
 from typing import Any
 
-from allranks.inside import evaluating, guard, own_time, saving, settings
+from allranks.inside import evaluating, guard, operators, own_time, saving, settings
 from allranks.inside.losses import RAW, SCALED, Losses
 from allranks.inside.rank import Rank
 
@@ -16,6 +16,7 @@ SAVES_SECONDS = 1.0
 
 
 def on_torch(rank: Rank, torch: Any) -> None:
+    guard.guarded(operators.own_folder)()
     losses = Losses(rank)
     evaluation = evaluating.watch(rank, torch)
     watch_backward(rank, torch, losses, evaluation, own_time.watch(rank, compiling(torch)))

@@ -52,6 +52,8 @@ class Rank:
         self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
         self.doing: Optional[str] = None
         """What the rank waits for where no progress bar says it."""
+        self.operator: Optional[Dict[str, Any]] = None
+        """`{name, waits}` of the operator that torch compiles now, or for whose lock it waits."""
         self.shards: Optional[Tuple[int, int]] = None
         """(read, of how many) of the model's files, while they are read."""
         self.engine: Any = None

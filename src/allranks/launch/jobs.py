@@ -12,7 +12,7 @@ from allranks.launch import render, trackers, trainer
 from allranks.launch.engines import slurm
 from allranks.plan import Plan
 from allranks.spec import Run
-from allranks.words import Node
+from allranks.words import Node, extensions
 
 GRACE_SECONDS = 10.0
 """From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, which is longer than anyone
@@ -166,6 +166,8 @@ def environment(
     if places and merged.get("NCCL_DEBUG_FILE") and not str(merged["NCCL_DEBUG_FILE"]).startswith("/"):
         # NCCL would write into whatever folder the script is in; among the logs it is masked, read and kept.
         merged["NCCL_DEBUG_FILE"] = str(places.logs(run_id, node.name) / str(merged["NCCL_DEBUG_FILE"]))
+    if places:
+        merged[extensions.CACHE] = str(PurePosixPath(places.home) / "cache")
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
     return {name: str(value) for name, value in merged.items()}
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node import processes
+from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
-from allranks.node.paths import NodeDirectory, read_bytes, size_of, write_text
+from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
 from allranks.node.temporary import Temporary
 
 INHERITED = (
@@ -329,6 +329,11 @@ class Torchrun:
                 os.close(self.handle)
                 self.handle = None
         return code
+
+    def free_locks(self, uid: int) -> List[str]:
+        """Removes torch's locks of the operators that a killed rank was compiling; the paths."""
+        records = Tail(os.path.join(self.directory.root, extension_locks.NAME)).read()
+        return extension_locks.remove(extension_locks.left(records, uid))
 
     def failures(self) -> List[Dict[str, int]]:
         """What its log says of the last attempt."""

@@ -373,7 +373,7 @@ class Supervisor:
         self._name_files_with_secrets()
         files = self.memory.free(os.getuid())
         folder = None if stopping.left else self.torchrun.temporary.remove(os.geteuid())
-        files += [folder] if folder else []
+        files += [*([folder] if folder else []), *self.torchrun.free_locks(os.geteuid())]
         self._tell("swept", why=self.stop_why, **stopping.report(), files=files)
 
     # ---- telling ----

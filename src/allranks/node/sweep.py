@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
-from allranks.node import processes, ray_holding, shared_memory
+from allranks.node import extension_locks, processes, ray_holding, shared_memory
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
 from allranks.node.paths import RunDirectory, Tail, read_object
 from allranks.node.read import FINAL, status
@@ -107,7 +107,7 @@ class Sweep:
                 names = os.listdir(descriptor) if descriptor is not None else []
             drafts += [os.path.join(folder, name) for name in names if DRAFT.fullmatch(name)]
         memory = shared_memory.left(self._memory_lines(), self.boot_id, self.uid)
-        rest = [*sorted(drafts), *memory, *self._folders_of_ray()]
+        rest = [*sorted(drafts), *memory, *self._extension_locks(), *self._folders_of_ray()]
         return [path for path in (*vaults, *self._temporary()) if path] + rest
 
     def _temporary(self) -> Dict[str, Temporary]:
@@ -121,6 +121,18 @@ class Sweep:
     def _memory_lines(self) -> List[Dict[str, Any]]:
         paths = [os.path.join(folder, shared_memory.NAME) for folder in self._node_folders()]
         return [line for path in paths for line in _whole(path)]
+
+    def _extension_locks(self) -> List[str]:
+        """torch's locks of operators that killed ranks were compiling."""
+        return [
+            path
+            for name in self.directory.nodes()
+            for path in extension_locks.left(
+                _whole(os.path.join(self.directory.node(name).root, extension_locks.NAME)),
+                self.uid,
+                is_gone=name in self.gone,
+            )
+        ]
 
     def _folders_of_ray(self) -> List[str]:
         """What a cluster of the run's own left in /tmp when its holder was killed (`ray_holding.py`)."""
@@ -143,7 +155,8 @@ class Sweep:
             if os.path.isdir(path):
                 ray_holding.remove(path)
             elif not path.startswith(self.directory.root + os.sep):
-                os.unlink(path)  # in /dev/shm, which may itself be a link
+                with suppress(FileNotFoundError):
+                    os.unlink(path)  # in /dev/shm, which may itself be a link, or a lock of torch's
             else:
                 _unlink_in(*os.path.split(path))
         return [path for path in paths if path not in stay]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from allranks.prepare.trouble import blocked, last_words
 from allranks.prepare.watched import WATCH
 from allranks.reach import NodeProgram
 from allranks.spec import Run
+from allranks.words import extensions
 
 BUILD_SECONDS = 1800.0
 """CPUAdam takes about a minute on one core; CUDA operators for several architectures take ten."""
@@ -18,23 +20,56 @@ BUILD_SECONDS = 1800.0
 ON_PROCESSOR = ("cpu", "nvme")
 TORCH_LOCK_SECONDS = 600
 
+FLAGS = (
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "CUDA_HOME",
+    "TORCH_CUDA_ARCH_LIST",
+    "NVCC_APPEND_FLAGS",
+)
+"""The variables that change how torch and DeepSpeed compile."""
+
 BUILD = (
-    "import contextlib, fcntl, glob, importlib, json, os, sys, time\n"
+    inspect.getsource(extensions)
+    + "import contextlib, fcntl, importlib, json, shutil, subprocess, time\n"
     + WATCH
     + """
 wanted = json.load(sys.stdin)
 watch(wanted["seconds"])
 os.environ.update(wanted["env"])
-root = os.environ.get("TORCH_EXTENSIONS_DIR")
-if root is None:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    root = os.path.join(cache, "torch_extensions", "py%d%d_*" % sys.version_info[:2])
-if all(glob.glob(os.path.join(root, name, name + ".so")) for name in wanted["operators"]):
-    print(json.dumps([]))
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
+if VARIABLE not in os.environ and os.environ.get(CACHE):
+    own = folder(os.environ[CACHE])
+    if own is not None:
+        os.environ[VARIABLE] = own
+
+def library(name):
+    return os.path.join(os.environ.get(VARIABLE, ""), name, name + ".so")
+
+def digest(place):
+    with open(os.path.join(place, "build.ninja"), "rb") as file:
+        marks = [hashlib.sha256(file.read()).hexdigest(), shutil.which(os.environ.get("CXX") or "c++") or ""]
+    return repr(marks + [os.environ.get(name, "") for name in wanted["flags"]])
+
+def is_current(name):
+    place = os.path.dirname(library(name))
+    try:
+        with open(os.path.join(place, "allranks.built")) as file:
+            same = file.read() == digest(place)
+        if not same or not os.path.exists(library(name)) or os.path.exists(os.path.join(place, "lock")):
+            return False
+        said = subprocess.run(["ninja", "-n", "-C", place], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError:
+        return False
+    return said.returncode == 0 and b"no work to do" in said.stdout
+
+if all(is_current(name) for name in wanted["operators"]):
+    print(json.dumps([[one[1], library(name)] for one, name in zip(wanted["builders"], wanted["operators"])]))
     sys.exit(0)
-folder = os.path.dirname(sys.executable)
-os.environ["PATH"] = folder + os.pathsep + os.environ.get("PATH", os.defpath)
-built = []
+
 def load(builder, lock):
     with open(lock + ".allranks", "a") as mark:
         with contextlib.suppress(OSError):
@@ -51,19 +86,31 @@ def load(builder, lock):
             return builder.load(verbose=False)
         finally:
             mark.truncate(0)
+
+def note(place):
+    with contextlib.suppress(OSError):
+        new = os.path.join(place, "allranks.built.%d" % os.getpid())
+        with open(new, "w") as file:
+            file.write(digest(place))
+        os.replace(new, os.path.join(place, "allranks.built"))
+
+built = []
 with contextlib.redirect_stdout(sys.stderr):
     from torch.utils.cpp_extension import _get_build_directory
     for module, name in wanted["builders"]:
         builder = getattr(importlib.import_module(module), name)()
-        lock = os.path.join(_get_build_directory(builder.name, False), "lock")
-        built.append([name, os.path.abspath(load(builder, lock).__file__)])
+        place = _get_build_directory(builder.name, False)
+        built.append([name, os.path.abspath(load(builder, os.path.join(place, "lock")).__file__)])
+        note(place)
 print(json.dumps(built))
 """
 )
-"""Run by the training environment's Python. Where the operators lie in torch's cache (`TORCH_EXTENSIONS_DIR`)
-nothing is imported; else `builder.load` compiles them, as DeepSpeed itself does at the first use.
-A build of ours that was killed has left torch's `lock`, for which torch waits without end. It has left its mark, too,
-and nobody holds that: the kernel gives up a dead holder's."""
+"""Run by the training environment's Python, which keeps its operators in a folder of its own (`words/extensions.py`).
+
+`builder.load` has torch compile what is not up to date, as DeepSpeed itself does at the first use. What that left is
+noted, and the next time ninja is asked whether all of it is still current: importing torch would take seconds. A build
+of ours that was killed has left torch's `lock`, for which torch waits without end. It has left its mark, too, and
+nobody holds that: the kernel gives up a dead holder's."""
 
 OPERATORS = {
     "CPUAdamBuilder": "cpu_adam",
@@ -100,20 +147,24 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def asked(wanted: Sequence[tuple[str, str]], env: Mapping[str, str]) -> dict[str, Any]:
+    """What BUILD reads from its standard input."""
+    return {
+        "builders": wanted,
+        "operators": [OPERATORS.get(name, name) for _, name in wanted],
+        "env": dict(env),
+        "flags": FLAGS,
+        "lock_seconds": TORCH_LOCK_SECONDS,
+        "seconds": BUILD_SECONDS,
+    }
+
+
 async def compile_ahead(
     program: NodeProgram, python: str, wanted: Sequence[tuple[str, str]], env: Mapping[str, str]
 ) -> None:
     """Builds the operators on one node, in its container where it has one; raises NotReady."""
-    operators = [OPERATORS.get(name, name) for _, name in wanted]
-    asked = {
-        "builders": wanted,
-        "operators": operators,
-        "env": dict(env),
-        "lock_seconds": TORCH_LOCK_SECONDS,
-        "seconds": BUILD_SECONDS,
-    }
     done = await program.transport.run(
-        [python, "-c", BUILD], stdin=json.dumps(asked).encode(), timeout_seconds=BUILD_SECONDS
+        [python, "-c", BUILD], stdin=json.dumps(asked(wanted, env)).encode(), timeout_seconds=BUILD_SECONDS
     )
     if done.code == 0:
         return

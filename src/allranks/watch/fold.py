@@ -94,6 +94,8 @@ def _on_beat(run: "RunState", event: Event) -> None:
     phase = data.get("phase")
     if phase is not None and phase != rank.phase:
         _change_phase(run, rank, str(phase), at)
+    operator = data.get("operator")
+    rank.operator = operator if isinstance(operator, dict) else None
     progress = (data.get("shard"), data.get("progress"))
     if progress != rank.progress and progress != (None, None):
         rank.progress = progress

@@ -43,6 +43,8 @@ class Progress:
     tokens_per_second: Optional[float] = None
     seconds_left: Optional[float] = None
     phase: Optional[str] = None
+    operator: Optional[str] = None
+    """What torch compiles, while that is the phase."""
     world_size: Optional[int] = None
     ranks: Mapping[int, RankProgress] = field(default_factory=dict)
 
@@ -85,6 +87,7 @@ def progress_of(run: RunState, now: "float | None" = None) -> Progress:
         tokens_per_second=_tokens_per_second(run),
         seconds_left=left,
         phase=_phase(run.ranks.values()),
+        operator=operator_of(run.ranks.values()),
         world_size=run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0) or None,
         ranks=ranks,
     )
@@ -111,6 +114,14 @@ def _phase(ranks: Iterable[RankState]) -> Optional[str]:
     """The phase of the rank furthest behind: the others wait for it."""
     known: List[int] = [PHASES.index(r.phase) for r in ranks if r.phase in PHASES]
     return PHASES[min(known)] if known else None
+
+
+def operator_of(ranks: Iterable[RankState]) -> Optional[str]:
+    """The operator that a rank compiles; the others wait for its lock."""
+    busy = [rank.operator for rank in ranks if rank.phase == "compiling" and rank.operator is not None]
+    for one in sorted(busy, key=lambda one: bool(one.get("waits"))):
+        return str(one.get("name"))
+    return None
 
 
 def _tokens_per_second(run: RunState) -> Optional[float]:

@@ -29,8 +29,8 @@ class RankState:
         "beat_at", "bus_id", "busy_at", "cpu", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
         "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
         "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
-        "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes", "saved_steps",
-        "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "tokens",
+        "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes",
+        "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "tokens",
         "total_steps", "uuid", "world_size",
     )  # fmt: skip
 
@@ -64,6 +64,8 @@ class RankState:
         self.first_losses: List[float] = []
         self.moved_at: Optional[float] = None
         self.progress: Any = None
+        self.operator: Optional[Mapping[str, Any]] = None
+        """`{name, waits}` of the operator that torch compiles in it now, or whose lock it waits for."""
         self.steps_seen = 0
         self.seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.data_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)

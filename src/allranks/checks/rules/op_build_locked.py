@@ -1,8 +1,9 @@
 """A lock of a compiled operator is left behind, and every run that needs the operator waits for it.
 
 ## What it looks at
-The files named `lock` below `TORCH_EXTENSIONS_DIR`, else `~/.cache/torch_extensions`, on every node, and which
-process has each of them open. On shared storage, the processes of all nodes.
+The files named `lock` below the folder of compiled operators on every node, and which process has each of them open.
+The folder is `TORCH_EXTENSIONS_DIR`, else the one that allranks gives this training environment. On shared storage, the
+processes of all nodes.
 
 ## Why it matters
 torch lets one process compile an extension, and all others wait until its lock is gone: without a time-out and

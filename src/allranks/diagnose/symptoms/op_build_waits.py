@@ -9,8 +9,8 @@ torch lets one process compile an operator, and all others wait until its file `
 was killed left the file behind: every rank that needs the operator waits without a limit, in `loading`.
 
 ## What to do
-`allranks check` names the lock and whether a process has it open. Where nobody has: remove that file `lock`
-(below TORCH_EXTENSIONS_DIR or ~/.cache/torch_extensions, in the operator's folder), then run again.
+`allranks check` names the lock and whether a process has it open. If nobody has: remove that file `lock`, then run
+again. It is in the operator's folder, below the rank's TORCH_EXTENSIONS_DIR, or ~/.cache/torch_extensions without one.
 
 ## Confused with
 A build that really runs: a CUDA operator of DeepSpeed takes minutes at its first use, with `ninja` and `nvcc`

@@ -11,11 +11,13 @@ import os
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+import allranks
 from allranks.node import paths, processes
 from allranks.node.facts import _environment, _processes
 from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading
 from allranks.node.facts.storage import mount_of, parse_mounts
+from allranks.words import extensions
 
 ASKED, NOTHING = "python", {"folder": None, "locks": []}
 """Without a Python the training environment is an image's: its cache is not the host's."""
@@ -24,20 +26,34 @@ MOST_LOCKS = 64
 MOST_FOLDERS = 2000
 
 
+_SCRIPT = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from allranks.words import extensions
+del sys.path[0]
+print(json.dumps({"folder": extensions.folder(sys.argv[2])}))
+"""
+
+
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    folder = root(_environment.environment(request))
-    reading.put("folder", folder)
-    reading.fact("locks", lambda: locks(folder))
+    folder = reading.fact("folder", root, request)
+    if folder is not None:
+        reading.fact("locks", lambda: locks(folder))
+    elif "folder" in reading.missed:
+        reading.miss("locks", "the folder of the compiled operators is not known: see extensions.folder")
+    else:
+        reading.put("locks", [])
 
 
-def root(environment: Mapping[str, str]) -> str:
-    """`$TORCH_EXTENSIONS_DIR`, else `torch_extensions` in the user's cache (torch's `_appdirs.user_cache_dir`)."""
-    asked = environment.get("TORCH_EXTENSIONS_DIR")
-    if asked:
-        return os.path.abspath(os.path.expanduser(asked))
-    home = environment.get("HOME") or os.path.expanduser("~")
-    cache = environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
-    return os.path.realpath(os.path.join(cache, "torch_extensions"))
+def root(request: Mapping[str, Any]) -> Optional[str]:
+    """`$TORCH_EXTENSIONS_DIR`, else the folder that the training environment's ranks will have; None if it has no
+    torch."""
+    named = _environment.environment(request).get(extensions.VARIABLE)
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
+    found = _environment.ask(request, _SCRIPT, [ours, os.path.join(paths.home(), "cache")]).get("folder")
+    return found if isinstance(found, str) else None
 
 
 def locks(folder: str) -> List[Dict[str, Any]]:
