@@ -5,7 +5,7 @@ TINY := .cache/tiny-deepseek-v3
 # Each worker of pytest, and each process that a test starts, would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all test-fast tests-are-ready lint bench docs picture clean help
+.PHONY: setup demo test test-all test-fast which-tests tests-are-ready lint bench docs picture clean help
 
 help:
 	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -39,6 +39,9 @@ system:
 
 test-fast: setup ## what needs no training, no root, no browser and no long wait
 	@scripts/tests.sh fast
+
+which-tests: ## the tests that what differs from main (or BASE=…) asks for, with their tiers
+	@$(PY) -m tests.which $(BASE)
 
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh

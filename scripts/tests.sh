@@ -2,7 +2,7 @@
 # Runs tiers of tests, one after another, and says which tests took longest: scripts/tests.sh fast slow
 # tests/tiers.py says what is in which tier. build/tests/ keeps each tier's durations (JUnit XML) and the slowest.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 out=build/tests
 failed=()
@@ -10,7 +10,7 @@ rm -rf "$out"
 for tier in "$@"; do
   case $tier in
     fast) workers=(-n 4 --dist worksteal) ;; # four on two cores: many of these tests wait for a process
-    *) workers=() ;;
+    *) workers=(-n 2 --dist loadfile --no-loadscope-reorder) ;; # one waits while the other computes; each has its rig
   esac
   begun=$SECONDS
   .venv/bin/python -m pytest -q -m "$tier" "${workers[@]}" --junitxml="$out/$tier.xml" || failed+=("$tier")

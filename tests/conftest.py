@@ -15,6 +15,12 @@ from hypothesis import HealthCheck, settings
 from allranks.words import extensions
 from tests.tiers import tier_of
 
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+"""Each worker has a rig of its own: tests.rig.rig reads the variable when it is imported."""
+
+if WORKER and not os.environ.get("ALLRANKS_RIG", "").endswith(f"-{WORKER}"):
+    os.environ["ALLRANKS_RIG"] = f"{os.environ.get('ALLRANKS_RIG', '/run/allranks-rig')}-{WORKER}"
+
 # How long an example takes says how busy the machine is, and nothing about the code.
 settings.register_profile("allranks", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("allranks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import shutil
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.rig import ROOT, Rig
+from tests.rig.rig import ROOT, STATE, Rig
 
 NAME = "allranks-test"
+CONTROL_GROUP = f"docker-{STATE.name}"
 FOLDERS = ("usr", "tmp", "root", "proc", "sys", "dev", "etc", "run", "var/tmp", "opt", "work")
 LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
 
@@ -51,12 +53,15 @@ def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
 def environment() -> Path:
     """A virtual environment with pip that sees the packages of this one behind its own; made once."""
     place = ROOT / ".cache" / f"image-env-{sys.version_info[0]}.{sys.version_info[1]}"
-    if not (place / "ready").exists():
-        subprocess.run([f"{sys.base_prefix}/bin/python3", "-m", "venv", "--clear", place], check=True)
-        packages = next((place / "lib").glob("python3*")) / "site-packages"
-        own = next(Path(sys.prefix, "lib").glob("python3*")) / "site-packages"
-        (packages / "behind.pth").write_text(f"{own}\n")
-        (place / "ready").touch()
+    place.parent.mkdir(exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two workers may need it at once
+        if not (place / "ready").exists():
+            subprocess.run([f"{sys.base_prefix}/bin/python3", "-m", "venv", "--clear", place], check=True)
+            packages = next((place / "lib").glob("python3*")) / "site-packages"
+            own = next(Path(sys.prefix, "lib").glob("python3*")) / "site-packages"
+            (packages / "behind.pth").write_text(f"{own}\n")
+            (place / "ready").touch()
     return place
 
 
@@ -65,9 +70,9 @@ def start_docker(rig: Rig, numbers: Sequence[int], *words: str) -> None:
     for program in ("dockerd", "docker"):
         if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
             pytest.skip(f"{program} is not installed: scripts/system.sh dockerd")
-    script = str(Path(__file__).with_name("docker_node.sh"))
+    script = [str(Path(__file__).with_name("docker_node.sh")), f"--cgroup-parent=/{CONTROL_GROUP}"]
     for number in numbers:
-        subprocess.run(rig.inside(number, [script, *words]), check=True, timeout=60)
+        subprocess.run(rig.inside(number, [*script, *words]), check=True, timeout=60)
     first, *others = numbers
     import_image(rig, first)
     saved = rig.run(first, ["docker", "save", NAME]).stdout
@@ -87,6 +92,8 @@ def stop_docker(rig: Rig, numbers: Sequence[int]) -> None:
         rig.run(
             number, ["sh", "-c", "docker ps -q | xargs -r docker kill; kill $(cat /run/docker-engine/pid)"]
         )
-    # Docker leaves its empty control groups; rmdir takes none that holds a process.
-    tidy = "find /sys/fs/cgroup -depth -type d -path '*/docker*' -exec rmdir {} + 2>/dev/null; true"
-    subprocess.run(["sh", "-c", tidy], check=True)
+    # Docker leaves its empty control groups. They are the machine's: those of another rig, which may be empty for a
+    # moment, have another name.
+    ours = r'-depth -type d \( -path "*/$1" -o -path "*/$1/*" \)'
+    tidy = f"find /sys/fs/cgroup {ours} -exec rmdir {{}} + 2>/dev/null; true"
+    subprocess.run(["sh", "-c", tidy, "sh", CONTROL_GROUP], check=True)

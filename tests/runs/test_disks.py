@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.runner import SCRIPTS, Runner
+from tests.runs.runner import SCRIPTS, Runner, free_port
 
 pytestmark = [
     pytest.mark.training,
@@ -95,7 +95,7 @@ class Trained:
             "name": "disks", "nodes": "node-[0-1]", "same_host": True, "gpus": {"count": 1, "model": "cpu"},
             "train": {"command": [str(SCRIPTS / "saving_loop.py"), *map(str, arguments)]},
             "env": {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "GLOO_SOCKET_IFNAME": "lo"},
-            "deepspeed": "none", "save": {"to": str(to), "keep": 4, **save},
+            "deepspeed": "none", "save": {"to": str(to), "keep": 4, **save}, "network": {"port": free_port()},
         }  # fmt: skip
         self.file.write_text(json.dumps(data))
         self.id = ""

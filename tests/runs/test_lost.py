@@ -21,7 +21,7 @@ def kill_supervisor(run: dict[str, Any], node: str) -> None:
 
 
 def test_a_dead_keeper_is_named_and_neither_the_nodes_nor_a_scheduler(runner: Runner) -> None:
-    controller = runner.start("run", runner.file("--steps", 4000))
+    controller = runner.start("run", runner.light("--steps", 4000))
     run = runner.at_step(3)
     kill_supervisor(run, "node-0")
     out, _ = controller.communicate(timeout=300)
@@ -35,7 +35,7 @@ def test_a_dead_keeper_is_named_and_neither_the_nodes_nor_a_scheduler(runner: Ru
 
 
 def test_a_supervisor_killed_on_the_heads_own_host_is_no_lost_node(runner: Runner) -> None:
-    controller = runner.start("run", runner.file("--steps", 4000))
+    controller = runner.start("run", runner.light("--steps", 4000))
     run = runner.at_step(3)
     kill_supervisor(run, "node-1")
     controller.communicate(timeout=300)
