@@ -36,11 +36,11 @@ SHAPE_LIMIT = 512
 _SHAPE = bytes(0x30 if 0x30 <= b <= 0x39 else b for b in range(256))
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 _EXCEPTION = re.compile(
-    r"(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
+    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
     r"|Exception|Error)(?:: |:$|$)"
 )
 _LOOSE = re.compile(
-    r"(?!(?:INFO|WARNING|WARN|ERROR|DEBUG|NOTE|Epoch|Step|Train|Eval)\b)"
+    r"^(?!(?:INFO|WARNING|WARN|ERROR|DEBUG|NOTE|Epoch|Step|Train|Eval)\b)"
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}([A-Z]\w{0,60}|error|timeout)(?:: |:$|$)"
 )
 """Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""

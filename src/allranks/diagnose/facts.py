@@ -143,7 +143,7 @@ def _collective(seen: "Evidence", line: Line, match: Any) -> None:
     rank = seen.rank_of(line)
     if rank is None or rank in seen.collectives or len(seen.collectives) >= KEPT:
         return
-    numel = re.search(r"NumelIn=(\d+)", line.text)
+    numel = re.search(r"NumelIn=(\d{1,18})\b", line.text)
     seen.collectives[rank] = Collective(
         int(match.group(1)), match.group(2), int(numel.group(1)) if numel else None, line
     )
@@ -201,12 +201,14 @@ def _address(seen: "Evidence", line: Line, match: Any) -> None:
 
 
 def _operation(seen: "Evidence", line: Line, match: Any) -> None:
-    """The collective in a rank's traceback; torch's own frame says it better than the script's line."""
+    """The collective in a rank's traceback, the last one of a line; torch's own frame says it better than the
+    script's line."""
     rank = seen.rank_of(line)
     if rank is not None and len(seen.operations) < KEPT:
-        name = match.group(1).replace("_", "").lower()
-        if name in COLLECTIVES:
-            seen.operations[rank] = name
+        for name in match.re.findall(line.text):
+            name = name.replace("_", "").lower()
+            if name in COLLECTIVES:
+                seen.operations[rank] = name
 
 
 def _forced(seen: "Evidence", line: Line, match: Any) -> None:
@@ -219,12 +221,15 @@ def _barrier_missing(seen: "Evidence", line: Line, match: Any) -> None:
         seen.missing_ranks.setdefault(rank, line)
 
 
+_CALL = r"\bdist(?:ributed)?\.(\w{4,30})\("
+_FRAME = r'distributed_c10d\.py", line \d{1,6}, in (\w{4,30})'
+
 Handler = Callable[["Evidence", Line, Any], None]
 
 FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("(local_rank: ", r"rank\s{1,9}: (\d{1,7}) \(local_rank: (\d{1,5})\)"), _row_rank),
     (Pattern("time ", r"time\s{1,9}: (\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d)"), _row_time),
-    (Pattern("host ", r"^\s*host\s{1,9}: (\S{1,80})"), _row_host),
+    (Pattern("host ", r"^\s{0,40}host\s{1,9}: (\S{1,80})"), _row_host),
     (Pattern("exitcode ", r"exitcode\s{1,9}: (-?\d{1,5}) \(pid: (\d{1,9})\)"), _row_exit),
     (
         Pattern("(exitcode: ", r"exitcode: (-?\d{1,5})\) local_rank: (\d{1,5}) \(pid: (\d{1,9})\)"),
@@ -269,8 +274,8 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         ),
         _interface,
     ),
-    (Pattern("dist.", r".*\bdist(?:ributed)?\.(\w{4,30})\("), _operation),
-    (Pattern("distributed_c", r'distributed_c10d\.py", line \d{1,6}, in (\w{4,30})'), _operation),
+    (Pattern("dist.", _CALL), _operation),
+    (Pattern("distributed_c", _FRAME), _operation),
     (Pattern("tokenizer on dataset"), _preprocessing),
     (Pattern("Running tokenizer"), _preprocessing),
     (Pattern("Map", r"\bMap(?: \(num_proc=\d{1,4}\))?:\s{1,4}\d{1,3}%"), _preprocessing),

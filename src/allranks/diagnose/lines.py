@@ -42,7 +42,7 @@ _LAYER = re.compile(
     r"\[(?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,6})\](?::|(?=\W))[ ]?"
     r"|\[default(?P<local>\d{1,4})\]:[ ]?"
     r"|\[(?P<stamp>" + _DATE + r")(?:Z|[+-]\d\d:?\d\d)?\][ ]?"
-    r"|(?P<date>" + _DATE + r"(?:Z|[+-]\d\d:?\d\d)?)(?:[ \t]*[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
+    r"|(?P<date>" + _DATE + r"(?:Z|[+-]\d\d:?\d\d)?)(?:[ \t]{0,16}[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
     r"|(?P<task>\d{1,5}):(?:[ ]|(?=\[))"
     r"|\[\d{1,6},(?P<mpi>\d{1,6})\](?:<std(?:out|err)>)?:[ ]?"
     r"|\((?P<actor>raylet|(?:[\w.]{1,60}[ ])?pid=\d{1,9})(?:,[ ]ip=(?P<ip>[\w.:]{1,45}))?\)(?:\x1b?\[0m)?[ ]?"
@@ -55,7 +55,7 @@ _LAYER = re.compile(
     r")"
 )
 _NOT_NAMES = re.compile(
-    r"\.(?:so|py|sh|cc|cpp|cu|h|c|log|txt|ya?ml|json|safetensors|bin)\b|^\d+$|^(?:attempt|step|epoch|iter|line|xid|c10d"
+    r"\.(?:so|py|sh|cc|cpp|cu|h|c|log|txt|ya?ml|json|safetensors|bin)\b|^\d{1,81}$|^(?:attempt|step|epoch|iter|line|xid|c10d"
     r"|pid|v\d|exit|errno|python|[WEIFCD]\d{4}$)",
     re.I,
 )
@@ -66,7 +66,7 @@ _INNER_RANK = re.compile(r"\[(?:PG [^\[\]]{0,80} )?[Rr]ank[ :]?(\d{1,6})\]")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _FILE_RANK = re.compile(r"(?:^|[/_.-])(?:global[_-]?)?rank[_-]?(\d{1,6})(?=[._/-]|$)", re.I)
 _FILE_NODE = re.compile(r"(?:^|[/_-])((?:node|host|worker)[_-]?\d{1,5})(?=[._/-]|$)", re.I)
-_FILE_LOCAL = re.compile(r"attempt_\d+/(\d{1,5})/std(?:out|err)\.log$")
+_FILE_LOCAL = re.compile(r"attempt_\d{1,6}/(\d{1,5})/std(?:out|err)\.log$")
 
 
 def place_of_source(source: "str | None") -> Tuple[Optional[int], Optional[str], Optional[int]]:

@@ -70,7 +70,7 @@ class Pattern:
         return True if self.regex is None else self.regex.search(text)
 
 
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = re.compile(r"[A-Za-z]{1,80}")
 
 
 def _key_word(literal: str) -> str:

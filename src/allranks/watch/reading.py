@@ -33,7 +33,7 @@ WHO_ALONE = frozenset((
 
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
-    r"|Assertion [`'].*failed"
+    r"|Assertion [`'].{0,400}failed"
     r"|double free|free\(\): |malloc\(\)|munmap_chunk\(\)|corrupted (size|double-linked|unsorted)|stack smashing"
 )
 """A watchdog also ends a rank whose own GPU failed, and glibc one whose heap or stack is broken; then it says so."""

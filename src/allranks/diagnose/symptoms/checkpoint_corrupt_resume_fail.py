@@ -28,7 +28,7 @@ PATTERNS = (
     Pattern("PytorchStreamReader failed"),
     Pattern("Ran out of input"),
     Pattern("invalid load key"),
-    Pattern("UnpicklingError", r"UnpicklingError(?!.*weights_only)", raised=True),
+    Pattern("UnpicklingError", r"UnpicklingError(?!.{0,400}weights_only)", raised=True),
     Pattern("pickle data was truncated"),
     Pattern("file not fully covered"),
     Pattern("while deserializing header"),
@@ -44,7 +44,7 @@ PATTERNS = (
     Pattern("find a valid checkpoint", r"Can't find a valid checkpoint at"),
     Pattern(
         "No such file or directory",
-        r"(?:model_states|optim_states|rng_state_?\d*|scheduler|optimizer)\.(?:pt|bin|pth)",
+        r"(?:model_states|optim_states|rng_state_?\d{0,6}|scheduler|optimizer)\.(?:pt|bin|pth)",
         weight=90,
     ),
     Pattern("checkpoint", r"(?i)(?:checkpoint|resume).{0,80}\bdoes not exist", weight=WEAK, raised=True),

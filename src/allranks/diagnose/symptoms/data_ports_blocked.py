@@ -69,7 +69,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     if seen.steps and case.hits[0].steps > 0:
         return case._replace(weight=min(case.weight, WEAK))
     remote = [
-        m.group(1) for h in case.hits for m in [re.search(r"remote=\[([\d.:a-f]+)\]", h.line.text)] if m
+        m.group(1) for h in case.hits for m in [re.search(r"remote=\[([\d.:a-f]{3,45})\]", h.line.text)] if m
     ]
     if not remote:
         return case

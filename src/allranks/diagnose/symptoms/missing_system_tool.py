@@ -35,7 +35,7 @@ PATTERNS = (
         r"nvidia-smi|docker|srun|mpirun|make|cmake|ldconfig)'",
         without=_OTHERS,
     ),
-    Pattern("install the", r"(?i)please install the [\w.+-]+ package", weight=90),
+    Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90),
     Pattern("command not found", weight=80, without=("pdsh", "orted", "prted", "ssh: command")),
     Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),

@@ -23,7 +23,7 @@ from allranks.diagnose.symptom import STRONG, Pattern
 
 ROLE = "P"
 EXPLAINS = ("rank-crashed-first", "torchelastic-signal", "collective-timeout-straggler", "rank-exited-early")
-PATTERNS = (Pattern("file_baton.py", r"file_baton\.py\W.*\bin wait\b", weight=STRONG),)
+PATTERNS = (Pattern("file_baton.py", r"file_baton\.py\W{1,3}line \d{1,6},? in wait\b", weight=STRONG),)
 
 FIRES = (
     "[rank1]: Traceback (most recent call last):\n"

@@ -55,7 +55,7 @@ PATTERNS = (
         without=("connectFullMesh", "willRetry"),
     ),
     Pattern(
-        "ink down", r"(?:NIC|eth\d|ib\d|mlx5_\d|ens\w{1,60}).{0,40}[Ll]ink (?:is )?[Dd]own", weight=ENDED
+        "ink down", r"(?:NIC|eth\d|ib\d|mlx5_\d|\bens\w{1,12}\b).{0,40}[Ll]ink (?:is )?[Dd]own", weight=ENDED
     ),
 )
 

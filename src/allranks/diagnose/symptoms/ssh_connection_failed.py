@@ -26,7 +26,8 @@ PATTERNS = (
     Pattern("ssh: connect to host"),
     Pattern("Permission denied (publickey"),
     Pattern(
-        "Permission denied", r"\((?:[\w-]{1,40},)*(?:password|publickey|keyboard-interactive)[\w,-]{0,80}\)"
+        "Permission denied",
+        r"\((?:[\w-]{1,40},){0,8}(?:password|publickey|keyboard-interactive)[\w,-]{0,80}\)",
     ),
     Pattern("Host key verification failed"),
     Pattern("REMOTE HOST IDENTIFICATION HAS CHANGED"),

@@ -47,12 +47,12 @@ PATTERNS = (
     Pattern("connect to", r"connect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern(
         "Using",
-        r"Bootstrap : Using (?:\[0\])?(?P<interface>docker\d*|virbr\d*|br-[0-9a-f]{1,16}|lo):",
+        r"Bootstrap : Using (?:\[0\])?(?P<interface>docker\d{0,5}|virbr\d{0,5}|br-[0-9a-f]{1,16}|lo):",
         weight=WEAK,
     ),
     Pattern(
         "Using",
-        r"NET/Socket : Using \[0\](?P<interface>docker\d*|virbr\d*|br-[0-9a-f]{1,16}|lo):",
+        r"NET/Socket : Using \[0\](?P<interface>docker\d{0,5}|virbr\d{0,5}|br-[0-9a-f]{1,16}|lo):",
         weight=WEAK,
     ),
 )

@@ -1,0 +1,54 @@
+"""What the worst line costs `diagnose`: every expression on lines of 4 KB that are made to be hard for it.
+
+    python -m benchmarks diagnose_lines
+
+A line is cut to 4 KB before anything is looked for in it, so that this is the most that one expression costs a line.
+"""
+
+from __future__ import annotations
+
+import time
+
+from allranks.diagnose import Evidence, parse
+from allranks.diagnose.lines import LINE_LIMIT
+from benchmarks._worst_lines import expressions, worst_lines
+
+TITLE = "The worst line for naming a cause"
+RUNS = 5
+
+
+def milliseconds(call, *arguments: object) -> float:
+    """The least of some runs: what disturbs the machine only adds. One run where it is quick anyway."""
+    best = float("inf")
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        call(*arguments)
+        best = min(best, 1000 * (time.perf_counter() - began))
+        if best < 1:
+            break
+    return best
+
+
+def read(line: str) -> None:
+    seen = Evidence()
+    for part in parse(line):
+        seen.add(part)
+
+
+def measure() -> str:
+    costs, whole, lines = [], (0.0, ""), 0
+    for name, literal, expression in expressions():
+        hard = worst_lines(literal, expression, LINE_LIMIT)
+        lines += len(hard)
+        costs.append((max(milliseconds(expression.search, line) for line in hard), name, literal))
+        whole = max(whole, max((milliseconds(read, line), name) for line in hard))
+    costs.sort(reverse=True)
+    rows = [f"- {len(costs)} expressions, {lines:,} lines of {LINE_LIMIT:,} characters"]
+    rows += [
+        f"- {cost:.1f} ms: {name}" + (f", lines with `{literal}`" if literal else "")
+        for cost, name, literal in costs[:5]
+    ]
+    rows.append(
+        f"- {whole[0]:.1f} ms: the worst line with everything that is done with it (made for {whole[1]})"
+    )
+    return "\n".join(rows)
