@@ -310,3 +310,17 @@ def test_an_exception_is_told_within_bounds():
     assert len(inner["frames"]) == failures.FRAMES and inner["frames"][-1][2] == "deep"
     assert len(inner["message"]) < 4100 and inner["message"].endswith("\udc80")
     json.dumps([outer, inner])
+
+
+def test_only_a_relative_path_that_was_not_found_tells_the_ranks_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def said(path):
+        with pytest.raises(OSError) as caught:
+            os.stat(path)
+        return failures.describe(caught.value, None).get("folder")
+
+    assert said("configurator.py") == said("a/b.json") == str(tmp_path)
+    assert said("/no/such/file") is None
+    assert said("x" * 300) is None  # another error
+    assert failures.describe(FileNotFoundError("of a library"), None).get("folder") is None

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from allranks.node import bundle, paths, spawn, sweep
+from allranks.words import BadInput
 
 TABLE = """\
 E1121 02:08:55.185000 14210 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1
@@ -190,6 +191,25 @@ def test_a_torchrun_that_waits_becomes_the_next_attempt(torchrun, tmp_path):
     assert told["argv"] == ["--node-rank=2", "--nproc-per-node=2", "t.py"]
     assert (told["env"], told["attempt"], told["cwd"]) == ("x", "1", str(tmp_path / "work"))
     assert told["session"] == told["pid"] == waiting.pid
+
+
+def test_home_stands_for_the_nodes_own_in_the_folder_and_the_script(torchrun, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    torchrun.job["argv"][-1:] = ["~/work/t.py", "~/kept"]
+    torchrun.job.update(cwd="~/work", script="~/work/t.py")
+    torchrun.make_ready(1)
+    torchrun.start()
+    assert torchrun._child.wait(60) == 0
+    told = json.loads((tmp_path / "told").read_text())
+    assert told["cwd"] == str(tmp_path / "work")
+    assert told["argv"][-2:] == [str(tmp_path / "work" / "t.py"), "~/kept"]
+
+
+def test_a_folder_that_is_not_there_is_named(torchrun, tmp_path):
+    torchrun.job["cwd"] = str(tmp_path / "gone")
+    with pytest.raises(BadInput, match=r"the folder .*/gone, in which the ranks start, is not on this node"):
+        torchrun.start()
+    assert torchrun.pid == 0
 
 
 def test_one_that_has_died_is_done_without(torchrun, tmp_path):

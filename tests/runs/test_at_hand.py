@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from allranks import checks
 from allranks.plan import make_plan
 from allranks.runs import at_hand
 from allranks.runs.inspect import local_config
-from allranks.spec import Gpus, Launch, Run, Train
-from allranks.words import Cluster, Node
+from allranks.spec import Gpus, Launch, Run, Train, loads
+from allranks.words import Cluster, Facts, Finding, Node
 
 
 def a_run(folder: Path, launch: str = "local", command: tuple[str, ...] = (), **arguments) -> Run:
@@ -167,3 +168,79 @@ def test_another_family_is_described_by_the_training_environment(tmp_path: Path)
     answer = at_hand.described(run, config, sys.executable)
     plan = make_plan(run, config, described=answer)
     assert plan.trainable_parameters == 3 * 8 * 2 * 64 and plan.memory is not None
+
+
+# ---- code that is shipped is read here ----
+
+SHIPS = "nodes: {a: 10.0.0.1, b: 10.0.0.2}\ngpus: {model: cpu}\ncode: mine\n"
+BATCH = "batch = 128 * (world_size // 8)\n"
+
+
+def shipping(folder: Path, train: str = "command: [sub/train.py, --deepspeed_config=ds.json]") -> Run:
+    (folder / "mine" / "sub").mkdir(parents=True, exist_ok=True)
+    return loads(SHIPS + f"train: {{{train}}}\n", str(folder / "run.yaml"))
+
+
+def judged(run: Run, *facts: Facts) -> dict[str, Finding]:
+    plan = make_plan(run)
+    told = at_hand.with_shipped(run, facts)
+    return {f.id: f for f in checks.judge(told, plan, run) if f.id.startswith(("script-", "workdir-"))}
+
+
+def answers(run: Run) -> list[Facts]:
+    return [Facts(node.name, 0.0, {"storage": {"files": {}}}) for node in run.cluster.nodes]
+
+
+def test_the_checks_of_a_script_look_into_the_code_that_is_shipped(tmp_path: Path) -> None:
+    run = shipping(tmp_path)
+    asked = checks.request(run, make_plan(run))
+    assert [one["files"] for one in asked.values()] == [[], []]  # the nodes do not have it yet
+    (found,) = judged(run, *answers(run)).values()
+    assert (found.id, found.verdict, found.where.node) == ("script-missing", "block", None)
+    assert str(tmp_path / "mine" / "sub" / "train.py") in found.saw
+    assert [one.id for one in at_hand.script_findings(run)] == ["script-missing"]
+    (tmp_path / "mine" / "sub" / "train.py").write_text(BATCH)
+    (tmp_path / "mine" / "sub" / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}')
+    found = judged(run, *answers(run))
+    assert found["script-batch-zero"].where.file == str(tmp_path / "mine" / "sub" / "train.py")
+    assert "script-deepspeed-json" in found and at_hand.script_findings(run) == []
+
+
+def test_a_node_that_did_not_answer_is_not_given_facts(tmp_path: Path) -> None:
+    silent = Facts("b", 0.0, {}, {"node": "no answer"})
+    run = shipping(tmp_path)
+    first, second = at_hand.with_shipped(run, [answers(run)[0], silent])
+    assert first.get("storage.files") and second == silent
+
+
+def test_code_that_cannot_be_read_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(path: str) -> dict:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(at_hand, "read_file", refuses)
+    run = shipping(tmp_path)
+    told = at_hand.with_shipped(run, answers(run))
+    unknown = [f for f in checks.judge(told, make_plan(run), run) if "Permission denied" in f.saw]
+    assert [(f.id, f.verdict, f.stops_launch) for f in unknown] == [("script-missing", "unknown", True)] * 2
+
+
+def test_a_folder_to_start_in_is_looked_for_in_the_code(tmp_path: Path) -> None:
+    run = shipping(tmp_path, "command: [-m, pkg.train], workdir: sub/data")
+    (found,) = judged(run, *answers(run)).values()
+    assert (found.id, found.verdict) == ("workdir-missing", "block")
+    (tmp_path / "mine" / "sub" / "data").mkdir()
+    assert judged(run, *answers(run)) == {}
+
+
+def test_a_trainers_data_are_looked_for_in_the_folder_that_it_starts_in(tmp_path: Path) -> None:
+    text = (
+        "nodes: {a: 10.0.0.1}\ntrain:\n  llamafactory: {dataset_dir: data, dataset: d}\n  workdir: /srv/x\n"
+    )
+    run = loads(text, str(tmp_path / "run.yaml"))
+    assert checks.request(run, make_plan(run))["a"]["dataset"]["dir"] == "/srv/x/data"
+
+
+def test_a_folder_to_start_in_is_asked_of_the_nodes(tmp_path: Path) -> None:
+    run = shipping(tmp_path, "command: [sub/train.py], workdir: /srv/gpt")
+    asked = checks.request(run, make_plan(run))
+    assert [one["files"] for one in asked.values()] == [["/srv/gpt"], ["/srv/gpt"]]

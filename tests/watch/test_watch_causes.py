@@ -386,6 +386,18 @@ def test_a_frozen_file_system_says_whether_the_kernel_could_be_asked():
     )
 
 
+def test_a_file_of_a_relative_path_that_is_not_there_tells_the_folder_of_the_rank():
+    run = Run()
+    said = "[Errno 2] No such file or directory: 'configurator.py'"
+    where = {"type": "FileNotFoundError", "message": said, "frames": [["/srv/train.py", 9, "main"]]}
+    for rank in range(3):
+        run.tell(101.0, "exception", rank, communication=False, folder="/srv/run/work", **where)
+    run.end(102.0)
+    verdict = run.watch.verdict(106.0)
+    assert "a relative path: the rank was in /srv/run/work" in verdict.evidence
+    assert "train.workdir" in verdict.fix
+
+
 @pytest.mark.parametrize("causes", [1, "x", {"type": "E"}, [1, None], None])
 def test_causes_that_are_no_list_break_no_verdict(causes):
     watch = Watch({})

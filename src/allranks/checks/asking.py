@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,7 +53,8 @@ def code(run: Run) -> dict[str, Any]:
     if run.container is not None:
         return {}
     if run.train.kind != "llamafactory":
-        script = next((path for path in command_files(run) if path.endswith(".py")), None)
+        own = (path for path in command_files(run) if path.endswith(".py"))
+        script = None if run.code else next(own, None)
         return {"script": script} if script else {}
     folder = model(run) if trusts_remote_code(run) else None
     return {"trainer": True, **({"model": folder} if folder else {})}
@@ -111,23 +113,61 @@ def paths(run: Run) -> list[str]:
 
 
 def files(run: Run, plan: Any, node: Node) -> list[str]:
-    """Small files that settings name and whose content is judged."""
-    named = [environment(plan, node).get("NCCL_TOPO_FILE"), *command_files(run)]
-    return [path for path in named if path]
+    """Small files that settings name and whose content is judged, and the folder that the ranks start in."""
+    own = [path for path, is_shipped in [*of_command(run), *of_workdir(run)] if not is_shipped]
+    return [path for path in [environment(plan, node).get("NCCL_TOPO_FILE"), *own] if path]
 
 
 def command_files(run: Run) -> list[str]:
     """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`)."""
-    if run.train.kind != "command" or run.code is not None:
-        return []  # what is shipped is not there yet
-    words = [
-        word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in run.train.command
-    ]
-    wanted = [
-        word for n, word in enumerate(words) if word.endswith(".json") or (n == 0 and word.endswith(".py"))
-    ]
-    places = [place(run, word, bare=True) for word in wanted]
-    return [path for path in places if path]
+    return [path for path, _ in of_command(run)]
+
+
+def workdir(run: Run) -> str | None:
+    """The folder that `train.workdir` names; None if it names none, and if only a container has it."""
+    return next((path for path, _ in of_workdir(run)), None)
+
+
+def shipped(run: Run) -> list[str]:
+    """Those of these files that lie in `code`, and so on this machine: the nodes get them after they were asked."""
+    return [path for path, is_shipped in [*of_command(run), *of_workdir(run)] if is_shipped]
+
+
+CODE = "/\0code"
+"""Stands for the shipped code's folder while paths are put together: no path that was read holds a NUL."""
+
+
+def of_command(run: Run) -> list[tuple[str, bool]]:
+    """`(path, whether it lies in code)`, for `command_files`."""
+    if run.train.kind != "command":
+        return []
+    code = CODE if run.code else None
+    first, *rest = run.script(code)
+    folder = run.workdir(code)
+    words = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in rest]
+    named = [at(folder, word) for word in words if word.endswith(".json") and folder is not None]
+    return settled(run, [*([first] if first.endswith(".py") else []), *named])
+
+
+def of_workdir(run: Run) -> list[tuple[str, bool]]:
+    folder = run.workdir(CODE if run.code else None) if run.train.workdir else None
+    return settled(run, [folder] if folder else [])
+
+
+def settled(run: Run, paths: list[str]) -> list[tuple[str, bool]]:
+    """Where each lies: in `code` on this machine, or on the nodes. Left out is what only a container has."""
+    found: list[tuple[str, bool]] = []
+    for path in paths:
+        if path == CODE or path.startswith(CODE + "/"):
+            found.append((posixpath.normpath(posixpath.join(run.code or "", path[len(CODE) + 1 :])), True))
+        elif (on_node := place(run, path)) is not None:
+            found.append((on_node, False))
+    return found
+
+
+def at(folder: str, path: str) -> str:
+    """A path as a program sees it that was started in `folder`."""
+    return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
 
 
 def environment(plan: Any, node: Node) -> dict[str, str]:
@@ -165,7 +205,9 @@ def dataset(run: Run) -> dict[str, Any] | None:
     folder = run.train.arguments.get("dataset_dir", "data")
     if not isinstance(folder, str) or folder.startswith(HUBS):
         return None
-    path = place(run, folder)
+    start = run.workdir(CODE if run.code else None)
+    folder = at(start, run.here(folder)) if start else folder
+    path = None if folder.startswith(CODE) else place(run, folder)
     return {"dir": path, "names": datasets(run)} if path else None
 
 

@@ -44,13 +44,26 @@ COMMUNICATION_TEXTS = (
 def describe(value: BaseException, trace: Any) -> Dict[str, Any]:
     """The data of an `exception` event. Texts are kept as they are, control characters too: they are data."""
     chain = causes(value)
+    folder = folder_of(value)
     return {
+        **({"folder": folder} if folder else {}),
         "type": type(value).__name__[:200],
         "message": message(value),
         "frames": frames(trace if trace is not None else value.__traceback__),
         "communication": is_communication(value),
         "causes": [{"type": type(cause).__name__[:200], "message": message(cause)[:1000]} for cause in chain],
     }
+
+
+def folder_of(value: BaseException) -> str:
+    """The folder that the rank is in, if a relative path was looked for in it in vain; else an empty text."""
+    name = getattr(value, "filename", None)
+    if not isinstance(value, FileNotFoundError) or not isinstance(name, str) or os.path.isabs(name):
+        return ""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def message(value: BaseException) -> str:

@@ -82,10 +82,7 @@ def script(
     if run.train.kind == "llamafactory":
         arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
-    program, *words = run.train.command
-    if code and not program.startswith(("/", "~", "-")):
-        return [str(PurePosixPath(code) / program), *words]
-    return [run.here(program, bare=True), *words]
+    return run.script(code)
 
 
 def make(
@@ -110,6 +107,7 @@ def node_job(
         files["deepspeed.json"] = json.dumps(plan.deepspeed, indent=2) + "\n"
     cluster = run.cluster
     env = environment(plan, node, output_dir, places, run_id)
+    words = script(run, plan, output_dir, deepspeed_path, places.code)
     job: dict[str, Any] = {
         "run_id": run_id,
         "name": run.name,
@@ -118,12 +116,10 @@ def node_job(
         "ranks": [entry["rank"] for entry in plan.ranks if entry["node"] == node.name],
         "world_size": cluster.world_size,
         "keeper": {"host": cluster.head.address, "port": keeper_port},
-        "argv": render.torchrun(
-            places.python, cluster, node, port, script(run, plan, output_dir, deepspeed_path, places.code)
-        ),
+        "argv": render.torchrun(places.python, cluster, node, port, words),
         "env": env,
         "secrets": secret_names(run, places, env),
-        "cwd": str(folder / "work"),
+        "cwd": run.workdir(places.code) or str(folder / "work"),
         "files": files,
         "inside": places.bundle,
         "grace_seconds": GRACE_SECONDS,
@@ -133,6 +129,8 @@ def node_job(
         "beat_seconds": beat_seconds(cluster.world_size),
         "restarts": run.launch.restarts,
     }
+    if words[0].startswith("~"):
+        job["script"] = words[0]
     if node.rank == 0:
         job["keep"] = keeping(run, plan, output_dir, places.python)
     return Job(node, job)

@@ -14,6 +14,7 @@ from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
 from allranks.node.temporary import Temporary
+from allranks.words import BadInput, Problem
 
 INHERITED = (
     # who and where we are
@@ -272,11 +273,17 @@ class Torchrun:
         for name, text in dict(self.job.get("files") or {}).items():
             write_text(self.directory.file(name), text)
         env = {**self._environment(), **self.more}
-        cwd = str(self.job.get("cwd") or self.directory.work)
-        argv = at_place([str(word) for word in self.job["argv"]], self.place)
+        cwd = os.path.expanduser(str(self.job.get("cwd") or self.directory.work))
+        if not os.path.isdir(cwd):
+            raise BadInput(Problem("the folder %s, in which the ranks start, is not on this node" % cwd))
+        argv = at_place([self._word(str(word)) for word in self.job["argv"]], self.place)
         self._child = self._from_ready(argv, env, cwd) or start(argv, env, cwd, self.directory.torchrun_log)
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)
+
+    def _word(self, word: str) -> str:
+        """torchrun opens its script by the path that it is given, and knows no home folder."""
+        return os.path.expanduser(word) if word == self.job.get("script") else word
 
     def make_ready(self, attempt: int) -> None:
         """Begins the Python of this attempt, where the run may come to it, while the one before still trains or ends.

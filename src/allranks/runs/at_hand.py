@@ -8,16 +8,20 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from allranks.checks.asking import shipped
+from allranks.node.facts._reading import Unreadable
+from allranks.node.facts.storage import read_file
 from allranks.plan import families
 from allranks.plan.lora import split
 from allranks.plan.model import UnknownModel
 from allranks.spec import Run
-from allranks.words import BLOCK, WARN, Finding
+from allranks.words import BLOCK, WARN, Facts, Finding
 
 DESCRIBING_SECONDS = 120.0
 """Importing torch and transformers takes 5 to 40 s, building on the meta device up to a minute for large models."""
@@ -154,21 +158,52 @@ def _ask(python: str, config: str) -> dict[str, Any]:
 # ---- the script ----
 
 
+def with_shipped(run: Run, facts: Sequence[Facts]) -> list[Facts]:
+    """The nodes' facts with the files of `code` that checks judge, read here: they go to every node as they are."""
+    paths = shipped(run)
+    if not paths:
+        return list(facts)
+    found = {path: _looked_at(path) for path in paths}
+    return [one if "node" in one.unreadable else _with_files(one, found) for one in facts]
+
+
+def _looked_at(path: str) -> dict[str, Any]:
+    """As a node would tell of the file; `unread` is why it cannot be read."""
+    try:
+        return read_file(path)
+    except (OSError, Unreadable) as error:
+        return {"exists": True, "unread": str(error)}
+
+
+def _with_files(facts: Facts, found: Mapping[str, Any]) -> Facts:
+    storage = facts.get("storage")
+    storage = dict(storage) if isinstance(storage, Mapping) else {}
+    told = storage.get("files")
+    storage["files"] = {**(told if isinstance(told, Mapping) else {}), **found}
+    return replace(facts, values={**facts.values, "storage": storage})
+
+
 def script_findings(run: Run) -> list[Finding]:
     """A script of `train.command` that is not there: looked for where the nodes are this machine. Elsewhere a relative
     path is enough to know: ranks start in the run's own folder."""
-    if run.train.kind != "command" or not run.train.command or run.code is not None:
+    if run.train.kind != "command" or not run.train.command:
         return []
     script = run.train.command[0]
     if script.startswith("-"):
         return []
-    if run.launch.with_ == "local":
+    if run.code is not None and not script.startswith(("/", "~")):
+        path = Path(run.code, script)
+        if path.is_file():
+            return []
+        verdict, saw = BLOCK, f"{path} is not on this machine, and so not in the code that is shipped."
+        fix = "the script's path inside code"
+    elif run.launch.with_ == "local":
         path = Path(run.here(script, bare=True)).expanduser()
         if path.is_file():
             return []
         verdict, saw = BLOCK, f"{path} is not on this machine."
         fix = "the script's path: a relative one begins at the run file's folder"
-    elif script.startswith(("/", "~")):
+    elif script.startswith(("/", "~")) or run.workdir():
         return []
     else:
         verdict, saw = (

@@ -256,6 +256,7 @@ def merged(host: Facts, inside: Facts) -> Facts:
 
 def judge(run: Run, facts: Sequence[Facts]) -> Inspection:
     """Judges facts, live or recorded, together with the plan's own findings and the run file's notes."""
+    facts = at_hand.with_shipped(run, facts)
     plan = planned(run, facts)
     findings = [*run.notes, *plan.findings, *checks.judge(facts, plan, run)]
     return Inspection(run, plan, tuple(facts), tuple(findings))

@@ -6,6 +6,7 @@ file: `run.line("train.llamafactory.lora_target")`.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -78,17 +79,24 @@ class Launch:
     """In an allocation that is there already and is not the run's own; never said in a run file."""
 
 
+def _below(folder: str, path: str) -> str:
+    """A relative path as one of this folder."""
+    return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
+
+
 @dataclass(frozen=True)
 class Train:
     """`kind` is `llamafactory` (then `arguments` holds its keys, with YAML 1.2 values) or `command`.
 
-    `source` is the LLaMA-Factory YAML the arguments were read from, where they came from a file.
+    `source` is the LLaMA-Factory YAML the arguments were read from, where they came from a file; `workdir` the
+    folder that the ranks start in, if the run file names one.
     """
 
     kind: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     source: str | None = None
+    workdir: str | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,27 @@ class Run:
 
             return str((Path(self.file).resolve().parent / path).resolve())
         return path
+
+    def script(self, code: str | None = None) -> list[str]:
+        """`train.command` as torchrun starts it: a path, or `-m` and a module, and the arguments. `code` is where the
+        shipped code lies: a relative script is one of that folder."""
+        program, *words = self.train.command
+        if program == "-m":
+            return [program, *words]
+        return [_below(code, program) if code else self.here(program, bare=True), *words]
+
+    def workdir(self, code: str | None = None) -> str | None:
+        """The folder of a node that the ranks start in, None for one of the run's own. `code` as for `script`.
+
+        A script of the user's own starts where it lies, since it may open what lies beside it; a module where the
+        code or the run file is, as under a torchrun that is started there by hand."""
+        if self.train.workdir:
+            return _below(code, self.train.workdir) if code else self.here(self.train.workdir, bare=True)
+        if self.train.kind == "llamafactory":
+            return None
+        first = self.script(code)[0]
+        folder = code or self.here(".", bare=True) if first == "-m" else posixpath.dirname(first)
+        return folder if folder.startswith(("/", "~")) else None
 
     def where(self, key: str) -> Where:
         """The place of a dotted key: the run file, the LLaMA-Factory YAML it came from, or its `--set`."""

@@ -288,6 +288,7 @@ def finish(run: Run, tree: Table, reading: Reading) -> Run:
     local = all(validate.is_loopback(node.address) and node.port is None for node in run.cluster.nodes)
     if launch.with_ == "ssh" and local and (run.same_host or len(run.cluster.nodes) == 1):
         launch = replace(launch, with_="local")
+    refuse_nowhere(run, launch.with_, tree, reading)
     note_unread(tree.get("launch"), launch.with_, reading)
     return replace(
         run,
@@ -350,6 +351,20 @@ def first_existing(path: str, source: str | None, reading: Reading) -> str:
     homes = [Path(reading.folder), Path(source or "").parent, Path()]
     candidates = [os.path.normpath(home / path) for home in homes]
     return next((candidate for candidate in candidates if files.is_file(candidate)), candidates[0])
+
+
+def refuse_nowhere(run: Run, launcher: str, tree: Table, reading: Reading) -> None:
+    """A relative `train.workdir` that begins nowhere: neither code is shipped, nor are the nodes this machine."""
+    folder = run.train.workdir
+    train = tree.get("train")
+    if not folder or folder.startswith(("/", "~")) or run.code or launcher == "local":
+        return
+    reading.wrong(
+        train.entries["workdir"] if isinstance(train, Table) else tree,
+        f"train.workdir: {shown(folder)} is relative.",
+        "the run file's folder is not on the nodes.",
+        "the whole path on the nodes, or code: the folder that holds it",
+    )
 
 
 def note_unread(table: Tree | None, launcher: str, reading: Reading) -> None:

@@ -311,7 +311,7 @@ KEYS = (
         LINE,
     ),
     Key("launch.extra", "a list of words, or one string", "Further options of the launcher.", "none", words),
-    Key("train", "a mapping with one of the two keys below", "What is trained.", "required"),
+    Key("train", "a mapping with one of the first two keys below", "What is trained.", "required"),
     Key(
         "train.llamafactory",
         "its keys, or the path of a LLaMA-Factory YAML",
@@ -320,7 +320,16 @@ KEYS = (
     Key(
         "train.command",
         "a list of words, or one string",
-        "A script for torchrun and its arguments; a leading `python` or `torchrun …` is left out, and said.",
+        "A script for torchrun and its arguments, or `-m` and a module; a leading `python` or `torchrun …` is left "
+        "out, and said.",
+    ),
+    Key(
+        "train.workdir",
+        "a path of the training environment",
+        "The folder that the ranks start in. A relative path begins at `code` if that is shipped, else at the run "
+        "file's folder, if the nodes are this machine.",
+        "the script's folder; for `-m` that of `code` or the run file; for LLaMA-Factory one of the run's own",
+        PATH,
     ),
     Key(
         "deepspeed",

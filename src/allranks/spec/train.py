@@ -8,7 +8,7 @@ from typing import Any
 
 from allranks.spec import text as files
 from allranks.spec import validate
-from allranks.spec.reading import MISSING, Reading, described, mapping, words
+from allranks.spec.reading import MISSING, Reading, described, mapping, text, words
 from allranks.spec.run import Train
 from allranks.spec.tree import Entry, Scalar, Table, Tree, plain
 from allranks.spec.trouble import Wrong, shown
@@ -91,25 +91,29 @@ def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None
     if not isinstance(tree, Table):
         reading.wrong(tree, f"train: {described(tree)} is no mapping.", "", suggestion(tree))
         return None
-    reading.unknown_keys(tree, "train.", ("llamafactory", "command"), hint=belongs_to_llamafactory)
+    reading.unknown_keys(tree, "train.", ("llamafactory", "command", "workdir"), hint=belongs_to_llamafactory)
     given = [key for key in ("llamafactory", "command") if key in tree.entries]
     if len(given) != 1:
-        if given or not tree.entries:
+        if given or not tree.entries.keys() - {"workdir"}:
             seen = "both llamafactory and command." if given else "neither llamafactory nor command."
             reading.wrong(
                 tree, f"train: {seen}", "a run trains one thing.", "train: {llamafactory: sft.yaml}"
             )
         return None
+    folder = reading.value(tree.get("workdir"), "train.workdir", text(validate.path, "a path"))
+    workdir = None if folder is MISSING else folder
     if given == ["command"]:
         command = reading.value(
             tree.get("command") or tree.entries["command"].node, "train.command", read_command
         )
-        return None if command is MISSING else Train("command", command=command)
+        return None if command is MISSING else Train("command", command=command, workdir=workdir)
     node = tree.entries["llamafactory"].node
     if isinstance(node, Scalar) and node.value is not None:
         return None  # a file that could not be read; `splice` has said why
     arguments = reading.value(node, "train.llamafactory", read_arguments)
-    return None if arguments is MISSING else Train("llamafactory", arguments=arguments, source=source)
+    if arguments is MISSING:
+        return None
+    return Train("llamafactory", arguments=arguments, source=source, workdir=workdir)
 
 
 def suggestion(tree: Tree) -> str:

@@ -55,6 +55,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         if everywhere
         else ""
     )
+    folder = str(event.data.get("folder") or "")
     doubted = [
         r
         for at, r, e in raised
@@ -68,6 +69,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         evidence=(
             f"rank {rank.rank} on {rank.node}: {one_line(text)}",
             *_frames(event),
+            *([f"a relative path: the rank was in {one_line(folder)}"] if folder else []),
             *([who] if who else []),
             *(
                 f"rank {r.rank} on {r.node} raised another within {LATE_SECONDS:g} s, which clocks may turn round"
@@ -76,7 +78,9 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         ),
         collateral=collateral(run, same),
         why=who or f"rank {rank.rank} raised it first; {_others(run, same)} only lost their peer.",
-        fix="change the configuration or the script, not the machines."
+        fix="write the file's whole path, or name the folder that it is in: train.workdir."
+        if folder
+        else "change the configuration or the script, not the machines."
         if everywhere
         else "look at that line and its data.",
     )

@@ -1,7 +1,7 @@
-"""The training script is not on a node, or is no Python.
+"""The training script is not on a node, or is not Python.
 
 ## What it looks at
-The script of `train.command` on every node.
+The script of `train.command` on every node, or in the folder of `code` on this machine.
 
 ## Why it matters
 torchrun starts and its ranks end at once with "can't open file"; the other nodes wait for 600 s.
@@ -19,22 +19,24 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
+from allranks.checks.asking import shipped
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.words import Finding
+from allranks.words import UNKNOWN, Finding
 
 NEEDS = ("storage.files",)
 
 
 def applies(context: Context) -> bool:
-    # A folder that is shipped arrives after the checks.
-    return (
-        scripts.applies(context) and not context.run.code and scripts.path_of(context).startswith(("/", "~"))
-    )
+    path = scripts.path_of(context)
+    return scripts.applies(context) and (path.startswith(("/", "~")) or path in shipped(context.run))
 
 
 def check(context: Context) -> Iterator[Finding]:
     path = scripts.path_of(context)
+    if path in shipped(context.run):
+        yield from of_shipped(context, path)
+        return
     for view in context.machines:
         state = mapping(view.map("storage.files").get(path))
         if state.get("exists") is False:
@@ -43,7 +45,7 @@ def check(context: Context) -> Iterator[Finding]:
                 "code: the script's folder, which is shipped to every node",
             )
         elif isinstance(state.get("text"), str) and (trouble := syntax(state["text"])):
-            saw, fix = f"{path} on {view.name} is no Python: {trouble}", "correct it"
+            saw, fix = f"{path} on {view.name} is not Python: {trouble}", "correct it"
         else:
             continue
         yield context.block(
@@ -56,6 +58,38 @@ def check(context: Context) -> Iterator[Finding]:
         )
 
 
+def of_shipped(context: Context, path: str) -> Iterator[Finding]:
+    """The script lies in `code` on this machine, once for all nodes."""
+    files = context.machines[0].map("storage.files") if context.machines else {}
+    for one in shipped(context.run):
+        if reason := mapping(files.get(one)).get("unread"):
+            yield context.say(
+                UNKNOWN,
+                "train.command",
+                saw=f"{one} cannot be read: {reason}",
+                expected="files of code that this user may read",
+                why="nobody has looked for mistakes in it, and it could not be shipped.",
+                fix=f"ls -l {one}",
+            )
+    state = mapping(files.get(path))
+    if state.get("exists") is False:
+        saw, fix = (
+            f"{path} is not there, and so not in the code that is shipped",
+            "the script's path inside code",
+        )
+    elif isinstance(state.get("text"), str) and (trouble := syntax(state["text"])):
+        saw, fix = f"{path} is not Python: {trouble}", "correct it"
+    else:
+        return
+    yield context.block(
+        "train.command",
+        saw=saw,
+        expected="the script in the code that every node gets",
+        why="its ranks would end at once.",
+        fix=fix,
+    )
+
+
 def syntax(text: str) -> str | None:
     try:
         ast.parse(text)
@@ -66,6 +100,8 @@ def syntax(text: str) -> str | None:
     return None
 
 
+SHIPPED = {"run/code": "/desk/code", "run/train/command": ("train.py",)}
+IN_CODE = ("*", "storage", "files", "/desk/code/train.py")
 FILE = ("*", "storage", "files", "/opt/train.py")
 COMMAND = {
     "run/train/kind": "command",
@@ -75,7 +111,26 @@ COMMAND = {
 }
 CASES = (
     fires("cpu", {**COMMAND, FILE: {"exists": False}}, node="node-1", verdict="block", saw="is not on"),
-    fires("cpu", {**COMMAND, FILE: {"exists": True, "text": "def f(:\n"}}, saw="is no Python: line 1"),
+    fires("cpu", {**COMMAND, FILE: {"exists": True, "text": "def f(:\n"}}, saw="is not Python: line 1"),
+    fires(
+        "cpu",
+        {**COMMAND, **SHIPPED, IN_CODE: {"exists": False}},
+        verdict="block",
+        saw="/desk/code/train.py is not there",
+    ),
+    fires(
+        "cpu",
+        {**COMMAND, **SHIPPED, IN_CODE: {"exists": True, "text": "def f(:\n"}},
+        verdict="block",
+        saw="/desk/code/train.py is not Python: line 1",
+    ),
+    fires(
+        "cpu",
+        {**COMMAND, **SHIPPED, IN_CODE: {"exists": True, "unread": "Permission denied"}},
+        verdict="unknown",
+        saw="/desk/code/train.py cannot be read: Permission denied",
+    ),
+    silent("cpu", {**COMMAND, **SHIPPED, IN_CODE: {"exists": True, "text": "print(1)\n"}}),
     silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "print(1)\n"}}),
     silent("cpu"),
 )

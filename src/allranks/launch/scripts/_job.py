@@ -87,7 +87,15 @@ class ScriptJob:
             kept = {k: v for k, v in run.train.arguments.items() if k not in run.sweep}
             run = replace(run, train=replace(run.train, arguments=kept))
         path = None if self.deepspeed is None else f"{HERE}/deepspeed.json"
-        return jobs.script(run, self.plan, self.output_dir, path)
+        first, *words = jobs.script(run, self.plan, self.output_dir, path, run.code)
+        return [at_home(first), *words]
+
+    @property
+    def workdir(self) -> str | None:
+        """The folder that the ranks start in; None for the one in which the scripts are started."""
+        if self.run.train.kind == "llamafactory" and not self.run.train.workdir:
+            return self.run.code
+        return self.run.workdir(self.run.code)
 
     def combinations(self) -> list[list[str]]:
         """The arguments of each combination of a sweep, in the order of the indices."""

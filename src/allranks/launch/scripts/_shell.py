@@ -78,7 +78,6 @@ def arguments(job: ScriptJob) -> str:
 
 def common(job: ScriptJob) -> str:
     """The steps before training: secrets, the container, modules, the working folder."""
-    run = job.run
     text = (
         "# shellcheck shell=bash disable=SC2034,SC2154\n"
         "# Sourced by the scripts beside it, which set: here (this folder), self (the script), node (its number).\n"
@@ -90,8 +89,8 @@ def common(job: ScriptJob) -> str:
             words = ["-m", "pip", "install", "--quiet", "--", *job.container.pip]
             text += f"{bash(at_home(job.python))} {line(words)}\n"
     text += activation(job)
-    if run.code is not None:
-        text += f"cd -- {bash(at_home(run.code))} || exit 2\n"
+    if job.workdir is not None:
+        text += f"cd -- {bash(at_home(job.workdir))} || exit 2\n"
     return text + '. "$here/environment.sh"\n. "$here/arguments.sh"\n'
 
 

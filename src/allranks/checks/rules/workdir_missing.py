@@ -1,0 +1,84 @@
+"""The folder in which the ranks are to start is not on a node.
+
+## What it looks at
+The folder of `train.workdir` on every node; for a relative one of `code` on this machine, once.
+
+## Why it matters
+torchrun cannot start in a folder that is not there: its node ends at once, and the others wait for 600 s.
+
+## What to do
+Correct the path, make the folder on the nodes that lack it, or leave `train.workdir` out: a script then starts in
+its own folder. In a container the path is the container's: mount the folder.
+
+## Source
+The node's own file system; POSIX `chdir`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allranks.checks.asking import shipped, workdir
+from allranks.checks.case import Unreadable, fires, silent
+from allranks.checks.context import Context, View, mapping
+from allranks.words import Finding
+
+NEEDS = ("storage.files",)
+
+
+def applies(context: Context) -> bool:
+    return workdir(context.run) is not None
+
+
+def check(context: Context) -> Iterator[Finding]:
+    path = workdir(context.run) or ""
+    in_code = path in shipped(context.run)
+    for view in context.machines[:1] if in_code else context.machines:
+        state = mapping(view.map("storage.files").get(path))
+        if state.get("exists") is False or state.get("folder") is False or "bytes" in state:
+            yield said(context, path, None if in_code else view, state.get("exists") is False)
+
+
+def said(context: Context, path: str, view: View | None, absent: bool) -> Finding:
+    seen = "is not there" if absent else "is not a folder"
+    return context.block(
+        view,
+        key="train.workdir",
+        saw=f"{path} {seen}" + (f" on {view.name}" if view else ", and so not in the code that is shipped"),
+        expected="the folder that the ranks start in, on every node",
+        why="torchrun could not start, and the other nodes would wait for 600 s.",
+        fix=f"make {path} there, or correct train.workdir",
+    )
+
+
+FOLDER = ("*", "storage", "files", "/srv/gpt")
+WANTED = {"run/train/workdir": "/srv/gpt"}
+IN_CODE = {"run/code": "/desk/code", "run/train/workdir": "gpt"}
+CASES = (
+    fires(
+        "cpu",
+        {
+            **WANTED,
+            FOLDER: {"exists": True, "folder": True, "text": None},
+            ("node-1", "storage", "files", "/srv/gpt"): {"exists": False},
+        },
+        node="node-1",
+        verdict="block",
+        saw="/srv/gpt is not there on node-1",
+    ),
+    fires(
+        "cpu",
+        {**WANTED, FOLDER: {"exists": True, "bytes": 3, "text": "x\n"}},
+        saw="is not a folder on node-0",
+    ),
+    fires(
+        "cpu",
+        {**IN_CODE, ("*", "storage", "files", "/desk/code/gpt"): {"exists": False}},
+        verdict="block",
+        saw="/desk/code/gpt is not there, and so not in the code",
+    ),
+    silent("cpu", {**WANTED, FOLDER: {"exists": True, "folder": True, "text": None}}),
+    # A mount that hangs: `unreadable-facts` says so.
+    silent("cpu", {**WANTED, "*/storage/files": Unreadable("/srv did not answer within 5 s")}),
+    silent("cpu"),
+)
