@@ -19,7 +19,7 @@ NODES = (1, 2)
 WHO = """
 import getpass, os, pwd
 print("who", os.getuid(), getpass.getuser(), pwd.getpwuid(os.getuid()).pw_name, os.path.expanduser("~"), flush=True)
-open("made-inside", "w").close()
+open(os.environ["ALLRANKS_OUTPUT_DIR"] + "/made-inside", "w").close()
 """
 
 
@@ -87,8 +87,8 @@ def test_a_user_who_is_not_root_is_the_same_person_inside(rig: Rig, tmp_path: Pa
     assert ran["runs"] and ran["runs"][0]["state"] == "succeeded", ran
     home = "/home/mira/.allranks"
     assert f"who 4321 mira mira {home}/container-home" in desk("logs", ran["runs"][0]["id"]).stdout
-    work = f"{home}/runs/{ran['runs'][0]['id']}/nodes/node1/work"
-    found = rig.run(1, ["stat", "-c", "%U", f"{work}/made-inside", f"{work}/../../../keeper/state.json"])
+    folder = f"{home}/runs/{ran['runs'][0]['id']}"
+    found = rig.run(1, ["stat", "-c", "%U", f"{folder}/output/made-inside", f"{folder}/keeper/state.json"])
     assert found.stdout.split() == [b"mira", b"mira"]
     assert desk("clean", ran["runs"][0]["id"], "--files", "-y").returncode == 0
     label = f"label=org.allranks.run={ran['runs'][0]['id']}"
