@@ -152,7 +152,9 @@ def gpus_text(cluster: Cluster, local: bool, here: int | None, asked: bool) -> s
         return ""
     count = counts.pop()
     if local and here == 0:
-        return f"gpus: {{count: {count}, model: cpu}}   # this machine has no GPU: {count} ranks on its CPU\n"
+        return (
+            f"gpus: {{count: {count}, model: cpu}}   # this machine has no GPU: the ranks train on its CPU\n"
+        )
     unsure = "; those of this machine could not be counted" if local and here is None and not asked else ""
     return f"gpus: {count}   # GPUs (ranks) of each node{unsure}\n"
 
