@@ -107,7 +107,9 @@ def ours(rig: Rig, home: Path) -> tuple[float, float]:
     finally:
         for run in [path.name for path in runs.glob("*")]:
             subprocess.run(rig.from_ctl([*allranks, "stop", run, "-y"]), check=False, **QUIET)
-            subprocess.run(rig.from_ctl([*allranks, "clean", run, "--files", "-y"]), check=False, **QUIET)
+            subprocess.run(
+                rig.from_ctl([*allranks, "clean", run, "--files", "--models", "-y"]), check=False, **QUIET
+            )
         process.wait(LIMIT_SECONDS)
         said.close()
         until_quiet(rig)

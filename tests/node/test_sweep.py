@@ -148,7 +148,12 @@ def test_a_run_that_is_led_is_not_swept_unless_it_has_ended(field):
 def test_a_run_that_was_never_here_has_nothing_left(home):
     answer = sweep.sweep("never-here")
     assert (answer["processes"], answer["files"], answer["foreign"]) == ([], [], [])
-    assert sweep.clean("never-here") == {"run_id": "never-here", "removed": None, "kept": []}
+    assert sweep.clean("never-here") == {
+        "run_id": "never-here",
+        "removed": None,
+        "kept": [],
+        "models": [],
+    }
     assert os.listdir(home) == []
 
 
@@ -173,7 +178,8 @@ def test_clean_refuses_a_run_that_lives_and_removes_one_that_has_ended(field):
     sweep.sweep(field.run_id)
     field.supervisor.wait(40)
     paths.write_json(os.path.join(field.node.work, "model.json"), {})
-    assert sweep.clean(field.run_id) == {"run_id": field.run_id, "removed": field.directory.root, "kept": []}
+    answer = {"run_id": field.run_id, "removed": field.directory.root, "kept": [], "models": []}
+    assert sweep.clean(field.run_id) == answer
     assert not os.path.exists(field.directory.root)
 
 

@@ -102,7 +102,7 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
     assert desk.json("run", file)["runs"][0]["state"] == "succeeded"
     assert not set(ids(rig)) & set(first)
 
-    cleaned = desk.json("clean", "--files", "-y")["cleaned"]
+    cleaned = desk.json("clean", "--files", "--models", "-y")["cleaned"]
     assert len(cleaned) == 3, cleaned
     assert ids(rig) == ["", ""]
     for number in NODES:

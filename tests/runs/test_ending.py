@@ -94,8 +94,12 @@ def test_clean_takes_a_silent_run_for_ended_only_where_all_of_it_is_seen(
         assert (run_id, dry_run) == ("a-run", True)
         return [{"node": "node-0", **node}]
 
+    async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
+        return [], True
+
     monkeypatch.setattr(ending.index, "all_runs", runs)
     monkeypatch.setattr(ending, "sweep", sweep)
+    monkeypatch.setattr(ending, "saved_in", saved_in)
     found = asyncio.run(ending.leftovers(None, files=True))
     assert ("a-run" in found.runs, "a-run" in found.directories) == (is_removed, is_removed)
     assert found.running == ("on",) and set(found.unknown) == {"far"} | (set() if is_removed else {"a-run"})

@@ -185,12 +185,12 @@ def _put(words: List[str]) -> Dict[str, Any]:
 
 
 def _clean(words: List[str]) -> Dict[str, Any]:
-    """`clean RUN [--gone NODE]…`."""
+    """`clean RUN [--models] [--dry-run] [--gone NODE]…`."""
     from allranks.node import sweep
 
-    gone = _all_of(words, "--gone")
+    gone, with_models, dry_run = _all_of(words, "--gone"), _flag(words, "--models"), _flag(words, "--dry-run")
     (run_id,) = _words(words, "RUN")
-    return sweep.clean(run_id, gone)
+    return sweep.clean(run_id, gone, with_models, dry_run)
 
 
 def _probe(words: List[str]) -> Optional[Dict[str, Any]]:

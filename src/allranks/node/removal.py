@@ -6,18 +6,19 @@ import errno
 import os
 import re
 import stat
-from typing import FrozenSet, List
+from typing import AbstractSet, FrozenSet, List
 
 
-def remove_tree(parent: str, name: str) -> List[str]:
-    """Removes the folder `name` of `parent`; the paths below `parent` of what stayed: what is on another file system
-    or has another owner, or was mounted there. Raises OSError."""
+def remove_tree(parent: str, name: str, spared: AbstractSet[str] = frozenset()) -> List[str]:
+    """Removes the folder `name` of `parent`; the paths below `parent` of what stayed: what is `spared` (paths below
+    `parent`), is on another file system, has another owner, or was mounted there. Raises OSError."""
     kept: List[str] = []
     below = os.path.realpath(parent) + os.sep
     mounted = frozenset(path[len(below) :] for path in mount_points() if path.startswith(below))
     folder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _remove(folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False), kept, mounted)
+        top = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        _remove(folder, name, top, kept, mounted | frozenset(spared))
     finally:
         os.close(folder)
     return kept
@@ -31,14 +32,15 @@ def mount_points(table: str = "/proc/self/mountinfo") -> List[str]:
 
 
 def _remove(
-    folder: int, name: str, top: os.stat_result, kept: List[str], mounted: FrozenSet[str], path: str = ""
+    folder: int, name: str, top: os.stat_result, kept: List[str], stays: FrozenSet[str], path: str = ""
 ) -> None:
-    """Removes `name` in `folder` with all that is below it and like `top`; the rest goes into `kept`."""
+    """Removes `name` in `folder` with all that is below it and like `top`; the rest, and what `stays`, goes into
+    `kept`."""
     path = f"{path}/{name}" if path else name
     there = os.stat(name, dir_fd=folder, follow_symlinks=False)
     is_folder = stat.S_ISDIR(there.st_mode)
     # On an overlay each file has the device of its layer, only folders have the overlay's own.
-    elsewhere = is_folder and (there.st_dev != top.st_dev or path in mounted)
+    elsewhere = path in stays or (is_folder and there.st_dev != top.st_dev)
     if there.st_uid != top.st_uid or elsewhere:
         kept.append(path)
         return
@@ -48,7 +50,7 @@ def _remove(
     inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
         for entry in os.listdir(inside):
-            _remove(inside, entry, top, kept, mounted, path)
+            _remove(inside, entry, top, kept, stays, path)
     finally:
         os.close(inside)
     try:

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
-from allranks.node import extension_locks, processes, ray_holding, shared_memory
+from allranks.node import extension_locks, models, processes, ray_holding, shared_memory
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
 from allranks.node.paths import RunDirectory, Tail, read_object
 from allranks.node.read import FINAL, status
@@ -247,19 +247,31 @@ def sweep(run_id: str, dry_run: bool = False, gone: Sequence[str] = ()) -> Dict[
     return answer
 
 
-def clean(run_id: str, gone: Sequence[str] = ()) -> Dict[str, Any]:
+def clean(
+    run_id: str, gone: Sequence[str] = (), with_models: bool = False, dry_run: bool = False
+) -> Dict[str, Any]:
     """Removes the directory of a run that has ended and left no process here. Raises BadInput otherwise.
 
     Descends by folder descriptors, follows no link, and stays on the file system and with the owner of the
-    run directory: what was mounted or put into it by others stays, and is named in `kept`.
+    run directory: what was mounted or put into it by others stays, and is named in `kept`. What the script saved
+    stays too, and is named in `models`, unless `with_models` says that it goes: then `models` names what went. In a dry
+    run nothing goes, and `rest` says whether anything else is there.
     """
     found = Sweep(run_id, gone)
+    answer: Dict[str, Any] = {"run_id": run_id, "removed": None, "kept": [], "models": []}
     if not found.exists:
-        return {"run_id": run_id, "removed": None, "kept": []}
-    _refuse_living(found)
-    found.tidy()
-    kept = remove_tree(os.path.dirname(found.directory.root), run_id)
-    return {"run_id": run_id, "removed": found.directory.root, "kept": kept}
+        return answer
+    if not dry_run:
+        _refuse_living(found)
+        found.tidy()
+    saved, rest = models.find(found.directory)
+    answer["models"] = saved
+    if dry_run:
+        return {**answer, "rest": rest}
+    spared = set() if with_models else models.spared(found.directory, saved)
+    kept = remove_tree(os.path.dirname(found.directory.root), run_id, spared)
+    answer["kept"] = [path for path in kept if path not in spared]
+    return {**answer, "removed": None if spared else found.directory.root}
 
 
 def _refuse_living(found: Sweep) -> None:

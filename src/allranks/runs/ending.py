@@ -216,6 +216,10 @@ class Leftovers:
     running: tuple[str, ...] = ()
     unknown: dict[str, str] = field(default_factory=dict)
     """Runs of which nobody can tell whether they have ended, each with why. Nothing of them is removed."""
+    models: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """What the scripts saved in the run directories, by run: `{node, path, bytes}`."""
+    with_models: bool = False
+    """Whether these are removed, too."""
 
     def lines(self) -> list[str]:
         lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
@@ -227,11 +231,18 @@ class Leftovers:
             lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
             if run_id in self.directories:
                 lines.append(f"{run_id}  {self.directories[run_id]}")
+        for run_id, saved in self.models.items():
+            does = "is removed" if self.with_models else "stays; --models removes it"
+            said = [
+                (str(one["node"]), f"{one['path']} ({one['bytes'] / 2**20:,.1f} MiB): a saved model, {does}")
+                for one in saved
+            ]
+            lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
         return lines or ["nothing is left of any ended run"]
 
     def as_json(self) -> dict[str, Any]:
         told = {"running": list(self.running), "unknown": self.unknown}
-        return {"runs": self.runs, "directories": self.directories, **told}
+        return {"runs": self.runs, "directories": self.directories, "models": self.models, **told}
 
 
 def describe(node: dict[str, Any]) -> list[str]:
@@ -245,8 +256,9 @@ def describe(node: dict[str, Any]) -> list[str]:
 LEFT = ("processes", "files", "containers", "error")
 
 
-async def leftovers(name: str | None, files: bool) -> Leftovers:
-    """What ended runs left: all of them, or the one named."""
+async def leftovers(name: str | None, files: bool, with_models: bool = False) -> Leftovers:
+    """What ended runs left: all of them, or the one named. With `files` their directories too, but for what the
+    scripts saved in them; `with_models` that as well."""
     runs = await index.all_runs()
     if name is not None:
         wanted = await index.find(name)
@@ -257,6 +269,7 @@ async def leftovers(name: str | None, files: bool) -> Leftovers:
     }
     found: dict[str, list[dict[str, Any]]] = {}
     directories: dict[str, str] = {}
+    models: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         run_id = str(run["id"])
         is_silent = run_id in unknown and "silent_seconds" in run
@@ -266,11 +279,33 @@ async def leftovers(name: str | None, files: bool) -> Leftovers:
         if is_silent and not is_over(nodes):
             continue
         unknown.pop(run_id, None)
-        if files or any(node.get(key) for node in nodes for key in LEFT):
-            found[run_id] = nodes
+        rest = False
         if files:
+            models[run_id], rest = await saved_in(run_id)
+        if rest or (with_models and models.get(run_id)):
             directories[run_id] = str(run.get("directory"))
-    return Leftovers(found, directories, running, unknown)
+        if run_id in directories or any(node.get(key) for node in nodes for key in LEFT):
+            found[run_id] = nodes
+    models = {run_id: saved for run_id, saved in models.items() if saved}
+    return Leftovers(found, directories, running, unknown, models, with_models)
+
+
+async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
+    """What the script saved in the run's directories, each place once; whether anything else is there, or may be."""
+    nodes = index.nodes_of(run_id)
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        outcomes = await clean_each(nodes, run_id, ["--dry-run", *boxes.words()])
+    finally:
+        await nodes.close()
+    saved: dict[tuple[str, str], dict[str, Any]] = {}
+    for outcome in outcomes:
+        for one in answer_of(outcome).get("models", ()):
+            saved.setdefault(
+                (outcome.node.address, one["path"]),
+                {"node": outcome.node.name, "path": one["path"], "bytes": one["bytes"]},
+            )
+    return list(saved.values()), any(o.error is not None or answer_of(o).get("rest") for o in outcomes)
 
 
 def is_over(nodes: list[dict[str, Any]]) -> bool:
@@ -287,7 +322,7 @@ async def tidy(found: Leftovers) -> dict[str, Any]:
     for run_id in found.runs:
         nodes = await sweep(run_id, dry_run=False)
         if run_id in found.directories:
-            nodes = await remove_directories(run_id)
+            nodes = await remove_directories(run_id, found.with_models)
         done[run_id] = nodes
     return {"cleaned": done}
 
@@ -311,13 +346,16 @@ async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> li
     return outcomes
 
 
-async def remove_directories(run_id: str) -> list[dict[str, Any]]:
+async def remove_directories(run_id: str, with_models: bool = False) -> list[dict[str, Any]]:
+    """On every node. A run of which a model is left stays known: its folder can still be found and removed."""
     nodes = index.nodes_of(run_id)
     try:
         boxes = await prepare.remains_of(nodes, run_id)
-        outcomes = await clean_each(nodes, run_id, boxes.words())
+        words = [*(["--models"] if with_models else []), *boxes.words()]
+        outcomes = await clean_each(nodes, run_id, words)
     finally:
         await nodes.close()
-    if all(outcome.error is None for outcome in outcomes):
+    stays = not with_models and any(answer_of(outcome).get("models") for outcome in outcomes)
+    if not stays and all(outcome.error is None for outcome in outcomes):
         index.forget(run_id)
     return [answer_of(outcome) for outcome in outcomes]

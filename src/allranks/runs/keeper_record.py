@@ -54,6 +54,8 @@ class Record:
             "findings": [],
             "diagnosis": None,
             "adapter": None,
+            "can_save": False,
+            "saved": None,
             "output_dir": job["keep"].get("output_dir"),
             "started_at": time.time(),
             "ended_at": None,
@@ -78,6 +80,11 @@ class Record:
                 event.data.get("why") != OWN_END
             )  # one of its own is no answer to a stop, and may come after it
             self._swept(event.node, event.data.get("left") or (), asked)
+        if event.kind == "can-save":
+            self.state_now["can_save"], self.dirty = True, True
+        if event.kind == "saved" and event.rank == 0 and event.data.get("path"):
+            self.state_now["saved"] = {"step": event.data.get("step"), "path": str(event.data["path"])}
+            self.dirty = True
         if event.kind == "beat":
             step, total = event.data.get("step"), event.data.get("total_steps")
             if isinstance(step, int) and (self.state_now["step"] is None or step > self.state_now["step"]):

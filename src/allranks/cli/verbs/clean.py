@@ -1,6 +1,7 @@
 """Remove what ended runs left: processes, temporary files, and with --files their folders.
 
-It shows what it would remove and asks. What is not surely ours is listed and left.
+It shows what it would remove and asks. What is not surely ours is listed and left, and so is what the script saved:
+models, adapters and checkpoints go with --models alone.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from allranks.cli.common import add_json, agreed, print_json
+from allranks.words.errors import BadInput, Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +20,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser)
     parser.add_argument(
-        "--files", action="store_true", help="the run directories, too: logs, journal, report, adapter"
+        "--files",
+        action="store_true",
+        help="the run directories, too: logs, journal, report; models and checkpoints in them stay",
+    )
+    parser.add_argument(
+        "--models",
+        action="store_true",
+        help="with --files: also what the training saved in the run directories",
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
@@ -30,7 +39,15 @@ def call(options: argparse.Namespace) -> int:
     from allranks.faces.clean import clean
     from allranks.runs.ending import leftovers, tidy
 
-    found = asyncio.run(leftovers(options.run, files=options.files))
+    if options.models and not options.files:
+        raise BadInput(
+            Problem(
+                "--models without --files.",
+                why="models are removed with the folder of their run, and never alone.",
+                do="allranks clean RUN --files --models",
+            )
+        )
+    found = asyncio.run(leftovers(options.run, options.files, options.models))
     if not options.json:
         for line in found.lines():
             print(clean(line))

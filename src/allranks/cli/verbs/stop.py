@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save",
         action="store_true",
-        help="let the ranks save at their next step first; resume: auto goes on from there",
+        help="let the ranks save at their next step first, if they can; resume: auto goes on from there",
     )
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 
@@ -28,10 +29,9 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
 
     from allranks.faces.clean import clean
-    from allranks.faces.messages import print_findings
-    from allranks.reach import folded
     from allranks.runs.ending import stop, sweep
     from allranks.runs.index import find
+    from allranks.runs.last_save import newest_save, saving
 
     run_id = asyncio.run(find(options.run))
     if options.dry_run:
@@ -42,24 +42,48 @@ def call(options: argparse.Namespace) -> int:
             for line in describe(found):
                 print(clean(line))
         return CouldNotTell.exit_code if any("error" in node for node in found) else 0
-    if not agreed(f"stop {run_id}?", options.yes or options.json or asyncio.run(is_quiet(run_id))):
+    before = asyncio.run(saving(run_id)) if options.save else None
+    refusal = before.refusal() if before is not None else ""
+    if refusal:
+        print(clean(f"{run_id} cannot be saved before it is stopped: {refusal}"), file=sys.stderr)
+        if not agreed(f"stop {run_id} without a save?", options.yes):
+            return 1
+    elif not agreed(f"stop {run_id}?", options.yes or options.json or asyncio.run(is_quiet(run_id))):
         return 1
     result = asyncio.run(stop(run_id, options.save))
+    is_unsaved = before is not None and (before.can or bool(refusal))
+    if before is not None and before.can:
+        saved = asyncio.run(newest_save(run_id))
+        is_unsaved = saved is None or saved == before.last
+        result = {**result, "saved": None if is_unsaved else saved}
+    elif is_unsaved:
+        result = {**result, "saved": None}
     if options.json:
         print_json(result)
     else:
-        print(f"{run_id} {result['state'] or 'unknown'}: {result['left']} of its processes are left")
-        if result.get("finishes"):
-            print(
-                "  its keeper lives on: it makes the last copies, prunes and reports, and then ends by itself"
-            )
-        for names, why in folded(result["unreadable"].items()):
-            print(clean(f"  {names} could not be looked at: {why}"))
-        if result.get("findings"):
-            print_findings(result["findings"])
-    if result["left"]:
+        tell(result)
+    if result["left"] or is_unsaved:
         return 1
     return CouldNotTell.exit_code if result["unreadable"] else 0
+
+
+def tell(result: Mapping[str, Any]) -> None:
+    """What was stopped, saved and left."""
+    from allranks.faces.clean import clean
+    from allranks.faces.messages import print_findings
+    from allranks.reach import folded
+    from allranks.runs.last_save import saved_text
+
+    print(f"{result['id']} {result['state'] or 'unknown'}: {result['left']} of its processes are left")
+    if "saved" in result:
+        saved = result["saved"]
+        print(clean(f"  saved: {saved_text(saved)}" if saved else "  nothing was saved before the stop"))
+    if result.get("finishes"):
+        print("  its keeper lives on: it makes the last copies, prunes and reports, and then ends by itself")
+    for names, why in folded(result["unreadable"].items()):
+        print(clean(f"  {names} could not be looked at: {why}"))
+    if result.get("findings"):
+        print_findings(result["findings"])
 
 
 async def is_quiet(run_id: str) -> bool:

@@ -1,0 +1,126 @@
+"""What a training script saved in a run's folder: models, adapters and checkpoints. `clean` leaves them unless told.
+
+The folder of a run is removed with its logs. A script whose output folder is relative, or lies in the run's own output
+folder, has its trained model in there, and nobody can make that again. What is kept is rather too much: the whole
+folder that a file of weights lies in, since a model needs its configuration and its tokenizer, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import Any, Dict, Iterator, List, Set, Tuple
+
+from allranks.node.paths import RunDirectory
+
+ENDINGS = (
+    *(".safetensors", ".bin", ".pt", ".pth", ".pt2", ".ckpt", ".distcp", ".tar", ".pkl", ".pickle"),
+    *(
+        ".gguf",
+        ".ggml",
+        ".onnx",
+        ".h5",
+        ".hdf5",
+        ".keras",
+        ".msgpack",
+        ".nemo",
+        ".npz",
+        ".pdparams",
+        ".tflite",
+    ),
+)
+"""Of the files that hold weights: Hugging Face, PEFT, torch.save, torch's distributed checkpoints, DeepSpeed,
+Lightning, and what models are exported to."""
+
+OWN = frozenset({".allranks-run", os.path.join("keeper", "state.json")})
+"""Stay with a model: without the marker and the state nobody would know later that the run was ours and has ended."""
+
+LINE_BYTES = 1 << 20
+
+
+def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:
+    """Each place that holds a model: `path`, `below` (the path below the run directory), `bytes`; and whether anything
+    else than these lies in the run directory."""
+    files = dict(_files(directory.root))
+    weights = [path for path, size in files.items() if size and path.lower().endswith(ENDINGS)]
+    units = {_unit(path) for path in weights} | _saved(directory, files)
+    tops = [
+        one for one in sorted(units) if not any(one != other and _is_below(one, other) for other in units)
+    ]
+    found = []
+    for top in tops:
+        size = sum(size for path, size in files.items() if _is_below(path, top))
+        found.append({"path": os.path.join(directory.root, top), "below": top, "bytes": size})
+    rest = any(path not in OWN and not any(_is_below(path, top) for top in tops) for path in files)
+    return found, rest
+
+
+def spared(directory: RunDirectory, found: List[Dict[str, Any]]) -> Set[str]:
+    """What a removal of the run directory must leave for these, as paths below its parent."""
+    if not found:
+        return set()
+    return {os.path.join(directory.run_id, below) for below in (*(one["below"] for one in found), *OWN)}
+
+
+def _files(root: str) -> Iterator[Tuple[str, int]]:
+    """Every file below `root` with its size, by its path below that; through no link."""
+    for folder, _, names in os.walk(root, followlinks=False):
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                found = os.lstat(path)
+            except OSError:
+                continue
+            yield os.path.relpath(path, root), found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def _unit(path: str) -> str:
+    """The folder of a file of weights, if a script works or saves there; else the file alone."""
+    parts = path.split(os.sep)
+    is_scripts = parts[0] == "output" or (parts[0] == "nodes" and parts[2:3] == ["work"])
+    return os.path.dirname(path) if is_scripts and len(parts) > 1 else path
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(top + os.sep)
+
+
+def _saved(directory: RunDirectory, files: Dict[str, int]) -> Set[str]:
+    """Where the ranks said that they had saved, whatever the files are called."""
+    found = set()
+    root = os.path.realpath(directory.root)
+    for name in directory.nodes():
+        folder = directory.node(name).ranks
+        try:
+            names = [one for one in os.listdir(folder) if one.startswith("rank-") and one.endswith(".jsonl")]
+        except OSError:
+            continue
+        for one in names:
+            for path in _saves_in(os.path.join(folder, one)):
+                below = os.path.relpath(os.path.realpath(path), root)
+                inside = not below.startswith(os.pardir) and below != os.curdir
+                if inside and any(_is_below(file, below) and size for file, size in files.items()):
+                    found.add(below)
+    return found
+
+
+def _saves_in(path: str) -> Set[str]:
+    paths = set()
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return paths
+    with os.fdopen(descriptor, "rb") as lines:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return paths
+        for line in iter(lambda: lines.readline(LINE_BYTES), b""):
+            if b'"saved"' not in line:
+                continue
+            try:
+                event = json.loads(line.decode("utf-8"))
+                if event["kind"] == "saved" and os.path.isabs(event["data"]["path"]):
+                    paths.add(str(event["data"]["path"]))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+    return paths

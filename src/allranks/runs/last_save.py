@@ -1,0 +1,79 @@
+"""What a run can save before it is stopped, and what its newest save is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.reach import ProgramFailed, Unreachable
+from allranks.runs import index
+from allranks.runs.ending import FINAL
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What a run can save before it is stopped. `last` is its newest save: `{step, path}`; `why` is why nobody can
+    tell."""
+
+    can: bool
+    trains: bool = False
+    last: dict[str, Any] | None = None
+    why: str = ""
+
+    def refusal(self) -> str:
+        """Why a stop would not be preceded by a save, and what is lost then; empty if it can save, or if nothing has
+        been trained yet."""
+        if self.can or not (self.trains or self.why):
+            return ""
+        last = (
+            f"its newest save is {saved_text(self.last)}; " if self.last else "no save of it has been seen; "
+        )
+        if self.why:
+            return f"nobody can tell whether it can save now ({self.why})."
+        return (
+            "its ranks cannot save on request: only an adapter under a Trainer, and a loop that uses allranks' "
+            f"Checkpoints, can. {last[0].upper()}{last[1:]}what came after that is lost with a stop."
+        )
+
+
+def saved_text(saved: Mapping[str, Any]) -> str:
+    return f"of step {saved.get('step')}: {saved.get('path')}"
+
+
+async def saving(run_id: str) -> Saving | None:
+    """What can be saved of a run; None if it has ended, or waits for its nodes."""
+    if index.waiting(run_id) is not None:
+        return None
+    nodes = index.nodes_of(run_id)
+    try:
+        status = await next(iter(nodes.programs.values())).call("read", "status", run_id)
+    except (Unreachable, ProgramFailed) as error:
+        return Saving(False, why=error.text)
+    finally:
+        await nodes.close()
+    if status.get("state") in FINAL:
+        return None
+    return saving_of(status)
+
+
+def saving_of(status: Mapping[str, Any]) -> Saving:
+    last = status.get("saved")
+    why = "" if status.get("state") else str(status.get("why") or "its keeper tells no state")
+    return Saving(
+        can=status.get("can_save") is True,
+        trains=status.get("step") is not None,
+        last=dict(last) if isinstance(last, Mapping) else None,
+        why=why,
+    )
+
+
+async def newest_save(run_id: str) -> dict[str, Any] | None:
+    """The newest save that the run's head knows of; None if there is none, or the head cannot be asked."""
+    nodes = index.nodes_of(run_id)
+    try:
+        return saving_of(await next(iter(nodes.programs.values())).call("read", "status", run_id)).last
+    except (Unreachable, ProgramFailed):
+        return None
+    finally:
+        await nodes.close()
