@@ -12,7 +12,7 @@ from allranks.plan import ids, make_plan, page
 from allranks.plan.budget import case_of
 from allranks.plan.hardware import gpu_named
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
-from allranks.spec import Container, Gpus, Run, Train
+from allranks.spec import Container, Environment, Gpus, Run, Train
 from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Cluster, Facts, Node
 from tests.plan.published import GIB, LLAMA_8B, ROOT, V3
 
@@ -209,7 +209,8 @@ def test_facts_tell_the_versions() -> None:
         f"node-{i}": Facts(f"node-{i}", 0.0, {"software": {"versions": {"deepspeed": "0.16.9"}}})
         for i in range(3)
     }
-    plan = make_plan(seeds_run(), SHORT, facts)
+    own = Environment(python="/opt/env/bin/python")
+    plan = make_plan(seeds_run(container=None, environment=own), SHORT, facts)
     assert "stage3_allgather_sequential" not in plan.deepspeed["zero_optimization"]
 
 

@@ -27,6 +27,7 @@ from allranks.plan.nearest import Change, nearest_that_fits, one_line
 from allranks.plan.refused import binding, other_roads, refused
 from allranks.plan.setting import Setting
 from allranks.plan.traffic import traffic_json, traffic_of
+from allranks.plan.unread import verdict_unread, whose
 from allranks.plan.versions import HOLDS_RECOMPUTED, SEQUENTIAL_GATHERS, Versions
 from allranks.plan.zero import zero_of
 from allranks.spec import Run
@@ -156,13 +157,13 @@ def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> 
         f"the smallest has {usable / GIB:,.1f} GiB.",
         expected=f"at most {0.92 * usable / GIB:,.1f} GiB (92 %)",
         why="the kernel kills a rank, and every other one waits for it.",
-        fix=_host_fix(case, phase, fitting),
+        fix=_host_fix(run, case, phase, fitting),
     )
 
 
-def _host_fix(case: Case, phase: str, fitting: list[Change]) -> str:
+def _host_fix(run: Run, case: Case, phase: str, fitting: list[Change]) -> str:
     if phase == "load" and joins_experts(case):
-        return _older_transformers(case)
+        return _older_transformers(run)
     if phase == "save" and case.sharded and case.zero.gather_on_save:
         return (
             '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}, then zero_to_fp32.py'
@@ -172,8 +173,13 @@ def _host_fix(case: Case, phase: str, fitting: list[Change]) -> str:
     return "fewer ranks a node, or more nodes"
 
 
-def _older_transformers(case: Case) -> str:
-    return '"transformers==4.52.4" in container.pip, which reads shard by shard on rank 0 alone'
+def _older_transformers(run: Run) -> str:
+    place = (
+        '"transformers==4.52.4" in container.pip'
+        if run.container
+        else "transformers 4.52.4 in the environment"
+    )
+    return f"{place}, which reads shard by shard on rank 0 alone"
 
 
 def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
@@ -209,7 +215,7 @@ def _version_findings(run: Run, case: Case) -> list[Finding]:
     found: list[Finding] = []
     version = case.versions.deepspeed
     if case.sharded and case.zero.sequential and (version is None or version < SEQUENTIAL_GATHERS):
-        found.append(_needs_deepspeed(run, version))
+        found.append(_needs_deepspeed(run, version, case.asked))
     if case.holds_every_layer:
         found.append(dataclasses.replace(_switched(run, case), verdict=WARN, saw=_CHOSEN))
     if (
@@ -237,15 +243,15 @@ def _version_findings(run: Run, case: Case) -> list[Finding]:
 _CHOSEN = "use_reentrant_gc: true was asked for, with a frozen base under ZeRO-3."
 
 
-def _needs_deepspeed(run: Run, version: tuple[int, ...] | None) -> Finding:
+def _needs_deepspeed(run: Run, version: tuple[int, ...] | None, asked: bool) -> Finding:
     known = version is not None
     return Finding(
         id="deepspeed-version",
-        verdict=BLOCK if known else UNKNOWN,
+        verdict=BLOCK if known else verdict_unread(run, asked),
         where=run.where("container" if run.container else "deepspeed"),
         saw=f"stage3_allgather_sequential is set, and DeepSpeed is {_dotted(version)}."
         if version
-        else "stage3_allgather_sequential is set, and the image's DeepSpeed is not known.",
+        else f"stage3_allgather_sequential is set, and nobody has read which DeepSpeed {whose(run)} has.",
         expected=f"DeepSpeed {_dotted(SEQUENTIAL_GATHERS)} or later",
         why="an older one refuses the key at its start.",
         fix='"deepspeed==0.18.9" in container.pip' if run.container else "deepspeed>=0.18.5",
@@ -285,7 +291,7 @@ def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
                 expected=expected,
                 why="transformers 5 has every rank join all experts in its own memory before it loads them: "
                 f"{max(case.nodes)} ranks of {copies:,.0f} GiB.",
-                fix=_older_transformers(case),
+                fix=_older_transformers(run),
             )
         ]
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from allranks.plan import families
 from allranks.plan.budget import budget_of, case_of
@@ -20,6 +20,7 @@ from allranks.plan.probed import network_of
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
 from allranks.plan.setting import Setting, setting_of
+from allranks.plan.unread import OTHER_TRANSFORMERS, agreed
 from allranks.plan.versions import Versions, versions_of
 from allranks.spec import Run
 from allranks.words import NOTE, UNKNOWN, Facts, Finding
@@ -46,23 +47,46 @@ def make_plan(
     `described` what `meta_device.py` printed for a family that is not described here, or the Pythons that were
     `tried` in vain. Never raises for what the user wrote: what is wrong is in `findings`.
     """
+    given = Given(config, facts, deepspeed, dataset_samples, price, probe, described)
+    versions = versions_of(run.without_spares(), facts)
+    plan = _plan(run, given, versions)
+    if versions.transformers is not None or plan.model is None or not plan.model.experts:
+        return plan
+    other = _plan(run, given, replace(versions, transformers=OTHER_TRANSFORMERS))
+    return replace(plan, findings=agreed(run, bool(facts), plan.findings, other.findings))
+
+
+class Given(NamedTuple):
+    """What `make_plan` is given beside the run."""
+
+    config: Mapping[str, Any] | None
+    facts: Mapping[str, Facts] | None
+    deepspeed: Mapping[str, Any] | None
+    samples: int | None
+    price: float | None
+    probe: Mapping[str, Any] | None
+    described: Mapping[str, Any] | None
+
+
+def _plan(run: Run, given: Given, versions: Versions) -> Plan:
+    """The plan with these versions."""
+    facts, probe = given.facts, given.probe
     everywhere, run = run, run.without_spares()
-    versions = versions_of(run, facts)
     setting = setting_of(run)
     findings: list[Finding] = []
-    model = _model(run, setting, config, versions, described, findings)
+    model = _model(run, setting, given.config, versions, given.described, findings)
     trained = trained_by(model, setting, run, findings) if model else None
     uses_gpu = setting.uses_gpu
     ranks = rank_map(run, uses_gpu)
     findings += rank_findings(run, ranks, uses_gpu)
     network = between_nodes(run, uses_gpu, facts, probe)
-    content, reasons = _deepspeed(run, setting, model, trained, versions, deepspeed, network)
+    content, reasons = _deepspeed(run, setting, model, trained, versions, given.deepspeed, network)
     if content is not None and not is_profile(run.deepspeed):
         findings += key_findings(run, setting, content)
     trainer = _trainer(setting, model, trained)
     budget = None
     if model is not None and trained is not None and trained.parameters:
-        case = case_of(run, setting, model, trained, content, versions, facts, dataset_samples, price)
+        case = case_of(run, setting, model, trained, content, versions, facts, given.samples, given.price)
         probed = network_of(probe) if probe else None
         if probed is not None:
             others = tuple(one for one in case.hardware.networks if one.assumed)

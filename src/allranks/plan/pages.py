@@ -232,7 +232,8 @@ Why it matters
   DeepSpeed before 0.18.5 refuses the key at its start.
 
 What to do
-  Pin DeepSpeed in the container's pip list.
+  Pin DeepSpeed in the container's pip list. Without a pin, the version is read once the container is prepared,
+  before the launch: until then `check` warns, and `plan`, which asks nobody, cannot tell.
 """,
     "deepspeed-key-void": """A section of the DeepSpeed JSON has no effect.
 

@@ -12,7 +12,7 @@ from allranks.words import Facts
 Version = tuple[int, ...]
 
 OURS: Mapping[str, Version] = {"transformers": (5, 6, 0), "deepspeed": (0, 19, 8)}
-"""What `make setup` installs: taken where the run says nothing else and uses no container."""
+"""What `make setup` installs: taken before a node was asked, if the run names neither a Python nor a container."""
 
 SEQUENTIAL_GATHERS: Version = (0, 18, 5)
 """DeepSpeed from here on knows `stage3_allgather_sequential` (its pull request 7661)."""
@@ -29,7 +29,8 @@ FLOAT32_ADAPTERS: Version = (0, 19, 2)
 
 @dataclass(frozen=True)
 class Versions:
-    """None where nobody knows (a container whose image pins nothing)."""
+    """None where nobody knows (an image that nobody has looked into). What then depends on transformers is planned
+    for both kinds (`plan/unread.py`)."""
 
     transformers: Version | None
     deepspeed: Version | None
@@ -58,12 +59,13 @@ def versions_of(run: Run, facts: Mapping[str, Facts] | None = None) -> Versions:
 
 
 def _one(run: Run, facts: Mapping[str, Facts], name: str) -> Version | None:
-    for node in run.cluster.nodes:
+    # With a container, what a node says is about the host's Python. Inside, the run is judged without one.
+    for node in run.cluster.nodes if run.container is None else ():
         told = facts[node.name].get(f"software.versions.{name}") if node.name in facts else None
         if isinstance(told, str) and parse(told):
             return parse(told)
     if run.container is None:
-        return OURS[name] if run.environment.python is None else None
+        return OURS[name] if run.environment.python is None and not facts else None
     for requirement in run.container.pip:
         package, found, version = requirement.replace("~=", "==").partition("==")
         if found and package.strip().lower() == name:

@@ -101,9 +101,6 @@ def names() -> frozenset[str]:
     return frozenset(json.loads(NAMES_FILE.read_text(encoding="utf-8"))["names"])
 
 
-NEWEST = (5, 6)
-"""Taken where no node has said which transformers it has: what `make setup` installs."""
-
 ABSURD_SECONDS = 7 * 86400
 
 
@@ -126,9 +123,16 @@ def line(
             "the installed LLaMA-Factory refuses an argument that it does not know",
             near(name, accepted),
         )
-    release = ((*(transformers or NEWEST), 0))[:2]
-    if accepted is None and name in GONE and release >= GONE[name][0]:
-        return said(WRONG, GONE[name][1], GONE[name][2])
+    if accepted is None and name in GONE:
+        since, why, do = GONE[name]
+        if transformers is None:
+            return said(
+                WRONG,
+                f"{why} (since transformers {dotted(since)}; which version it is has not been read yet)",
+                do,
+            )
+        if (*transformers, 0)[:2] >= since:
+            return said(WRONG, why, do)
     if name in VOIDS:
         return said(VOID, VOIDS[name], "take it out")
     if name == "ddp_timeout" and isinstance(value, (int, float)) and value > ABSURD_SECONDS:
@@ -140,6 +144,10 @@ def line(
     if accepted is None and name not in names() and name not in GONE:
         return unheard_of(said, name)
     return said(SET, KNOWN.get(name, "handed on to the trainer"))
+
+
+def dotted(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release))
 
 
 def unheard_of(said: Callable[..., Line], name: str) -> Line:

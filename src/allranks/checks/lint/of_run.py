@@ -24,13 +24,14 @@ def held(context: Context) -> frozenset[str] | None:
 
 
 def version(context: Context, package: str) -> tuple[int, ...] | None:
-    """The package's version on the first node that has it; what a container installs goes before."""
+    """The package's version on the first node that has it; with a container, what that pins, since the nodes' answers
+    are about their own Python then."""
     container = context.run.container
     for requirement in container.pip if container else ():
         name, exact, number = requirement.partition("==")
         if exact and name.strip() == package:
             return versions.parts(number)
-    for view in context.machines:
+    for view in context.machines if container is None else ():
         found = versions.parts(view.text(f"software.versions.{package}"))
         if found:
             return found
@@ -38,8 +39,8 @@ def version(context: Context, package: str) -> tuple[int, ...] | None:
 
 
 def accepted(context: Context, what: str) -> frozenset[str] | None:
-    """The `arguments` or `zero_keys` that the installed trainer or DeepSpeed accepts; None where unknown."""
-    for view in context.machines:
+    """The `arguments` or `zero_keys` that the installed trainer or DeepSpeed accepts; None if nobody has read them."""
+    for view in context.machines if context.run.container is None else ():
         names = view.list(f"imports.accepted.{what}")
         if names:
             return frozenset(str(name) for name in names)

@@ -2,9 +2,10 @@
 
 ## What it looks at
 The keys of `train.llamafactory` against the names that the LLaMA-Factory installed on the nodes accepts
-(asked of its own parser). Without an answer (a container that is not there yet), against the arguments that
-transformers 5 dropped, and against the names of LLaMA-Factory 0.9.5: one that is nearly a known name is a slip of
-the hand, and a warning.
+(asked of its own parser). Without an answer (a container that is not there yet), against the arguments that the
+run's transformers dropped, and against the names of LLaMA-Factory 0.9.5: one that is nearly a known name is a slip of
+the hand, and a warning. If nobody has read which transformers an image has, an argument that some version dropped is a
+warning, too: the image is looked into before the launch.
 
 ## Why it matters
 Every rank ends at its start with "Some specified arguments are not used by the HfArgumentParser".
@@ -26,8 +27,9 @@ from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import WRONG
 from allranks.checks.lint.arguments import GONE
-from allranks.checks.lint.of_run import accepted, argument_lines
-from allranks.words import Finding
+from allranks.checks.lint.of_run import accepted, argument_lines, version
+from allranks.plan.unread import verdict_unread
+from allranks.words import BLOCK, WARN, Finding
 
 UNKNOWN_BLOCKS = False
 
@@ -42,10 +44,13 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterator[Finding]:
     certain = accepted(context, "arguments") is not None
+    read = version(context, "transformers") is not None
     for line, where in argument_lines(context):
         if line.status == WRONG and line.name != "ddp_timeout":
-            say = context.block if certain or line.name in GONE else context.warn
-            yield say(
+            gone = line.name in GONE
+            unread = verdict_unread(context.run, asked=True) if gone else WARN
+            yield context.say(
+                BLOCK if certain or (gone and read) else unread,
                 where,
                 saw=f"train.llamafactory.{line.name}: {line.why}",
                 expected="arguments that the installed version knows",
