@@ -205,11 +205,20 @@ def test_home_stands_for_the_nodes_own_in_the_folder_and_the_script(torchrun, tm
     assert told["argv"][-2:] == [str(tmp_path / "work" / "t.py"), "~/kept"]
 
 
-def test_a_folder_that_is_not_there_is_named(torchrun, tmp_path):
-    torchrun.job["cwd"] = str(tmp_path / "gone")
-    with pytest.raises(BadInput, match=r"the folder .*/gone, in which the ranks start, is not on this node"):
+def test_a_folder_that_is_not_there_is_named_if_it_was_asked_for(torchrun, tmp_path):
+    torchrun.job.update(cwd=str(tmp_path / "gone"), cwd_named=True)
+    with pytest.raises(BadInput, match=r"train.workdir: the folder .*/gone is not on this node"):
         torchrun.start()
     assert torchrun.pid == 0
+
+
+def test_else_the_runs_own_folder_stands_in(torchrun, tmp_path):
+    """A module in a container's image: the run file's folder is not in it."""
+    torchrun.job["cwd"] = str(tmp_path / "gone")
+    torchrun.make_ready(1)
+    torchrun.start()
+    assert torchrun._child.wait(60) == 0
+    assert json.loads((tmp_path / "told").read_text())["cwd"] == torchrun.directory.work
 
 
 def test_one_that_has_died_is_done_without(torchrun, tmp_path):

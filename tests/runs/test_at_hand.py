@@ -224,6 +224,14 @@ def test_code_that_cannot_be_read_is_unknown(tmp_path: Path, monkeypatch: pytest
     assert [(f.id, f.verdict, f.stops_launch) for f in unknown] == [("script-missing", "unknown", True)] * 2
 
 
+def test_a_module_is_read_if_it_lies_in_the_code(tmp_path: Path) -> None:
+    run = shipping(tmp_path, "command: python -m sub.train")
+    assert judged(run, *answers(run)) == {}  # it may be installed
+    assert at_hand.script_findings(run) == []
+    (tmp_path / "mine" / "sub" / "train.py").write_text(BATCH)
+    assert set(judged(run, *answers(run))) == {"script-batch-zero"}
+
+
 def test_a_folder_to_start_in_is_looked_for_in_the_code(tmp_path: Path) -> None:
     run = shipping(tmp_path, "command: [-m, pkg.train], workdir: sub/data")
     (found,) = judged(run, *answers(run)).values()

@@ -54,7 +54,7 @@ def code(run: Run) -> dict[str, Any]:
         return {}
     if run.train.kind != "llamafactory":
         own = (path for path in command_files(run) if path.endswith(".py"))
-        script = None if run.code else next(own, None)
+        script = None if run.code or run.train.command[0] == "-m" else next(own, None)
         return {"script": script} if script else {}
     folder = model(run) if trusts_remote_code(run) else None
     return {"trainer": True, **({"model": folder} if folder else {})}
@@ -119,7 +119,8 @@ def files(run: Run, plan: Any, node: Node) -> list[str]:
 
 
 def command_files(run: Run) -> list[str]:
-    """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`)."""
+    """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`). Of `-m` and a
+    module the file that it is, if the folder that ranks start in holds it; it may be installed as well."""
     return [path for path, _ in of_command(run)]
 
 
@@ -146,6 +147,9 @@ def of_command(run: Run) -> list[tuple[str, bool]]:
     folder = run.workdir(code)
     words = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in rest]
     named = [at(folder, word) for word in words if word.endswith(".json") and folder is not None]
+    start = code or folder
+    if first == "-m" and start is not None:
+        first = at(start, rest[0].replace(".", "/") + ".py")
     return settled(run, [*([first] if first.endswith(".py") else []), *named])
 
 

@@ -120,6 +120,7 @@ def node_job(
         "env": env,
         "secrets": secret_names(run, places, env),
         "cwd": run.workdir(places.code) or str(folder / "work"),
+        "cwd_named": run.train.workdir is not None,
         "files": files,
         "inside": places.bundle,
         "grace_seconds": GRACE_SECONDS,

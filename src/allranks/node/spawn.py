@@ -273,13 +273,21 @@ class Torchrun:
         for name, text in dict(self.job.get("files") or {}).items():
             write_text(self.directory.file(name), text)
         env = {**self._environment(), **self.more}
-        cwd = os.path.expanduser(str(self.job.get("cwd") or self.directory.work))
-        if not os.path.isdir(cwd):
-            raise BadInput(Problem("the folder %s, in which the ranks start, is not on this node" % cwd))
+        cwd = self._folder()
         argv = at_place([self._word(str(word)) for word in self.job["argv"]], self.place)
         self._child = self._from_ready(argv, env, cwd) or start(argv, env, cwd, self.directory.torchrun_log)
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)
+
+    def _folder(self) -> str:
+        """Where the ranks start: the job's folder, or the run's own if that is not there and nobody has named it. A
+        module may be in the image of a container that has no run file's folder. Raises BadInput."""
+        cwd = os.path.expanduser(str(self.job.get("cwd") or self.directory.work))
+        if os.path.isdir(cwd):
+            return cwd
+        if self.job.get("cwd_named"):
+            raise BadInput(Problem("train.workdir: the folder %s is not on this node" % cwd))
+        return self.directory.work
 
     def _word(self, word: str) -> str:
         """torchrun opens its script by the path that it is given, and knows no home folder."""

@@ -40,6 +40,8 @@ def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
         state = mapping(view.map("storage.files").get(path))
         if state.get("exists") is False:
+            if is_module(context):
+                continue
             saw, fix = (
                 f"{path} is not on {view.name}",
                 "code: the script's folder, which is shipped to every node",
@@ -58,6 +60,11 @@ def check(context: Context) -> Iterator[Finding]:
         )
 
 
+def is_module(context: Context) -> bool:
+    """Whether `-m` starts it: then it may be installed in the environment as well."""
+    return context.run.train.command[:1] == ("-m",)
+
+
 def of_shipped(context: Context, path: str) -> Iterator[Finding]:
     """The script lies in `code` on this machine, once for all nodes."""
     files = context.machines[0].map("storage.files") if context.machines else {}
@@ -72,6 +79,8 @@ def of_shipped(context: Context, path: str) -> Iterator[Finding]:
                 fix=f"ls -l {one}",
             )
     state = mapping(files.get(path))
+    if state.get("exists") is False and is_module(context):
+        return
     if state.get("exists") is False:
         saw, fix = (
             f"{path} is not there, and so not in the code that is shipped",
@@ -132,5 +141,7 @@ CASES = (
     ),
     silent("cpu", {**COMMAND, **SHIPPED, IN_CODE: {"exists": True, "text": "print(1)\n"}}),
     silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "print(1)\n"}}),
+    # A module may be installed.
+    silent("cpu", {**COMMAND, **SHIPPED, "run/train/command": ("-m", "train"), IN_CODE: {"exists": False}}),
     silent("cpu"),
 )
