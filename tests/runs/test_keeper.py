@@ -275,6 +275,22 @@ def test_a_stop_that_saves_first_stops_at_once_where_no_rank_can_save(stage) -> 
     assert s.end()["state"] == "stopped"
 
 
+@pytest.mark.parametrize("seen", ["nothing", "step", "save"])
+def test_an_end_without_a_step_and_a_save_is_doubted(stage, seen) -> None:
+    s = stage()
+    both = s.both()
+    for rank, one in enumerate(both):
+        one.hear("start")
+        step = {"step": 3, "total_steps": 3} if seen == "step" else {}
+        one.say("beat", rank, phase="importing", steps=[], **step)
+    if seen == "save":
+        both[1].say("saved", 1, step=7, path="/out/model.pt", seconds=0.1)
+    healthy_end(both)
+    state = s.end()
+    assert state["state"] == "succeeded"
+    assert ("no-training-seen" in [f["id"] for f in state["findings"]]) is (seen == "nothing")
+
+
 @pytest.mark.parametrize("finished, verdict", [(True, "succeeded"), (False, "failed")])
 def test_an_abort_after_the_end_of_every_rank_is_no_failure(stage, finished, verdict) -> None:
     """torchrun fails in both; the run only where a rank was ended before its own end."""

@@ -50,6 +50,8 @@ def state_of(data: Mapping[str, Any]) -> str:
 def verdict_sentence(data: Mapping[str, Any]) -> str:
     """The run in a sentence: what it reached, or what ended it and where."""
     state, reached = state_of(data), progress(data)
+    if state == "succeeded" and whole(data["summary"].get("last_step")) is None:
+        return f"Ended without an error; no training step was seen.{adapter_sentence(data)}"
     if state == "succeeded":
         return f"Trained {reached}.{adapter_sentence(data)}"
     if state == "failed":

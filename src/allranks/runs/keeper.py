@@ -19,7 +19,7 @@ from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
 from allranks.runs.keeper_again import places_now, settle
 from allranks.runs.keeper_alerts import alerts_of
-from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault
+from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault, no_training
 from allranks.runs.keeper_first_word import FirstWord
 from allranks.runs.keeper_record import Record
 from allranks.watch import ANSWER_SECONDS, Watch, looking
@@ -344,7 +344,7 @@ class Keeper(threading.Thread):
             finish.look_for_adapter()
         else:
             self.record.state_now["diagnosis"] = None  # an earlier attempt's; the journal keeps it
-            state = finish.verify()
+            state = finish.verify(no_training(self.watch.run))
         self.saves.end(self._turn, finish.output_dir if state == "succeeded" else None)
         finish.prune()
         if not over:

@@ -66,6 +66,21 @@ def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
     )  # fmt: skip
 
 
+def no_training(run: Any) -> Optional[Finding]:
+    """A warning if every rank ended well and none was seen to train: no step, no save. A script that finds too few
+    GPUs, or no data, may print a line and end with 0. `run` is the watch's state."""
+    ranks = list(run.ranks.values())
+    if any(rank.step is not None or rank.saved_steps for rank in ranks):
+        return None
+    return Finding(
+        "no-training-seen", WARN, Where(),
+        f"the script ended with 0, and no training step and no save was seen on any of {len(ranks)} ranks.",
+        "a step, or a save",
+        "a script may also end with 0 because it found nothing to do; then nothing was trained.",
+        "read the ranks' logs: allranks logs.",
+    )  # fmt: skip
+
+
 def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
     """What lives on after `FORCE_SECONDS` of SIGKILL, as a supervisor's `swept` tells it."""
     names = ", ".join(

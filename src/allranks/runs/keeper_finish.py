@@ -66,9 +66,12 @@ class Finish:
 
     # ---- verify ----
 
-    def verify(self) -> str:
-        """The state that the run deserves: `succeeded` only with a whole adapter where one was promised."""
+    def verify(self, doubt: Optional[Finding] = None) -> str:
+        """The state that the run deserves: `succeeded` only with a whole adapter where one was promised. `doubt` is
+        recorded with it."""
         self.record.phase("verify")
+        if doubt is not None:
+            self.record.finding(doubt)
         wanted = self.task.get("adapter")
         if not wanted:
             self.look_for_adapter()

@@ -76,6 +76,18 @@ Why it matters
 What to do
   Nothing for this run. torch.distributed.destroy_process_group() at the end of the script often avoids it.
 """,
+    "no-training-seen": """A run ended without an error, and nobody saw it train.
+
+What it looks at
+  A run whose ranks all ended with 0 and of which no training step and no save was heard.
+
+Why it matters
+  A script may print that it found too few GPUs, or no data, and end with 0. Then nothing was trained, although
+  nothing failed. It may also train in a way in which its steps cannot be seen from outside.
+
+What to do
+  Read the ranks' logs (`allranks logs`), and look for what the script should have written.
+""",
     "detector-fault": """A detector of the watch failed over what a node sent.
 
 Why it matters
