@@ -390,3 +390,22 @@ def test_a_trainers_loss_comes_with_its_log():
     heard.on_log(None, state, logs, logs={"loss": "2.5", "learning_rate": 1e-4})
     heard.on_log(None, state, logs, logs={"eval_loss": 9.0})
     assert [(r[0], r[1], r[5]) for r in rank.records] == [(1, None, None), (2, 2.5, 1e-4)]
+
+
+@pytest.mark.parametrize(
+    ("output_dir", "more", "model", "is_due"),
+    [
+        ("/out/run-1", {}, {"peft_config": {}}, True),
+        ("/out/../out/run-1/", {}, {"peft_config": {}}, True),
+        ("out", {}, {"peft_config": {}}, False),  # the script's own folder: nobody asked for a save there
+        ("/out/run-1/deeper", {}, {"peft_config": {}}, False),
+        ("/out/run-1", {"ALLRANKS_REHEARSE": "0"}, {"peft_config": {}}, False),
+        ("/out/run-1", {}, {}, False),
+    ],
+)
+def test_the_first_step_is_saved_only_where_the_keeper_looks(monkeypatch, output_dir, more, model, is_due):
+    for name, value in {"ALLRANKS_OUTPUT_DIR": "/out/run-1", **more}.items():
+        monkeypatch.setenv(name, value)
+    rehearsal = trainer.Rehearsal()
+    assert rehearsal.is_due(types.SimpleNamespace(**model), output_dir) is is_due
+    assert rehearsal.is_due(types.SimpleNamespace(peft_config={}), "/out/run-1") is False, "once"

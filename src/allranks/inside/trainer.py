@@ -63,7 +63,7 @@ def callback(rank: Rank, base: Any) -> Any:
             rank.end_step(state.global_step)
             meter.step([], False)
             settings.tell_data(rank, kwargs.get("model"))
-            if rehearsal.is_due(kwargs.get("model")):
+            if rehearsal.is_due(kwargs.get("model"), getattr(args, "output_dir", None)):
                 control.should_save = True
             if leave.is_due(state.global_step):
                 control.should_save = control.should_training_stop = True
@@ -92,17 +92,20 @@ def callback(rank: Rank, base: Any) -> Any:
 class Rehearsal:
     """A run that cannot save shall fail at its first step, not after two days.
 
-    Where the keeper looks at the saves (it names the output folder); `ALLRANKS_REHEARSE=0` leaves it out.
+    Only if the trainer saves where the keeper looks, in the run's output folder: in a folder of the script's own
+    nobody would verify the save, and nobody asked for one. `ALLRANKS_REHEARSE=0` leaves it out.
     """
 
     def __init__(self) -> None:
-        asked = os.environ.get("ALLRANKS_REHEARSE", "1") != "0"
-        self.wanted = asked and bool(os.environ.get("ALLRANKS_OUTPUT_DIR"))
+        self.wanted = os.environ.get("ALLRANKS_REHEARSE", "1") != "0"
 
-    def is_due(self, model: Any) -> bool:
+    def is_due(self, model: Any, output_dir: Any) -> bool:
         """Once, after the first step of this process; for an adapter, since a whole model takes its time."""
         due, self.wanted = self.wanted, False
-        return due and hasattr(model, "peft_config")
+        watched = os.environ.get("ALLRANKS_OUTPUT_DIR")
+        if not (due and watched and output_dir and hasattr(model, "peft_config")):
+            return False
+        return os.path.abspath(str(output_dir)) == os.path.abspath(watched)
 
 
 def evaluating(rank: Rank, original: Any) -> Any:
