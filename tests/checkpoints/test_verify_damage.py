@@ -548,6 +548,18 @@ def dora_with_too_few_magnitudes(c, raw):
     c.write()
 
 
+@damage("adapter-pattern-not-tried")
+def a_pattern_with_a_back_reference(c, raw):
+    c.config["target_modules"] = r"(.*)(.*)(.*)(.*)\2"
+    c.write()
+
+
+@damage("adapter-too-large")
+def half_a_million_target_names(c, raw):
+    c.config["target_modules"] = [f"name{n}" for n in range(500_000)]
+    c.write()
+
+
 @damage("adapter-count-differs", expect={"trainable_parameters": 7009})
 def another_number_of_parameters(c, raw):
     c.write()

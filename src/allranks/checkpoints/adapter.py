@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
+from allranks.checkpoints.pattern import Tries
 from allranks.checkpoints.weights import Tensor, printable
 
 PREFIX = "base_model.model."
@@ -40,6 +41,7 @@ _EMBEDDING_NAMES = frozenset(
 )
 """PEFT saves the embeddings of its own accord when the vocabulary was resized or they are targets."""
 
+_PLAIN = re.compile(r"[\w.]+")
 _CLASSIFIER_TASKS = ("SEQ_CLS", "TOKEN_CLS")
 _CLASSIFIER_NAMES = ("classifier", "score")
 """PEFT adds both names to modules_to_save for these tasks, though a model has one of them."""
@@ -64,6 +66,13 @@ class Config:
     bias: str = "none"
     token_indices: bool = False
     base_model: Optional[str] = None
+    tries: Tries = field(default_factory=Tries, compare=False, repr=False)
+
+    @property
+    def names(self) -> int:
+        """How many names and patterns each module may have to be compared with."""
+        targets = 1 if isinstance(self.targets, str) else len(self.targets or ())
+        return targets + len(self.parameters) + len(self.modules_to_save) + len(self.rank_pattern) + 1
 
 
 def _names(data: Mapping[str, Any], key: str) -> Tuple[str, ...]:
@@ -168,31 +177,16 @@ def ends_with(path: str, name: str) -> bool:
     return path == name or path.endswith("." + name)
 
 
-_NESTED = re.compile(r"\([^()]*[*+}][^()]*\)[*+{]")
-
-
-def harmless(pattern: str, path: str) -> bool:
-    """Whether a pattern from a file can be tried on `path` without the risk of minutes of backtracking."""
-    quantifiers = sum(pattern.count(c) for c in "*+{")
-    return len(pattern) < 4096 and len(path) < 256 and quantifiers <= 3 and not _NESTED.search(pattern)
-
-
-def matches(pattern: str, path: str) -> Optional[bool]:
-    """Whether PEFT's `pattern` (a regular expression) matches the whole path; None where it was not tried."""
-    if not harmless(pattern, path):
-        return None
-    try:
-        return re.fullmatch(pattern, path) is not None
-    except re.error:
-        return None
-
-
-def of_pattern(table: Mapping[str, Any], module: str, default: Any) -> Any:
+def of_pattern(table: Mapping[str, Any], module: str, default: Any, tries: Optional[Tries] = None) -> Any:
     """What `rank_pattern` or `alpha_pattern` gives to a module; None where a pattern of it was not tried."""
+    tries = tries or Tries()
     for key, value in table.items():
-        if re.fullmatch(r"[\w.]+", key) and ends_with(module, key):
-            return value
-        hit = matches(r"(.*\.)?(%s)" % key, module)  # PEFT's get_pattern_key
+        if _PLAIN.fullmatch(key):
+            if ends_with(module, key):
+                return value
+            if "." not in key:
+                continue
+        hit = tries.matches(r"(.*\.)?(%s)" % key, module)  # PEFT's get_pattern_key
         if hit:
             return value
         if hit is None:
@@ -202,7 +196,7 @@ def of_pattern(table: Mapping[str, Any], module: str, default: Any) -> Any:
 
 def rank_of(config: Config, module: str) -> Optional[int]:
     """The rank that the config gives to a module; None where a pattern of it was not tried."""
-    return of_pattern(config.rank_pattern, module, config.rank)
+    return of_pattern(config.rank_pattern, module, config.rank, config.tries)
 
 
 def layer_of(module: str) -> Optional[int]:
@@ -217,7 +211,7 @@ def is_target(config: Config, module: str) -> Optional[bool]:
     if any(ends_with(base, name.rpartition(".")[0]) for name in config.parameters if "." in name):
         return True
     if isinstance(config.targets, str):
-        return True if config.targets == "all-linear" else matches(config.targets, base)
+        return True if config.targets == "all-linear" else config.tries.matches(config.targets, base)
     return any(ends_with(base, name) for name in config.targets or ())
 
 

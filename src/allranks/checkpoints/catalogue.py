@@ -73,6 +73,13 @@ _KINDS = (
     Kind("adapter-kind-unknown", UNKNOWN, "The adapter is of a kind that is not judged here.",
          "The file is sound; whether it holds all tensors of its kind cannot be said.",
          "load it with peft.PeftModel.from_pretrained and compare outputs."),
+    Kind("adapter-too-large", UNKNOWN, "The adapter names more than is judged here.",
+         "Comparing everything with everything would take hours or this machine's memory; no known training writes so "
+         "much.", "look at who made it; load it with peft.PeftModel.from_pretrained where that may fail."),
+    Kind("adapter-pattern-not-tried", UNKNOWN, "A pattern of adapter_config.json was not tried.",
+         "It holds what cannot be tried in bounded time (a back reference, a lookbehind), or all took too long: "
+         "whether the right modules have tensors cannot be said.",
+         "name the modules in a list, or with a simpler expression."),
     Kind("adapter-empty", BLOCK, "The file holds no tensor.",
          "Stock saves under ZeRO-3 write exactly this (40 bytes) when the gather flag is off: nothing was saved.",
          _STACK),

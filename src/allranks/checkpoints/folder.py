@@ -15,8 +15,8 @@ from typing import Any, Dict, List, Tuple
 
 from allranks.checkpoints.weights import Damaged, bounded_int, printable
 
-MAX_JSON_BYTES = 256 << 20
-"""A trainer_state.json grows by some 200 bytes a logged step; a million steps still fit."""
+MAX_JSON_BYTES = 64 << 20
+"""A trainer_state.json grows by some 200 bytes a logged step; 300,000 logged steps still fit."""
 
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -83,17 +83,20 @@ class Folder:
             os.close(here)
 
     def read(self, name: str, limit: int = MAX_JSON_BYTES) -> bytes:
-        """The whole content; raises ValueError above `limit` bytes."""
+        """The whole content; raises `Damaged` above `limit` bytes, which nobody has looked at then."""
         fd, size = self.open(name)
         with os.fdopen(fd, "rb") as file:
             if size > limit:
-                raise ValueError("{:,} bytes, more than {:,}".format(size, limit))
+                saw = "{} has {:,} bytes, more than the {:,} that are read".format(
+                    printable(name), size, limit
+                )
+                raise Damaged("checkpoint-unreadable", saw)
             return file.read(limit)
 
-    def read_json(self, name: str) -> Dict[str, Any]:
+    def read_json(self, name: str, limit: int = MAX_JSON_BYTES) -> Dict[str, Any]:
         """A JSON object; raises ValueError where the file holds none, FileNotFoundError where it is not there."""
         try:
-            value = json.loads(self.read(name).decode("utf-8"), parse_int=bounded_int)
+            value = json.loads(self.read(name, limit).decode("utf-8"), parse_int=bounded_int)
         except RecursionError:
             raise ValueError("nested too deep") from None
         if not isinstance(value, dict):

@@ -43,6 +43,8 @@ def parse(data: Mapping[str, Any]) -> Manifest:
     for name, entry in table.items():
         if not name or os.path.isabs(name) or os.pardir in name.split("/") or "\0" in name:
             raise ValueError("it names %s, which is outside the folder" % printable(name))
+        if not _is_file_name(name):
+            raise ValueError("it names %s, which no file can be called" % printable(name))
         described: Dict[str, Any] = entry if isinstance(entry, dict) else {}
         size, sha = described.get("bytes", -1), described.get("sha256")
         if not is_whole_number(size) or not isinstance(sha, str) or not _SHA256.fullmatch(sha):
@@ -61,6 +63,13 @@ def parse(data: Mapping[str, Any]) -> Manifest:
         exact=exact if isinstance(exact, str) else None,
         again=len(again) if isinstance(again, list) else 0,
     )
+
+
+def _is_file_name(name: str) -> bool:
+    try:
+        return bool(os.fsencode(name))
+    except UnicodeError:
+        return False
 
 
 def is_whole_number(value: Any) -> bool:

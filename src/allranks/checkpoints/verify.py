@@ -18,6 +18,10 @@ from allranks.checkpoints.weights import Damaged, Tensor, printable, read_header
 from allranks.words import BLOCK, UNKNOWN, Finding
 
 WEIGHTS, PICKLED, CONFIG = "adapter_model.safetensors", "adapter_model.bin", "adapter_config.json"
+MAX_CONFIG_BYTES = 16 << 20
+MOST_COMPARISONS = 10_000_000
+"""Some seconds. Every expert of DeepSeek-V3 with ten target names is a tenth of it."""
+
 _KNOWN = (WEIGHTS, CONFIG, manifests.MANIFEST, manifests.TRAINER_STATE)
 _TEMPORARY = re.compile(r"(tmp[-.].*|.*\.(tmp|partial|part|incomplete)([-.].*)?|\.allranks-.*)")
 _TRAINER_FILES = re.compile(
@@ -64,6 +68,13 @@ def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
         return _report(path, [found("checkpoint-missing", path, "no such folder")])
     except OSError as error:
         return _report(path, [_unreadable(path, error)])
+    except (
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # a form of damage that nobody has thought of
+        saw = "%s: %s" % (type(error).__name__, printable(error))
+        return _report(path, [found("checkpoint-unreadable", printable(path), saw)])
 
 
 def _unreadable(file: str, error: OSError) -> Finding:
@@ -148,7 +159,7 @@ def _finished(folder: Folder, has_manifest: bool, has_state: bool) -> List[Findi
 def _config(folder: Folder) -> Tuple[Optional[Config], List[Finding]]:
     file = os.path.join(folder.path, CONFIG)
     try:
-        config = parts.parse_config(folder.read_json(CONFIG))
+        config = parts.parse_config(folder.read_json(CONFIG, MAX_CONFIG_BYTES))
     except FileNotFoundError:
         if not folder.has(WEIGHTS):
             return None, []  # no adapter at all: one finding says so
@@ -211,6 +222,9 @@ def _judge(
         return [found("adapter-ungathered", file, saw, evidence=hollow)]
     findings: List[Finding] = []
     adapter = None
+    if config is not None and config.names * len(tensors) > MOST_COMPARISONS:
+        saw = "{:,} tensors and {:,} names in adapter_config.json".format(len(tensors), config.names)
+        return [found("adapter-too-large", file, saw)]
     if config is not None and config.kind == "LORA":
         adapter = parts.sort_tensors(config, tensors)
         shapes = expect.get("shapes")
@@ -221,6 +235,8 @@ def _judge(
             findings = [f for f in findings if f.verdict != UNKNOWN]
         if all(f.verdict != BLOCK for f in findings):
             findings += expectation.judge(adapter, expect, file)
+        if config.tries.refused is not None:
+            findings.append(found("adapter-pattern-not-tried", file, printable(config.tries.refused)))
     return findings + _values(fd, tensors, adapter, bool(expect.get("trained")), file)
 
 

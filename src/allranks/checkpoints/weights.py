@@ -17,6 +17,13 @@ from typing import Any, Dict, List, Tuple
 MAX_HEADER_BYTES = 100_000_000
 """The safetensors library refuses a longer header (MAX_HEADER_SIZE in its Rust source)."""
 
+MOST_TENSORS = 200_000
+"""LoRA on every expert of DeepSeek-V3 is some 94,000."""
+MOST_COMMAS = 10 * MOST_TENSORS
+"""A tensor's entry has five or six."""
+MOST_DIMENSIONS = 16
+LONGEST_NAME = 4096
+
 DTYPE_BITS = {
     "BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
     "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
@@ -145,6 +152,10 @@ def _no_duplicates(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 def _parse(raw: bytes) -> List[Tuple[str, Any]]:
     if not raw.startswith(b"{"):
         raise Damaged("adapter-header-broken", "the header starts with %r" % raw[:8], "a JSON object")
+    if raw.count(b"{") > MOST_TENSORS + 2 or raw.count(b",") > MOST_COMMAS:
+        raise Damaged(
+            "adapter-too-large", "the header is larger than that of {:,} tensors".format(MOST_TENSORS)
+        )
     try:
         table = json.loads(raw.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_int=bounded_int)
     except _Twice as error:
@@ -170,6 +181,9 @@ def _tensor(name: str, entry: Any) -> Tensor:
         raise Damaged("adapter-header-broken", "%s has no dtype or no shape" % shown)
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
         raise Damaged("adapter-header-broken", "%s has no pair of offsets" % shown)
+    if len(shape) > MOST_DIMENSIONS or len(name) > LONGEST_NAME:
+        saw = "%s has %d dimensions and a name of %d characters" % (shown, len(shape), len(name))
+        raise Damaged("adapter-header-broken", saw, "at most %d and %d" % (MOST_DIMENSIONS, LONGEST_NAME))
     tensor = Tensor(name, dtype, tuple(shape), offsets[0], offsets[1])
     bits = DTYPE_BITS.get(dtype)
     if bits is None:
