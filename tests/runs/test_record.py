@@ -150,3 +150,23 @@ def test_a_message_holds_a_hundred_findings_and_counts_the_rest(monkeypatch) -> 
     alerts._send_waiting()
     assert len(sent[0]["findings"]) == MOST_FINDINGS and sent[0]["folded"] == 8000 - MOST_FINDINGS
     assert "7997 more" in sent[0]["text"]
+
+
+class Full:
+    """A journal whose disk takes nothing."""
+
+    path, error = "/runs/kept/keeper/journal.jsonl", "No space left on device (errno 28)"
+
+    def append(self, event: object) -> bool:
+        return False
+
+
+def test_a_journal_that_cannot_be_written_is_said_once_to_whoever_gets_the_alerts(record: Record) -> None:
+    told: list[dict] = []
+    record.alerts = SimpleNamespace(finding=told.append)  # type: ignore[assignment]
+    record.journal = Full()  # type: ignore[assignment]
+    for step in range(5):
+        record.note("phase", {"phase": str(step)})
+    assert [data["id"] for data in told] == ["journal-unwritten"]
+    assert "No space left on device" in told[0]["saw"] and told[0]["where"]["node"] == "a"
+    assert [data["id"] for data in record.state_now["findings"]] == ["journal-unwritten"]

@@ -7,6 +7,7 @@ import asyncio
 import json
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from allranks.runs.acquire import Acquired, acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspect import Inspection, inspect, verdict_code
 from allranks.spec import Run
-from allranks.words import AllranksError, CouldNotTell, Event, event_from_json
+from allranks.words import WARN, AllranksError, CouldNotTell, Event, Finding, event_from_json
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 JOURNAL = "keeper/journal.jsonl"
@@ -176,9 +177,23 @@ async def journal(head: NodeProgram, run_id: str) -> AsyncIterator[Event]:
     """The events of a run's journal from the beginning, each once, until the run has ended."""
     rest = ""
     async for piece in head.follow(run_id, JOURNAL):
+        if piece.get("unwritten"):
+            yield unwritten(str(piece["unwritten"]))
         *lines, rest = (rest + str(piece.get("text", ""))).split("\n")
         for event in parsed(lines):
             yield event
+
+
+def unwritten(why: str) -> Event:
+    """What the head cannot write into its own journal."""
+    finding = Finding(
+        id="journal-unwritten",
+        verdict=WARN,
+        saw=f"on the head {why}: the run goes on, and its journal, state and report do not.",
+        why="what is shown here stands still, and the end of the run may not be written down.",
+        fix="make room there, or allranks stop RUN --save.",
+    )
+    return Event(time.time(), "finding", None, None, finding.as_json())
 
 
 def parsed(lines: Iterable[str]) -> Iterable[Event]:

@@ -93,6 +93,8 @@ class Heart:
             rank.dropped += 1
         steps = [records[place] for place in range(len(records))]
         data = beat(rank, steps)
+        if self.journal.refused:
+            data["refused"] = self.journal.refused
         if not self.journal.write(line(rank, time.time(), "beat", data)):
             return
         for _ in steps:
@@ -197,7 +199,7 @@ def live(rank: Rank) -> None:
     """The thread's body."""
     ranks = rank.place.ranks
     path = os.path.join(ranks, f"rank-{rank.place.rank}.jsonl") if ranks else os.devnull
-    heart = Heart(rank, Journal(path))
+    heart = Heart(rank, Journal(path, rank.place.lines))
     while not rank.stopping or rank.tickets:
         try:
             heart.run()

@@ -1,8 +1,13 @@
-"""Appends lines to this rank's file, one write a line, whatever happens to the disk."""
+"""Appends lines to this rank's file, one write a line, whatever happens to the disk.
+
+What the file refuses (a full disk, a folder that was removed) goes to the supervisor over a datagram socket, if it has
+one. The file comes first: it is what remains when the supervisor is gone.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
 from typing import Optional
 
 
@@ -12,23 +17,46 @@ class Journal:
     Opened when first needed, and again when it vanished: the folder may come late, or be made anew.
     """
 
-    def __init__(self, path: str):
-        self.path = path
+    def __init__(self, path: str, beside: Optional[str] = None):
+        """`beside` is the name of the supervisor's socket, in the abstract namespace."""
+        self.path, self.beside = path, beside
+        self.refused = ""
+        """Why the file took no line at the last try, empty while it does."""
         self._descriptor: Optional[int] = None
         self._torn = False
 
     def write(self, line: str) -> bool:
-        """Writes one line; False where it could not (full, gone, forbidden). Raises nothing."""
+        """Writes one line; False if the file refuses it (full, gone, forbidden) and nobody else takes it. Raises
+        nothing."""
+        data = line.encode("utf-8", "backslashreplace")
+        return self._to_file(data) or self._to_supervisor(data)
+
+    def _to_file(self, line: bytes) -> bool:
         try:
             descriptor = self._open()
             # After half a line a new one must not be glued to it.
-            data = (b"\n" if self._torn else b"") + line.encode("utf-8", "backslashreplace") + b"\n"
+            data = (b"\n" if self._torn else b"") + line + b"\n"
             written = os.write(descriptor, data)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            self.refused = str(getattr(error, "strerror", None) or error)
             self.close()
             return False
         self._torn = written < len(data)
+        self.refused = "No space left on device" if self._torn else ""
         return not self._torn
+
+    def _to_supervisor(self, line: bytes) -> bool:
+        """Made anew for each line: a script that closes all descriptors would else hand our number to a file of its
+        own. A queue that is full refuses, too: nothing here may wait."""
+        if not self.beside:
+            return False
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                sender.setblocking(False)
+                sender.sendto(line, b"\0" + self.beside.encode())
+        except (OSError, ValueError):
+            return False
+        return True
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -27,6 +27,7 @@ class Place:
         self.beat_seconds = seconds(environment.get("ALLRANKS_BEAT_SECONDS"))
         self.ranks = environment.get("ALLRANKS_RANKS_DIR") or None
         self.logs = environment.get("ALLRANKS_LOGS_DIR") or None
+        self.lines = environment.get("ALLRANKS_LINES_SOCKET", "")[:100] or None
         self.stacks = environment.get("ALLRANKS_STACKS_DIR") or None
         self.pid, self.start_time = identity()
 

@@ -1,10 +1,11 @@
-"""A node's ranks as its supervisor sees them: the lines they write, and the moment one is gone.
+"""A node's ranks as its supervisor sees them: the lines they write or send, and the moment one is gone.
 
 It reads files and /proc and holds pidfds; it signals nothing.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -12,6 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from allranks.node import processes
 from allranks.node.evidence import Watched
+from allranks.node.lines import Mailbox
 from allranks.node.paths import Tail, events_of
 from allranks.words import Event
 
@@ -30,13 +32,16 @@ class Ranks:
 
     def __init__(self, node: str, folder: str):
         self.node, self.folder = node, folder
+        self.mailbox = Mailbox()
+        self._pids: Dict[int, int] = {}
         self._tails: Dict[int, Tail] = {}
         self._watched: Dict[int, _Watched] = {}
         self._seen = False
 
     @property
     def handles(self) -> List[int]:
-        return [entry.handle for entry in self._watched.values() if entry.handle is not None]
+        ends = [entry.handle for entry in self._watched.values() if entry.handle is not None]
+        return [*ends, *self.mailbox.handles]
 
     @property
     def watched(self) -> List[Watched]:
@@ -59,6 +64,18 @@ class Ranks:
                 events.append(event)
                 if event.kind == "start":
                     self._watch(rank, event.data)
+        return [*events, *self._sent()]
+
+    def _sent(self) -> List[Event]:
+        """What ranks sent because their file refused it. The kernel's word says who a sender is."""
+        events = []
+        for pid, event in self.mailbox.take():
+            if event.rank is None or not math.isfinite(event.at):
+                continue
+            if event.kind == "start" and event.data.get("pid") == pid:
+                self._watch(event.rank, event.data)
+            if self._pids.get(event.rank) == pid:
+                events.append(Event(event.at, event.kind, self.node, event.rank, event.data))
         return events
 
     @property
@@ -84,6 +101,7 @@ class Ranks:
     def close(self) -> None:
         for rank in list(self._watched):
             self._forget(rank)
+        self.mailbox.close()
 
     def _files(self) -> List[int]:
         try:
@@ -102,6 +120,7 @@ class Ranks:
         except (ProcessLookupError, OSError):
             handle = None  # gone already: the next `gone` says so
         self._watched[rank] = _Watched(rank, pid, began, handle)
+        self._pids[rank] = pid
         self._seen = True
 
     def _forget(self, rank: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 from allranks.node import processes
 from allranks.node.paths import RunDirectory, home, open_regular, read_object
 from allranks.node.redact import Redactor
+from allranks.node.unwritten import why_unwritten
 from allranks.node.vault import Vault
 from allranks.words import BadInput, Diagnosis, Problem, Where
 
@@ -24,6 +25,7 @@ CHUNK_BYTES = 1 << 20
 FILES = 10_000
 DEEPEST = 32
 TURN_SECONDS = 0.2
+JOURNAL = "keeper/journal.jsonl"
 
 
 # ---- the state of runs ----
@@ -83,11 +85,15 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
         id=directory.run_id, directory=directory.root, supervisors=supervisors, keeper_alive=keeper_alive
     )
     if entry["state"] not in FINAL and keeper_alive is False:
-        why = "its keeper is gone and wrote no last state"
+        unwritten = why_unwritten(directory)
+        why = "its keeper is gone and wrote no last state" + (f": {unwritten}" if unwritten else "")
         gone = _keeper_gone(directory, keeper.get("process") or keeper, why)
         entry.update(state="lost", why=why, diagnosis=entry.get("diagnosis") or gone)
     elif entry["state"] not in FINAL and keeper_alive is None:
         entry.update(_silence(directory, keeper))
+    elif entry["state"] not in FINAL:
+        unwritten = why_unwritten(directory)
+        entry.update({"unwritten": unwritten, "why": f"{unwritten}: this may be old"} if unwritten else {})
     if not isinstance(entry.get("started_at"), (int, float)):
         entry["started_at"] = modified_at(directory.root)
     return entry
@@ -275,13 +281,17 @@ def follow(
     """`{path, offset, text}` for all that stands in, and comes into, the files that match, until the end.
 
     A pattern is a path below the run directory, or a glob. `offsets` says from which byte a path is wanted;
-    one not named there is wanted whole. It ends when the run has ended and all is told, or at `gone()`.
+    one not named there is wanted whole. It ends when the run has ended and all is told, or at `gone()`. A piece without
+    text and with `unwritten` says why the keeper's files cannot grow any more, each time that this changes.
     """
     directory = _existing(run_id)
     wanted = list(patterns)
     known: Dict[str, int] = dict(offsets or {})
-    reader = Reader(directory)
+    reader, unwritten = Reader(directory), ""
     while not gone():
+        before, unwritten = unwritten, why_unwritten(directory)
+        if unwritten and unwritten != before and JOURNAL in wanted:
+            yield {"path": JOURNAL, "offset": 0, "text": "", "unwritten": unwritten}
         # Asked before the files are read: what was written before the end is told before we stop.
         ended = has_ended(directory)
         reader.refresh()

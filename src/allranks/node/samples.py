@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from allranks.node import memory, processes
 
@@ -102,12 +102,19 @@ class Sampler:
         return found[:NICS]
 
 
+def places_of(job: Mapping[str, Any], own: str) -> List[str]:
+    """The folders whose disks a run depends on: its output, its own, and the shared memory of loaders and NCCL."""
+    output = dict(job.get("env") or {}).get("ALLRANKS_OUTPUT_DIR")
+    return [*([str(output)] if output else []), own, "/dev/shm"]
+
+
 class Disks:
     """Free space, asked by a thread of its own: statvfs on a dead NFS server never returns."""
 
     def __init__(self, paths: Sequence[str]):
         self.paths = paths
         self._known: List[Dict[str, Any]] = []
+        self._seen: Set[str] = set()
         self._asked: Optional[threading.Thread] = None
         self._at = ""
         self._since = 0.0
@@ -130,8 +137,13 @@ class Disks:
             self._at = path
             try:
                 seen = os.statvfs(path)
+            except FileNotFoundError:
+                # One that never was there is not missed: a script makes its output folder when it saves.
+                found += [{"path": path, "gone": True}] if path in self._seen else []
+                continue
             except OSError:
                 continue
+            self._seen.add(path)
             found.append(
                 {
                     "path": path,

@@ -252,8 +252,16 @@ class Torchrun:
     `handle` becomes readable when it ends; None where none runs or the kernel has no pidfd.
     """
 
-    def __init__(self, job: Mapping[str, Any], directory: NodeDirectory, secrets: Mapping[str, str]):
+    def __init__(
+        self,
+        job: Mapping[str, Any],
+        directory: NodeDirectory,
+        secrets: Mapping[str, str],
+        always: Optional[Mapping[str, str]] = None,
+    ):
+        """`always` is what every attempt's environment has beside the job's."""
         self.job, self.directory, self.secrets = job, directory, secrets
+        self.always = dict(always or {})
         self.more: Dict[str, str] = {}
         """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
         self.place: Dict[str, Any] = {}
@@ -314,7 +322,7 @@ class Torchrun:
 
     def _environment(self) -> Dict[str, str]:
         env = environment(self.job, self.directory, self.secrets, os.environ)
-        return {**env, **self.temporary.environment(env, self.job.get("env") or {})}
+        return {**env, **self.always, **self.temporary.environment(env, self.job.get("env") or {})}
 
     def _from_ready(
         self, argv: List[str], env: Mapping[str, str], cwd: str

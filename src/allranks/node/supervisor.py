@@ -21,7 +21,7 @@ from allranks.node.link import Dial
 from allranks.node.paths import Journal, RunDirectory, read_bytes, write_json, write_text
 from allranks.node.ranks import Ranks
 from allranks.node.redact import Redactor
-from allranks.node.samples import Sampler
+from allranks.node.samples import Sampler, places_of
 from allranks.node.scrub import Scrubber, files_below, files_with_secrets
 from allranks.node.stopping import OWN_END, Stopping
 from allranks.node.tree import Tree
@@ -78,7 +78,7 @@ class Supervisor:
         self.evidence = Evidence(self.node, job["argv"][0], self.directory.rank_stacks, self.sampler.groups)
         port = getattr(keeper, "port", None) or int(job["keeper"]["port"])
         self.dial = Dial(key, str(job["keeper"]["host"]), port, self.node)
-        self.torchrun = spawn.Torchrun(job, self.directory, self.secrets)
+        self.torchrun = spawn.Torchrun(job, self.directory, self.secrets, self.ranks.mailbox.environment)
         self.attempt: Optional[int] = None
         self.wanted_attempt: Optional[int] = None
         self.code: Optional[int] = None
@@ -394,9 +394,3 @@ class Supervisor:
             os.write(sys.stderr.fileno(), line.encode("utf-8", "backslashreplace"))
         except OSError:
             pass  # the run goes on without this line
-
-
-def places_of(job: Mapping[str, Any], own: str) -> List[str]:
-    """The folders whose disks a run depends on: its output, its own, and the shared memory of loaders and NCCL."""
-    output = dict(job.get("env") or {}).get("ALLRANKS_OUTPUT_DIR")
-    return [*([str(output)] if output else []), own, "/dev/shm"]

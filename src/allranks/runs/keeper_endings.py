@@ -99,6 +99,19 @@ def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
     )
 
 
+def journal_unwritten(node: str, path: str, why: str) -> Finding:
+    """The head's disk takes no more lines. Readers of the files see it by themselves (`node/unwritten.py`); this goes
+    to the alerts, and into the files once there is room."""
+    return Finding(
+        id="journal-unwritten",
+        verdict=WARN,
+        where=Where(node=node, file=path),
+        saw=f"the run's journal cannot be written: {why}.",
+        why="the run goes on, and its journal, state and report do not.",
+        fix="make room there, or stop the run with a save: allranks stop RUN --save",
+    )
+
+
 def fault(node: str, error: BaseException, trace: str) -> Finding:
     """The keeper itself failed."""
     return Finding(

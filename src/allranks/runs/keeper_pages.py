@@ -32,6 +32,19 @@ What to do
   /proc/PID/stack on that node says what it waits for. Mend the file server or the driver, or restart the node; then
   allranks clean RUN shows whether anything is left.
 """,
+    "journal-unwritten": """The head cannot write the run's journal.
+
+What it looks at
+  The keeper's own writes on the head, and, for who watches from elsewhere, the free space of the disk that holds the
+  run's folder there.
+
+Why it matters
+  The training goes on, and what is shown of it stands still. If the disk stays full, the end of the run, its report
+  and the proof of its adapter are not written down either; what the ranks save elsewhere is not touched.
+
+What to do
+  Make room on that disk: the journal goes on by itself, and says how much it lost. Else allranks stop RUN --save.
+""",
     "spare-lost": """A spare node is no longer heard.
 
 What it looks at

@@ -9,7 +9,7 @@ from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.node.stopping import OWN_END
 from allranks.runs.keeper_alerts import Alerts
-from allranks.runs.keeper_endings import processes_left
+from allranks.runs.keeper_endings import journal_unwritten, processes_left
 from allranks.runs.keeper_engine import Lost
 from allranks.words import Diagnosis, Event, Finding, Process
 
@@ -62,6 +62,8 @@ class Record:
         }
         self.verdict: Optional[Dict[str, Any]] = None
         """The last one; in the state a first word of the next may stand."""
+        self.refused = False
+        """Whether the journal has refused a line; it is said once, to whoever gets the alerts."""
         self.dirty, self.next_write = True, float("-inf")
 
     def begin(self, process: Process, port: int) -> None:
@@ -197,6 +199,8 @@ class Record:
         self.flush(now=kind in AT_ONCE)
 
     def _append(self, event: Event) -> None:
-        self.journal.append(event)
+        if not self.journal.append(event) and not self.refused:
+            self.refused = True
+            self.finding(journal_unwritten(self.node, self.journal.path, self.journal.error))
         if self.also is not None:
             self.also(event.as_json())

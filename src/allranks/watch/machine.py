@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any, List, Mapping, Optional
 
-from allranks.watch.state import RunState
+from allranks.watch.state import NodeState, RunState
 
 BUSY = 0.90
 IOWAIT = 0.10
@@ -66,3 +66,19 @@ def _dropped(sample: Mapping[str, Any]) -> int:
 
 def _rows(value: Any) -> List[Mapping[str, Any]]:
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def unwritable(node: NodeState) -> List[str]:
+    """The disks of a node that are full, and the folders that are gone, in its last sample; without /dev/shm, in which
+    no line is written."""
+    disks = node.sample.get("disks")
+    said = []
+    for disk in disks if isinstance(disks, list) else ():
+        path = str(disk.get("path")) if isinstance(disk, dict) else "/dev/shm"
+        if path == "/dev/shm":
+            continue
+        if disk.get("gone"):
+            said.append(f"The folder {path} is gone")
+        elif 0 in (disk.get("free_bytes"), disk.get("free_inodes")):
+            said.append(f"The disk of {path} is full")
+    return said

@@ -6,7 +6,9 @@ steadily for a quarter of an hour, or with each of four saves, and at this pace 
 or less is left than each of the last two saves took. One save alone is no pace.
 
 ## Why it matters
-A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be gone.
+A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be gone. If the
+run's own folder lies there, its journals and the ranks' lines stop growing; the ranks then beat over a socket, and the
+run goes on.
 
 ## What to do
 Free space there, keep fewer checkpoints (save.keep), save adapters alone, or save to another disk.
@@ -33,6 +35,9 @@ ROOM_BYTES = 64 << 30
 optimizer. Where a run writes more than that, its pace tells."""
 
 LEAST_INODES = 1000
+FULL_BYTES = 4096
+"""Less than a page: not one more line fits."""
+
 DISKS = 16
 OLD_SECONDS = 60.0
 """A sample comes about every 5 s: an older one says nothing of now."""
@@ -136,6 +141,10 @@ def _disks(node: NodeState) -> list:
 
 def _reason(kept: Disk, disk: dict, left: Optional[float]) -> str:
     free, total, inodes = disk.get("free_bytes"), disk.get("total_bytes"), disk.get("free_inodes")
+    if isinstance(free, int) and isinstance(total, int) and total > 0 and free < FULL_BYTES:
+        return f"it is full: {free} bytes of {total / 2**30:.2f} GiB are free."
+    if isinstance(inodes, int) and inodes == 0:
+        return "it is full: no inode is free."
     if isinstance(free, int) and isinstance(total, int) and _scarce(free, total):
         return f"{free / 2**30:.2f} GiB of {total / 2**30:.1f} GiB are free."
     if isinstance(inodes, int) and inodes < LEAST_INODES:

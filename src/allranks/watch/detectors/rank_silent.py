@@ -9,20 +9,30 @@ they run nevertheless, their node's samples tell: CPU time that rises by a tenth
 ## Why it matters
 The beat comes from a thread of its own: it stops where the whole process is frozen (SIGSTOP, swapping, a dead mount, a
 debugger) or its node is. All others will wait for it in the next collective. It stops, too, while one call keeps
-Python's lock (a metric, json or pickle of something large, a regular expression) and where its line cannot be written
-(a full disk): then the process uses the CPU, and the run is not stopped for its silence.
+Python's lock (a metric, json or pickle of something large, a regular expression): then the process uses the CPU, and
+the run is not stopped for its silence. Nor is it while the other ranks go on to take newer steps: they could not
+without this rank, so its process works and only its beats are lost.
 
 ## What to do
 Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack, the kernel log. T is stopped (kill
--CONT), D waits for storage. One that runs: `py-spy dump --native` names the call; `df` of the run's folder.
+-CONT), D waits for storage. One that runs: `py-spy dump --native` names the call. If the others go on: `df` and `ls`
+of the run's folder there, since a full disk or a folder that was removed takes no beats.
 """
 
 from __future__ import annotations
 
 from typing import Dict, Iterator, List, Sequence
 
+from allranks.watch.machine import unwritable
 from allranks.watch.many import grouped, numbers, where_of
-from allranks.watch.pace import FRESH_SECONDS, allowed_gap, sampled_state, silent_nodes, unheard
+from allranks.watch.pace import (
+    FRESH_SECONDS,
+    allowed_gap,
+    allowed_silence,
+    sampled_state,
+    silent_nodes,
+    unheard,
+)
 from allranks.watch.state import RankState, RunState
 from allranks.words import BLOCK, WARN, Finding
 
@@ -52,6 +62,11 @@ WHY_BUSY = (
     "one call keeps Python's lock (a metric, json, pickle, a regular expression), or no beat can be written (a full"
     " disk): the others may wait for it in the next collective."
 )
+WHY_LOST = "its process works, and only its beats are lost; the run goes on."
+
+STEPS_AHEAD = 2
+"""So many steps others may end without a rank: the one that it left at its last beat, and one whose collectives had
+been entered. More of them need it."""
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
@@ -89,7 +104,8 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool 
     since = min(now - (rank.beat_at or now) for rank in ranks)
     first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
     lives = max(at for rank in ranks for at in (rank.beat_at, rank.busy_at) if at is not None)
-    block = now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
+    ahead = _others_ahead(run, ranks, now)
+    block = not ahead and now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
     one, busy = len(ranks) == 1, _busy(ranks, now)
     who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
     who = f"all {len(ranks)} ranks on {first.node} ({numbers(ranks)}) have" if whole else who
@@ -100,11 +116,40 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool 
         id="rank-silent",
         verdict=BLOCK if block else WARN,
         where=where_of(ranks),
-        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}",
+        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}"
+        + ahead
+        + _lines_refused(run, ranks),
         expected=f"a beat at least every {allowed:.0f} s",
-        why=WHY_BUSY if busy else WHY_FROZEN,
+        why=WHY_LOST if ahead else WHY_BUSY if busy else WHY_FROZEN,
         fix=f"on {first.node if one or whole else 'their nodes'}: {tools}.",
     )
+
+
+def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
+    """That the others take steps that need these ranks, "" where they stand still: nobody ends a step without a rank
+    whose process is frozen."""
+    step = max((r.step for r in ranks if r.step is not None), default=None)
+    allowed = allowed_silence(run)
+    if step is None or allowed is None:
+        return ""
+    silent = {r.rank for r in ranks}
+    others = [r for r in run.ranks.values() if r.rank not in silent and r.alive and r.step is not None]
+    moving = [
+        r for r in others if now - (r.moved_at or 0.0) <= allowed and (r.step or 0) > step + STEPS_AHEAD
+    ]
+    best = max(moving, key=lambda r: r.step or 0, default=None)
+    if best is None:
+        return ""
+    whom = "it" if len(ranks) == 1 else "them"
+    return f" Rank {best.rank} is at step {best.step}, which it cannot take without {whom}."
+
+
+def _lines_refused(run: RunState, ranks: Sequence[RankState]) -> str:
+    """The disks of their nodes that are full, and the folders that are gone: no beat can be written there."""
+    said = []
+    for name in sorted({rank.node for rank in ranks if rank.node is not None}):
+        said += [f" {what} on {name}." for what in unwritable(run.node(name))]
+    return "".join(said)
 
 
 def _busy(ranks: Sequence[RankState], now: float) -> str:
