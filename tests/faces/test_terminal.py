@@ -101,6 +101,7 @@ def test_what_is_compiled_is_said_and_how_long_that_usually_takes():
 
     waiting, at_work = {"name": "cpu_adam", "waits": True}, {"name": "deepspeed_shm_comm", "waits": False}
     assert "compiling deepspeed_shm_comm (usually 1 to 3 min)" in lines(waiting, at_work)
+    assert "waiting for another process that compiles cpu_adam" in lines(waiting, waiting)
     assert "compiling my_kernel\n" in lines({"name": "my_kernel", "waits": False})
     assert "compiling\n" in lines(None)
 

@@ -239,7 +239,7 @@ class LiveView:
         phases = [order(r.phase) for r in self.run.ranks.values() if r.phase]
         behind = min(phases, default=len(RANK_PHASES))
         phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
-        now = Progress(phase=phase, operator=operator_of(self.run.ranks.values()))
+        now = Progress(phase=phase, **operator_of(self.run.ranks.values()))
         word = doing(Snapshot(phase=self.run.phase or "", progress=now))
         # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
         # Nor has a graph that is compiled anew, once training was told.

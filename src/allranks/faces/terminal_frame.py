@@ -72,15 +72,17 @@ def doing(snapshot: Snapshot) -> str:
     """The phase in a word: the ranks' own one while they run."""
     if snapshot.phase == "watch" and snapshot.progress.phase:
         if snapshot.progress.phase == "compiling" and snapshot.progress.operator:
-            return compiling(snapshot.progress.operator)
+            return compiling(snapshot.progress.operator, snapshot.progress.operator_waits)
         return {"done": "ending"}.get(snapshot.progress.phase, snapshot.progress.phase)
     if snapshot.phase == "watch":
         return "starting"  # no rank has been heard yet
     return PHASES.get(snapshot.phase, snapshot.phase or "starting")
 
 
-def compiling(operator: str) -> str:
-    """What is compiled, and how long that usually takes if somebody has measured it."""
+def compiling(operator: str, waits: bool = False) -> str:
+    """What is compiled, and how long that usually takes if somebody has measured it; or that another process does."""
+    if waits:
+        return f"waiting for another process that compiles {operator}"
     usual = USUAL.get(operator)
     return f"compiling {operator}" + (f" (usually {usual})" if usual else "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Dict, Iterable, List, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 from allranks.watch.state import RankState, RunState
 from allranks.words import Event
@@ -45,6 +45,8 @@ class Progress:
     phase: Optional[str] = None
     operator: Optional[str] = None
     """What torch compiles, while that is the phase."""
+    operator_waits: bool = False
+    """Whether no rank compiles it: all wait for a process that is not theirs."""
     world_size: Optional[int] = None
     ranks: Mapping[int, RankProgress] = field(default_factory=dict)
 
@@ -87,7 +89,7 @@ def progress_of(run: RunState, now: "float | None" = None) -> Progress:
         tokens_per_second=_tokens_per_second(run),
         seconds_left=left,
         phase=_phase(run.ranks.values()),
-        operator=operator_of(run.ranks.values()),
+        **operator_of(run.ranks.values()),
         world_size=run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0) or None,
         ranks=ranks,
     )
@@ -116,12 +118,12 @@ def _phase(ranks: Iterable[RankState]) -> Optional[str]:
     return PHASES[min(known)] if known else None
 
 
-def operator_of(ranks: Iterable[RankState]) -> Optional[str]:
-    """The operator that a rank compiles; the others wait for its lock."""
+def operator_of(ranks: Iterable[RankState]) -> Dict[str, Any]:
+    """`operator` and `operator_waits` of a Progress: the one that a rank compiles; the others wait for its lock."""
     busy = [rank.operator for rank in ranks if rank.phase == "compiling" and rank.operator is not None]
     for one in sorted(busy, key=lambda one: bool(one.get("waits"))):
-        return str(one.get("name"))
-    return None
+        return {"operator": str(one.get("name")), "operator_waits": bool(one.get("waits"))}
+    return {}
 
 
 def _tokens_per_second(run: RunState) -> Optional[float]:
