@@ -28,7 +28,6 @@ PATTERNS = (
     Pattern("no GPUs found"),
     Pattern("requires at least one CUDA device"),
     Pattern("no CUDA-capable device is detected"),
-    Pattern("Torch not compiled with CUDA enabled"),
     Pattern("NVIDIA-SMI has failed", weight=90),
     Pattern("could not select device driver", r"capabilities: \[\[gpu\]\]"),
 )

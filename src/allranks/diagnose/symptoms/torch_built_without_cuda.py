@@ -1,0 +1,50 @@
+"""The installed torch cannot use GPUs
+
+## What is seen
+`Torch not compiled with CUDA enabled`, `module 'torch._C' has no attribute '_cuda_setDevice'`, `Distributed
+package doesn't have NCCL built in`.
+
+## Why it matters
+The script asks for a GPU or for NCCL, and this build of torch holds neither: a CPU build was installed. GPUs and
+their driver may be all right.
+
+## What to do
+Install the CUDA build of the same version (`pip install torch==... --index-url .../whl/cu126`). If training on
+CPUs is meant: gloo as the backend, and no `.cuda()`, `set_device` or `nccl` in the script.
+
+## Confused with
+no-nvidia-driver: a torch with CUDA that finds no GPU. version-drift-transformers-peft: another attribute that a
+module does not have.
+"""
+
+from __future__ import annotations
+
+from allranks.diagnose.symptom import CRASH, Pattern
+
+ROLE = "P"
+EXPLAINS = ("rank-crashed-first", "version-drift-transformers-peft", "nccl-remote-process-exited")
+PATTERNS = (
+    Pattern("Torch not compiled with CUDA enabled"),
+    Pattern(
+        "has no attribute",
+        r"module 'torch\._C' has no attribute '_cuda_\w{1,80}'",
+        weight=CRASH + 6,
+        raised=True,
+    ),
+    Pattern("have NCCL built in", r"Distributed package doesn't have NCCL built in"),
+)
+
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: RuntimeError: Distributed package doesn't have NCCL built in\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: AssertionError: Torch not compiled with CUDA enabled\n",
+)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: AttributeError: module 'torch' has no attribute 'float9'\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n",
+)
