@@ -398,6 +398,32 @@ def test_a_file_of_a_relative_path_that_is_not_there_tells_the_folder_of_the_ran
     assert "train.workdir" in verdict.fix
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "t.py: error: the following arguments are required: save_every",
+        "/opt/python: can't open file '/srv/tt.py': [Errno 2] No such file or directory",
+    ],
+)
+def test_what_refused_the_command_line_is_the_headline(said):
+    run = Run(steps=0)
+    for rank in range(3):
+        run.tell(1.0, "end", rank, code=2)
+        run.abort(1.2, rank, f"usage: t.py [-h] save_every\n{said}\n", code=2)
+    verdict = run.watch.verdict(6.0)
+    assert verdict.evidence[0] == f"rank 0 on n0 ended with code 2: {said}"
+    assert "train.command" in verdict.fix
+
+
+def test_other_last_words_stand_below_the_headline():
+    run = Run(steps=0)
+    run.tell(1.0, "end", 1, code=2)
+    run.abort(1.2, 1, "loading\nno licence found\n", code=2)
+    verdict = run.watch.verdict(6.0)
+    assert verdict.evidence[0] == "rank 1 on n1 ended with code 2 and no exception was heard"
+    assert "no licence found" in verdict.evidence and "log" in verdict.fix
+
+
 @pytest.mark.parametrize("causes", [1, "x", {"type": "E"}, [1, None], None])
 def test_causes_that_are_no_list_break_no_verdict(causes):
     watch = Watch({})

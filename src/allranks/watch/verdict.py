@@ -7,6 +7,7 @@ ranks that only blame each other. torchrun's own "root cause" is never trusted: 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Optional, Sequence, Tuple
 
@@ -30,6 +31,7 @@ from allranks.watch.reading import (
 from allranks.watch.state import RunState
 from allranks.watch.who import (
     LATE_SECONDS,
+    NO_EXCEPTION,
     by_communication,
     by_exception,
     by_exit_code,
@@ -70,8 +72,25 @@ def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
         torchruns = alone and name.endswith("torchrun.log")
         said = [one_line(line) for line in lines if line.strip()]
         if said and who == rank and (rank is not None or torchruns):
-            return replace(found, evidence=(*found.evidence, *said[-3:]))
+            return _worded(found, said)
     return found
+
+
+REFUSED = re.compile(r"^\S{1,200}: error: |: can't open file ")
+"""argparse's and Python's own last line, after which a program ends with 2."""
+
+
+def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
+    """With the last lines of the culprit's log; what refused the command line comes first."""
+    found = replace(found, evidence=(*found.evidence, *said[-3:]))
+    told = next((line for line in reversed(said[-8:]) if REFUSED.search(line)), None)
+    if told is None or not found.evidence[0].endswith(NO_EXCEPTION):
+        return found
+    return replace(
+        found,
+        evidence=(found.evidence[0][: -len(NO_EXCEPTION)] + f": {told}", *found.evidence[1:]),
+        fix="correct train.command: the script's path and its arguments.",
+    )
 
 
 def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:

@@ -132,6 +132,9 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
 # ---- an end without a word ----
 
 
+NO_EXCEPTION = " and no exception was heard"
+
+
 def by_exit_code(run: RunState) -> Optional[Diagnosis]:
     dead = [r for r in run.ranks.values() if (r.code or 0) > 0 and not r.exceptions]
     if not dead:
@@ -142,7 +145,7 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
         confidence="likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
-        evidence=(f"rank {rank.rank} on {rank.node} ended with code {rank.code} and no exception was heard",),
+        evidence=(f"rank {rank.rank} on {rank.node} ended with code {rank.code}{NO_EXCEPTION}",),
         collateral=collateral(run, dead),
         why=f"rank {rank.rank} ended first with an error.",
         fix=f"read the end of rank {rank.rank}'s log.",
