@@ -5,7 +5,7 @@ TINY := .cache/tiny-deepseek-v3
 # Each worker of pytest, and each process that a test starts, would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all test-fast which-tests tests-are-ready lint bench docs picture clean help
+.PHONY: setup demo test test-all test-fast which-tests mutants tests-are-ready lint bench docs picture clean help
 
 help:
 	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ test-fast: setup ## what needs no training, no root, no browser and no long wait
 
 which-tests: ## the tests that what differs from main (or BASE=…) asks for, with their tiers
 	@$(PY) -m tests.which $(BASE)
+
+mutants: setup ## 200 wrong lines in the pure rooms, one at a time (COUNT=, SEED=, ROOMS=): which do the fast tests notice?
+	@$(PY) -m tests.mutants $(or $(COUNT),200) $(or $(SEED),1) $(ROOMS)
 
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh

@@ -22,6 +22,7 @@ FOLDERS = ("src", "tests", "benchmarks", "examples", "scripts")
 PATHS = ("src", "")
 """Where modules begin: `allranks` in src, `tests` and `benchmarks` beside it."""
 
+OURS = ("allranks", "tests", "benchmarks")
 EVERYTHING = (
     "pyproject.toml",
     "tests/conftest.py",
@@ -46,7 +47,12 @@ class Tree:
         self.scripts: dict[str, list[str]] = {}
         for name in self.files:
             self.scripts.setdefault(name.rpartition("/")[2], []).append(name)
-        self.needs = {name: frozenset(self.needed(name)) for name in self.files}
+        self.imports: dict[str, frozenset[str]] = {}
+        """What runs in the same process."""
+        self.needs: dict[str, frozenset[str]] = {}
+        for name, text in self.files.items():
+            imports, started = self.needed(name, text)
+            self.imports[name], self.needs[name] = frozenset(imports), frozenset(imports + started)
 
     @property
     def tests(self) -> list[str]:
@@ -55,6 +61,8 @@ class Tree:
     def module(self, dotted: str) -> list[str]:
         """The files that importing this runs: its packages' and its own. Empty where it is not ours."""
         parts, found = dotted.split("."), []
+        if parts[0] not in OURS:
+            return []
         for number in range(1, len(parts) + 1):
             stem = "/".join(parts[:number])
             for path in PATHS:
@@ -62,31 +70,31 @@ class Tree:
                 found += [name for name in (f"{start}/__init__.py", f"{start}.py") if name in self.files]
         return found
 
-    def needed(self, name: str) -> Iterator[str]:
-        text = self.files[name]
-        tree = ast.parse(text)
-        package = name.rpartition("/")[0]
-        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+    def needed(self, name: str, text: str) -> tuple[list[str], list[str]]:
+        """What the file imports, and what other processes run that its texts name, but for docstrings."""
+        imports, started, prose = [], [], set()
+        tree, package = ast.parse(text), name.rpartition("/")[0]
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield from self.module(alias.name)
+                imports += [one for alias in node.names for one in self.module(alias.name)]
             elif isinstance(node, ast.ImportFrom) and node.module:
-                for alias in node.names:
-                    yield from self.module(f"{node.module}.{alias.name}")
+                imports += [one for alias in node.names for one in self.module(f"{node.module}.{alias.name}")]
+            elif isinstance(node, ast.Expr):
+                prose.add(id(node.value))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-                yield from self.named(node.value, scripts=not name.startswith("src/"))
+                started += self.named(node.value, scripts=not name.startswith("src/"))
         if name.startswith("tests/"):
             folders = [package, *(parent.as_posix() for parent in Path(package).parents)]
-            yield from (f"{one}/conftest.py" for one in folders if f"{one}/conftest.py" in self.files)
+            imports += [f"{one}/conftest.py" for one in folders if f"{one}/conftest.py" in self.files]
         if name.startswith("src/") and DYNAMIC.search(text):
-            yield from (other for other in self.files if other.startswith(f"{package}/"))
+            imports += [other for other in self.files if other.startswith(f"{package}/")]
         if name.endswith("/node/bundle.py"):
-            yield from self.travels(tree)
+            started += self.travels(tree)
+        return imports, started
 
     def named(self, text: str, scripts: bool) -> Iterator[str]:
         """The modules, and the scripts, that a text of the code names."""
-        for dotted in MODULE.findall(text):
+        for dotted in MODULE.findall(text) if "." in text else ():
             yield from self.module(dotted)
         if scripts and text.endswith(".py"):
             yield from self.scripts.get(text.rpartition("/")[2], ())
