@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import struct
+import time
 
 import pytest
 
@@ -621,4 +622,6 @@ def test_a_hostile_pattern_costs_no_time(checkpoint):
     checkpoint.config["rank_pattern"] = {"(a+)+$": 4}
     checkpoint.write()
 
-    checkpoints.verify(str(checkpoint.path))
+    began = time.process_time()  # of this process: another's work on the machine does not count
+    report = checkpoints.verify(str(checkpoint.path))
+    assert time.process_time() - began < 10.0 and report.tensors > 0

@@ -15,7 +15,7 @@ from allranks import checks
 from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
 from allranks.checks.standing import standings
-from allranks.words import BLOCK, OK, UNKNOWN, WARN, Facts, facts_from_json
+from allranks.words import BLOCK, OK, UNKNOWN, WARN, Facts, facts_from_json, finding_from_json
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 
 
@@ -99,7 +99,7 @@ def test_a_finding_of_a_setting_points_at_its_line():
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_findings_go_through_json(name):
     for finding in judged(cluster(name)):
-        json.dumps(finding.as_json())
+        assert finding_from_json(json.loads(json.dumps(finding.as_json()))) == finding
 
 
 # ---- hostile facts ----
@@ -145,9 +145,9 @@ def run_every_rule(found):
     for rule in all_rules().values():
         if rule.applies(context):
             for finding in rule.check(context):
-                json.dumps(finding.as_json())
+                assert json.loads(json.dumps(finding.as_json()))["id"] == finding.id
     for standing in standings(context, []):
-        json.dumps(standing.as_json())
+        assert json.loads(json.dumps(standing.as_json()))
 
 
 def cluster_of(found):

@@ -171,7 +171,8 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
 def test_one_node_is_enough(make) -> None:
     run = replace(make(), cluster=Cluster(PAIR[:1]))
     for target in scripts.targets():
-        scripts.render(target, run, make_plan(run), "python3")
+        files = scripts.render(target, run, make_plan(run), "python3")
+        assert files and all(file.text.strip() for file in files.values()), target
 
 
 def test_an_unknown_target_is_said_with_the_known_ones(make) -> None:

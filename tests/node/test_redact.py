@@ -119,8 +119,13 @@ def test_an_unchanged_log_is_not_read_again(tmp_path, monkeypatch):
     (tmp_path / "rank-0.log").write_bytes(b"nothing")
     scrubber = Scrubber(Redactor(["s3cr3t-canary"]), [str(tmp_path)])
     scrubber.turn()
-    monkeypatch.setattr("allranks.node.scrub.os.pread", None)
+    read = []
+    monkeypatch.setattr("allranks.node.scrub.os.pread", lambda *words: read.append(words) or b"")
     scrubber.turn()
+    assert read == []
+    (tmp_path / "rank-0.log").write_bytes(b"nothing more")
+    scrubber.turn()
+    assert read != []
 
 
 def test_files_outside_are_never_changed_through_links(tmp_path):
