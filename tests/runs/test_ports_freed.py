@@ -14,10 +14,9 @@ import pytest
 
 from allranks.node import processes
 from allranks.node.paths import RunDirectory
-from tests.runs.runner import free_port
+from tests.runs.runner import LIGHT, SCRIPTS, free_port
 
 pytestmark = pytest.mark.training
-LOOP = Path(__file__).parent / "scripts" / "loop.py"
 LISTEN = """
 import socket, sys, time
 server = socket.create_server(("", int(sys.argv[1])))
@@ -45,10 +44,9 @@ CPU = {"count": 1, "model": "cpu"}
 
 def run(folder: Path, port: int) -> dict:
     file = folder / "run.yaml"
-    train = {"command": [str(LOOP), "--steps", "2"]}
-    file.write_text(
-        json.dumps({"nodes": "localhost", "gpus": CPU, "network": {"port": port}, "train": train})
-    )
+    keys = {"nodes": "localhost", "gpus": CPU, "network": {"port": port}, "env": {"PYTHONPATH": str(LIGHT)}}
+    train = {"command": [str(SCRIPTS / "light_loop.py"), "--steps", "2"]}
+    file.write_text(json.dumps({**keys, "train": train}))
     argv = [sys.executable, "-m", "allranks.cli", "run", str(file), "--json"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     return json.loads(done.stdout)

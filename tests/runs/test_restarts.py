@@ -273,7 +273,7 @@ def when(ticks: int) -> float:
 def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_path: Path) -> None:
     told = tmp_path / "told"
     code = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
-    file = runner.file(
+    file = runner.light(
         # long enough after the first step that the next attempt's torchrun waits already
         *("--fault", "kill", "--rank", 1, "--at", 24, "--steps", 30, "--seconds", 0.4, "--once"),
         launch={"restarts": 1},
@@ -303,7 +303,7 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_
 
 @pytest.mark.training
 def test_a_script_that_cannot_start_is_not_tried_again(runner: Runner) -> None:
-    file = runner.file("--no-such-option", launch={"restarts": 3})
+    file = runner.light("--no-such-option", launch={"restarts": 3})
     run = runner.json("run", file, code=1)["runs"][0]
     events = runner.events(run["id"])
     assert {e["data"]["attempt"] for e in events if e["kind"] == "torchrun"} == {0}

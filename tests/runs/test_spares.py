@@ -332,7 +332,7 @@ def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
 
 @pytest.mark.training
 def test_a_spare_takes_the_ranks_of_a_node_that_failed_twice(runner: Runner) -> None:
-    file = runner.file(
+    file = runner.light(
         *("--fault", "kill", "--rank", 1, "--on", "node-1", "--steps", 12),
         launch={"restarts": 2, "spares": 1},
     )
