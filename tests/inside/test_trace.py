@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import struct
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -113,3 +114,44 @@ def test_any_bytes_give_builtins_or_are_refused(data, head):
     except trace.Refused:
         return
     assert type(found) in BUILTIN
+
+
+def child(data):
+    """How `load` ends in a process of its own: it may hang or crash."""
+    code = (
+        "import sys; from allranks.inside import trace\n"
+        "try: trace.load(sys.stdin.buffer.read())\n"
+        "except trace.Refused as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=data, capture_output=True, timeout=30, check=True
+    )
+    return done.stdout.decode()
+
+
+SHARED = {
+    "duplicated": b"})" + b"2\x86" * 40 + b"Ns.",
+    "from the memo": b"})" + b"q\x00h\x00\x86" * 40 + b"Ns.",
+    "in one setting of many": b"}()" + b"2\x86" * 40 + b"Nu.",
+    "deep": b"})" + b"\x85" * 1_000_000 + b"Ns.",
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_tuple_as_a_key_is_refused_and_not_hashed(name):
+    said = child(SHARED[name])
+    assert "container for a key" in said or "containers one inside the other" in said
+
+
+@pytest.mark.parametrize(
+    "data", [b"(((((((((()" * 9 + b".", b")" + b"\x85" * 65 + b".", b"]" * 3 + b"a" * 2 + b"(a."]
+)
+def test_what_is_too_deep_or_does_not_fit_is_refused(data):
+    with pytest.raises(trace.Refused):
+        trace.load(data)
+
+
+def test_keys_that_come_from_the_memo_are_read():
+    found = [{"a": (1, 2), "b": [{}]}, {"a": (3,), "b": []}]
+    for protocol in (2, 3, 4, 5):
+        assert trace.load(pickle.dumps(found, protocol=protocol)) == found

@@ -13,7 +13,7 @@ import pickletools
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Dict, List, Optional
 
 MOST_BYTES = 16 << 20
 """2,000 collectives with their stacks are about 5 MB."""
@@ -23,7 +23,7 @@ MOST_MEMO = 1 << 20
 """C's unpickler allocates as many places as the highest index asks for."""
 
 MOST_DEPTH = 64
-"""Containers that begin one inside the other; a dump has about ten."""
+"""Containers one inside the other; a dump has about ten."""
 
 ALLOWED = frozenset((
     "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "NONE", "NEWTRUE", "NEWFALSE", "BININT", "BININT1",
@@ -32,6 +32,7 @@ ALLOWED = frozenset((
     "BINPUT", "LONG_BINPUT", "BINGET", "LONG_BINGET", "MEMOIZE",
 ))  # fmt: skip
 INDICES = ("BINPUT", "LONG_BINPUT", "BINGET", "LONG_BINGET")
+TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 class Refused(ValueError):
@@ -63,7 +64,7 @@ def load(data: bytes) -> Any:
 
 def _look(data: bytes) -> None:
     """Every opcode by its name, before any is obeyed."""
-    depth = 0
+    shapes = _Shapes()
     for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
         name = opcode.name
         if name not in ALLOWED:
@@ -72,6 +73,63 @@ def _look(data: bytes) -> None:
             raise Refused("its memo has an index of %s" % argument)
         if number >= MOST_OPCODES:
             raise Refused("more than %d opcodes" % MOST_OPCODES)
-        depth += (name == "MARK") - (name in ("APPENDS", "SETITEMS", "TUPLE", "POP_MARK"))
-        if depth > MOST_DEPTH:
+        shapes.follow(name, argument)
+
+
+class _Shapes:
+    """The stack that the opcodes build, with each object's depth in place of the object: 0 for numbers and texts.
+
+    A mapping's keys must have depth 0. A tuple as a key would be hashed: one that holds itself twice, 40 times over,
+    takes for ever, and one that is a million deep ends the process.
+    """
+
+    def __init__(self) -> None:
+        self.stack: List[int] = []
+        self.marks: List[int] = []
+        self.memo: Dict[int, int] = {}
+
+    def follow(self, name: str, argument: Any) -> None:
+        stack = self.stack
+        if name == "MARK":
+            self.marks.append(len(stack))
+        elif name in TUPLES or name == "TUPLE":
+            self.push(1 + max(self.pop(TUPLES.get(name)), default=0))
+        elif name in ("APPEND", "APPENDS"):
+            items = self.pop(1 if name == "APPEND" else None)
+            stack[-1] = max(stack[-1], 1 + max(items, default=0))
+        elif name in ("SETITEM", "SETITEMS"):
+            items = self.pop(2 if name == "SETITEM" else None)
+            if any(items[::2]):
+                raise Refused("a mapping has a container for a key")
+            stack[-1] = max(stack[-1], 1 + max(items, default=0))
+        elif name in ("POP", "POP_MARK"):
+            self.pop(1 if name == "POP" else None)
+        elif name in INDICES or name in ("MEMOIZE", "DUP"):
+            self.remember(name, argument)
+        elif name not in ("PROTO", "FRAME", "STOP"):
+            self.push(1 if name in ("EMPTY_LIST", "EMPTY_TUPLE", "EMPTY_DICT") else 0)
+        if len(self.marks) > MOST_DEPTH or (stack and stack[-1] > MOST_DEPTH):
             raise Refused("more than %d containers one inside the other" % MOST_DEPTH)
+
+    def remember(self, name: str, argument: Any) -> None:
+        if name == "DUP":
+            self.push(self.stack[-1])
+        elif name.endswith("GET"):
+            self.push(self.memo[int(argument)])
+        else:
+            self.memo[len(self.memo) if name == "MEMOIZE" else int(argument)] = self.stack[-1]
+
+    def push(self, depth: int) -> None:
+        self.stack.append(depth)
+
+    def pop(self, count: Optional[int]) -> List[int]:
+        """The newest `count` objects, or all after the newest mark; they leave the stack."""
+        if count is None:
+            first = self.marks.pop()
+        else:
+            first = len(self.stack) - count
+            if first < (self.marks[-1] if self.marks else 0):
+                raise Refused("its stack does not fit")
+        items = self.stack[first:]
+        del self.stack[first:]
+        return items
