@@ -22,6 +22,9 @@ declare -A needs=(
   [slurmctld]=slurmctld          # sbatch --test-only asks it; the rig's SLURM: this and the next two
   [slurmd]=slurmd
   [munged]=munge
+  [tcsh]=tcsh                    # login shells that users have: these three
+  [zsh]=zsh
+  [fish]=fish
 )
 missing=()
 [ $# -gt 0 ] || set -- "${!needs[@]}"

@@ -16,8 +16,15 @@ from allranks.words import Node
 
 
 async def ask(node: Node, transport: Transport, argv: list[str]) -> dict:
+    """What `argv` printed; or of `verb NAME` the node program's answer, of `lines …` the lines as they come."""
     begin = time.monotonic()
     try:
+        if argv[0] == "verb":
+            told = await NodeProgram(transport).call(argv[1], stdin={})
+            return {"told": told, "node": node.name}
+        if argv[0] == "lines":
+            lines = [line.decode() async for line in transport.stream(argv[1:], stdin=b"in\n")]
+            return {"lines": lines, "node": node.name}
         done = await transport.run(argv, stdin=b"in\n", timeout_seconds=60)
         answer = {"out": done.out.decode(), "code": done.code}
     except Unreachable as error:

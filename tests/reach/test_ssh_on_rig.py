@@ -255,3 +255,42 @@ def test_each_failure_has_its_name_and_the_others_go_on(rig: Rig, transport: str
         "node4": "login-timeout",
         "nobody": "unknown-name",
     }
+
+
+# ---- login shells ----
+
+
+@pytest.fixture(scope="module")
+def shells(rig: Rig) -> Iterator[list[dict]]:
+    """node1 greets, node2 has csh and greets, node3 has fish, node4 gives back what it is given."""
+    echo, cat = "echo 'Welcome to gpu02'\n", "echo Hello; exec cat\n"
+    files = {1: (".bashrc", echo), 2: (".tcshrc", echo), 3: (".hushlogin", ""), 4: (".bashrc", cat)}
+    for number, (name, text) in files.items():
+        login = {2: "/usr/bin/tcsh", 3: "/usr/bin/fish"}.get(number, "/bin/bash")
+        change = f"printf %s \"$1\" > /root/{name}; sed -i 's,^\\(root:.*:\\)[^:]*$,\\1{login},' /etc/passwd"
+        rig.run(number, ["sh", "-c", change, "sh", text])
+    yield [node(number) for number in files]
+    for number, (name, _) in files.items():
+        undo = f"rm /root/{name}; sed -i 's,^\\(root:.*:\\)[^:]*$,\\1/bin/bash,' /etc/passwd"
+        rig.run(number, ["sh", "-c", undo])
+
+
+def test_every_login_shell_is_understood_and_one_that_swallows_the_command_is_named(
+    rig: Rig, shells: list[dict], transport: str
+) -> None:
+    words = ["new\nline", "a!b", "'"]
+    script = "import sys, json\nprint(json.dumps([sys.argv[1:], sys.stdin.read()]))"
+    answers = ask(rig, shells, ["python3", "-c", script, *words], transport=transport)
+    for name in ("node1", "node2", "node3"):
+        assert json.loads(answers[name]["out"]) == [words, "in\n"], answers[name]
+    assert answers["node4"]["cause"] == "login-shell"
+    assert "its login shell prints what it is given" in answers["node4"]["text"]
+
+    told = ask(rig, shells, ["verb", "facts"], transport=transport)
+    for name in ("node1", "node2", "node3"):
+        assert told[name]["told"]["values"]["system"]["hostname"] == name
+    assert told["node4"]["cause"] == "login-shell"
+
+    streamed = ask(rig, shells, ["lines", "cat"], transport=transport)
+    assert [streamed[f"node{n}"].get("lines") for n in (1, 2, 3, 4)] == [["in\n"], ["in\n"], ["in\n"], None]
+    assert "its login shell prints" in streamed["node4"]["text"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -79,9 +79,8 @@ class ContainedTransport:
         await self.outside.run(engine.begin(self.contained.engine, self.contained.container))
         return await self.outside.run(words, stdin=stdin, timeout_seconds=timeout_seconds)
 
-    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
-        async for line in self.outside.stream(self.contained.execute(argv), stdin=stdin):
-            yield line
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        return self.outside.stream(self.contained.execute(argv), stdin=stdin)
 
     async def close(self) -> None:
         await self.outside.close()

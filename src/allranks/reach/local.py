@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from allranks.reach.base import Completed, Unreachable
 
@@ -38,7 +38,7 @@ class LocalTransport:
             await self._end(process)
         return Completed(process.returncode if process.returncode is not None else -9, out, err)
 
-    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
+    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
         process = await self._start(argv)
         assert process.stdin is not None and process.stdout is not None
         try:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import shlex
 import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
+from allranks.reach import shell
 from allranks.reach.base import Completed, Unreachable
 from allranks.reach.local import LocalTransport
 from allranks.reach.ssh import CONNECT_SECONDS, KEEPALIVE_COUNT, KEEPALIVE_SECONDS, LOGIN_SECONDS
@@ -108,12 +108,16 @@ class OpensshTransport:
         done = await self._here.run(self._session(argv), stdin=stdin, timeout_seconds=timeout_seconds)
         if done.code == 255 and (LOST.search(done.err) or not listens(self.sockets.path(self.node))):
             raise Unreachable(self.node, "connection-lost", f"the connection was lost: {last_line(done.err)}")
-        return done
+        return shell.own(self.node, done, stdin)
 
-    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        return shell.own_lines(self.node, self._lines(argv, stdin), stdin)
+
+    async def _lines(self, argv: Sequence[str], stdin: bytes) -> AsyncGenerator[bytes, None]:
         await self._connected()
-        async for line in self._here.stream(self._session(argv), stdin=stdin):
-            yield line
+        async with contextlib.aclosing(self._here.stream(self._session(argv), stdin=stdin)) as lines:
+            async for line in lines:
+                yield line
 
     async def close(self) -> None:
         """Ends the master."""
@@ -173,7 +177,7 @@ class OpensshTransport:
 
     def _session(self, argv: Sequence[str]) -> list[str]:
         quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", *NO_FALLBACK]
-        return ["ssh", *self._options(), *quiet, "-T", "--", self.described.address, shlex.join(argv)]
+        return ["ssh", *self._options(), *quiet, "-T", "--", self.described.address, shell.line(argv)]
 
     def _options(self) -> list[str]:
         known = "accept-new" if self.accept_new else "yes"

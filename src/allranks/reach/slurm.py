@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
+from allranks.reach import shell
 from allranks.reach.base import Completed, Unreachable
 from allranks.reach.local import LocalTransport
 
@@ -36,14 +37,16 @@ class SlurmTransport:
         how = ["--overlap", "--quiet", "--unbuffered", "--cpu-bind=none", "--chdir=/"]
         # Not the caller's whole environment: a secret may be in it.
         how.append("--export=PATH,HOME,USER,LOGNAME,LANG,LD_LIBRARY_PATH,ALLRANKS_HOME")
-        return ["srun", *place, *how, "--", *argv]
+        return ["srun", *place, *how, "--", *shell.words(argv)]
 
     async def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
     ) -> Completed:
         if not self.gone:
             done = await self.here.run(self.words(argv), stdin=stdin, timeout_seconds=timeout_seconds)
-            if done.code == 0 or not REFUSED.search(done.err) or not await self.has_ended():
+            if shell.MARK in done.out or not done.code:
+                return shell.own(self.node, done, stdin)
+            if not REFUSED.search(done.err) or not await self.has_ended():
                 return done
             self.gone = True
         return await self.here.run(self._here(argv), stdin=stdin, timeout_seconds=timeout_seconds)
@@ -60,10 +63,10 @@ class SlurmTransport:
         lines = [line.split() for line in done.out.decode("utf-8", "replace").splitlines()]
         return all(line[-1] in ENDED for line in lines if line[:1] == [self.job])
 
-    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
-        words = self._here(argv) if self.gone else self.words(argv)
-        async for line in self.here.stream(words, stdin=stdin):
-            yield line
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        if self.gone:
+            return self.here.stream(self._here(argv), stdin=stdin)
+        return shell.own_lines(self.node, self.here.stream(self.words(argv), stdin=stdin), stdin)
 
     async def close(self) -> None:
         return None

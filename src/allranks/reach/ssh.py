@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import shlex
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
 import asyncssh
 from asyncssh.config import SSHClientConfig
 
+from allranks.reach import shell
 from allranks.reach.base import Completed, Unreachable
 from allranks.reach.host_keys import HostKeys, KnownHere, config_paths, settings_of
 from allranks.reach.local import LINE_LIMIT_BYTES
@@ -74,7 +74,7 @@ class SshTransport:
     ) -> Completed:
         connection = await self._connected()
         try:
-            process = await connection.create_process(shlex.join(argv), encoding=None)
+            process = await connection.create_process(shell.line(argv), encoding=None)
             try:
                 feed(process, stdin)
                 out, err = await asyncio.wait_for(process.communicate(), timeout_seconds)
@@ -85,13 +85,16 @@ class SshTransport:
             raise Unreachable(self.node, "timeout", f"no answer within {timeout_seconds:.0f} s") from None
         except (OSError, asyncssh.Error) as error:
             raise self._lost(error) from None
-        return Completed(-1 if code is None else code, _bytes(out), _bytes(err))
+        return shell.own(self.node, Completed(-1 if code is None else code, _bytes(out), _bytes(err)), stdin)
 
-    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncIterator[bytes]:
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        return shell.own_lines(self.node, self._lines(argv, stdin), stdin)
+
+    async def _lines(self, argv: Sequence[str], stdin: bytes) -> AsyncGenerator[bytes, None]:
         connection = await self._connected()
         try:
             async with connection.create_process(
-                shlex.join(argv), encoding=None, window=LINE_LIMIT_BYTES
+                shell.line(argv), encoding=None, window=LINE_LIMIT_BYTES
             ) as process:
                 feed(process, stdin)
                 while line := await process.stdout.readline():
