@@ -16,7 +16,7 @@ from allranks.runs.acquire import Acquired
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.sweep import One, all_of
 from allranks.spec import Run
-from allranks.words import Event
+from allranks.words import Blocked, Event
 
 
 def sweep_command(run: Run, options: argparse.Namespace) -> int:
@@ -53,6 +53,8 @@ async def started(acquired: Acquired, one: One, options: argparse.Namespace, tel
         if isinstance(error, StoppedBefore):
             findings = [f.as_json() for f in error.findings]
             return {"id": run_id, "name": run.name, "state": None, "why": str(error), "findings": findings}
+        if isinstance(error, Blocked):  # called off by `allranks stop`; the other tasks go on
+            return {"id": run_id, "name": run.name, "state": "stopped", "why": str(error)}
         raise
     head = acquired.nodes[run.cluster.head.name]
     try:

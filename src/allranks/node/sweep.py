@@ -255,7 +255,7 @@ def clean(
     Descends by folder descriptors, follows no link, and stays on the file system and with the owner of the
     run directory: what was mounted or put into it by others stays, and is named in `kept`. What the script saved
     stays too, and is named in `models`, unless `with_models` says that it goes: then `models` names what went. In a dry
-    run nothing goes, and `rest` says whether anything else is there.
+    run nothing goes, and `rest` says whether anything else would: without a model the whole directory.
     """
     found = Sweep(run_id, gone)
     answer: Dict[str, Any] = {"run_id": run_id, "removed": None, "kept": [], "models": []}
@@ -267,7 +267,7 @@ def clean(
     saved, rest = models.find(found.directory)
     answer["models"] = saved
     if dry_run:
-        return {**answer, "rest": rest}
+        return {**answer, "rest": rest or not saved}
     spared = set() if with_models else models.spared(found.directory, saved)
     kept = remove_tree(os.path.dirname(found.directory.root), run_id, spared)
     answer["kept"] = [path for path in kept if path not in spared]

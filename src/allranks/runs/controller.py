@@ -12,7 +12,7 @@ import os
 import secrets as random_source
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,10 +21,9 @@ from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.node.redact import Redactor
 from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
-from allranks.runs import engine_start, probing
+from allranks.runs import begun, engine_start, index, probing
 from allranks.runs.ending import clean_each, has_run
 from allranks.runs.identity import new_run_id
-from allranks.runs.index import remember
 from allranks.runs.inspect import Inspection, Tell, inspect, inspect_inside, python_of
 from allranks.runs.ports import freed
 from allranks.spec import Run
@@ -112,15 +111,26 @@ async def submit(
     before.phase("prepare")
     run_id = run_id or new_run_id(run.name)
     starting = Starting(nodes, inspection, run_id, before)
+    index.remember_starting(run_id, run)
+    me = asyncio.current_task()
+    assert me is not None
+    calling_off = asyncio.ensure_future(
+        begun.called_off(lambda: bool(index.entry(run_id).get("called_off")), me)
+    )
     try:
         await starting.prepare()
         if probing.takes_place(run, probe):
             await starting.probe()
         await starting.start(secrets)
     except BaseException:
-        # Also Ctrl-C: a run that did not start leaves nothing behind.
-        await asyncio.shield(starting.undo())
+        # Also Ctrl-C: a run that did not start leaves nothing behind. What cannot be undone stays in the index.
+        if await asyncio.shield(starting.undo()):
+            index.forget(run_id)
+        if calling_off.done():
+            raise Blocked(f"{run_id}: allranks stop called its start off") from None
         raise
+    finally:
+        calling_off.cancel()
     return Submitted(run_id, run, starting.inspection)
 
 
@@ -152,6 +162,8 @@ class Starting:
         self.secrets: Mapping[str, str] = {}
         self.prepared = prepare.Prepared(nodes)
         self.engine: engine_start.EngineStart | None = None
+        self.under_way: set[asyncio.Future[Any]] = set()
+        self.not_undone = False
 
     async def prepare(self) -> None:
         """Containers and environments on every node; what they hold is judged as the hosts were."""
@@ -242,7 +254,7 @@ class Starting:
         raise_first(await inside.each(start_other))
         if self.engine is not None:
             await self.engine.end()
-        remember(self.run_id, self.run)
+        index.remember(self.run_id, self.run)
         with contextlib.suppress(Unreachable, ProgramFailed):  # the run goes on without it
             mark = {SUBMITTED: {"at": time.time()}}
             await inside[head.name].call(
@@ -277,7 +289,8 @@ class Starting:
             files[f"nodes/{node.name}/container.json"] = self.prepared.containers[node.name].as_json()
         if self.engine is not None:
             files.update(self.engine.files(node, places))
-        return await program.call("put", self.run_id, stdin={"files": files}, timeout_seconds=START_SECONDS)
+        call = program.call("put", self.run_id, stdin={"files": files}, timeout_seconds=START_SECONDS)
+        return await self._to_its_end(call)
 
     def _secrets_of(self, node: Node) -> dict[str, str]:
         activated = self.inspection.activated.get(node.name)
@@ -295,14 +308,24 @@ class Starting:
             words, seconds = ("order", self.run_id, job.node.name), ORDER_SECONDS
             ordering = program.call(*words, stdin=wanted, timeout_seconds=seconds)
             return await self.engine.order(ordering, job.node)
-        return await program.call(
-            "start", self.run_id, job.node.name, stdin=wanted, timeout_seconds=START_SECONDS
+        return await self._to_its_end(
+            program.call("start", self.run_id, job.node.name, stdin=wanted, timeout_seconds=START_SECONDS)
         )
 
-    async def undo(self) -> None:
-        """Stops what was started and removes the run's folders; what cannot be reached is left and said."""
+    async def _to_its_end(self, call: Coroutine[Any, Any, Any]) -> Any:
+        """A call that Ctrl-C does not cut off: the node would go on with it, behind the back of what undoes it."""
+        task = asyncio.ensure_future(call)
+        self.under_way.add(task)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(task)
+
+    async def undo(self) -> bool:
+        """Stops what was started and removes the run's folders; what cannot be reached is left and said. Whether all
+        is undone."""
         if self.engine is not None:
             await self.engine.cancel()
+        if self.under_way:
+            await asyncio.wait(self.under_way, timeout=START_SECONDS)
         if self.touched:
             await self._undo_start()
         for outcome in await prepare.undo(self.prepared):
@@ -310,6 +333,7 @@ class Starting:
                 self._not_undone(outcome.findings[0].where.node, str(outcome))
             elif outcome.error is not None:
                 self._not_undone(outcome.node.name, str(outcome.error))
+        return not self.not_undone
 
     async def _undo_start(self) -> None:
         inside = self.prepared.inside
@@ -323,13 +347,14 @@ class Starting:
                 self._not_undone(outcome.node.name, str(outcome.error))
 
     def _not_undone(self, node: str | None, why: str) -> None:
+        self.not_undone = True
         finding = Finding(
             id="start-not-undone",
             verdict="warn",
             where=Where(node=node),
             saw=f"the start could not be undone: {why}",
             why="a supervisor, a container or a folder of this run may be left there.",
-            fix=f"allranks clean {self.run_id}",
+            fix=f"when the node answers: allranks stop {self.run_id}, then allranks clean --files {self.run_id}",
         )
         self.before.say("finding", finding.as_json())
 

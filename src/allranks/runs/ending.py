@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allranks import prepare
-from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable, folded
-from allranks.runs import index, slurm_jobs, slurm_poll
-from allranks.words import Finding
+from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
+from allranks.runs import begun, index, slurm_jobs, slurm_poll
+from allranks.runs.leftovers import Leftovers
+from allranks.words import Finding, Node
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
@@ -19,6 +19,9 @@ STOP_SECONDS = 30.0
 
 FINISHING = ("verify", "prove", "prune")
 """The keeper's phases after the last rank; each has its own time limit."""
+
+UNDOING_SECONDS = 90.0
+"""For who starts a run to undo it: a call under way ends (30 s), then supervisors stop and folders go."""
 
 JOB_SECONDS = 60.0
 """From scancel to the job's end: SLURM's KillWait, 30 s by default, and its epilog."""
@@ -34,7 +37,7 @@ async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
     job = index.waiting(run_id)
     if job is not None:
         return await stop_waiting(run_id, job)
-    result = await stop_on_nodes(run_id, save)
+    result = await stop_starting(run_id) or await stop_on_nodes(run_id, save)
     return await ended_job(result) or result
 
 
@@ -49,6 +52,36 @@ async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
         "unreadable": {},
         "cancelled": job if cancelled else None,
     }
+
+
+async def stop_starting(run_id: str) -> dict[str, Any] | None:
+    """Of a run that is being started: has its start undone by who starts it, or if that is gone, ends what it left.
+    None for any other run, and for one whose keeper has taken over."""
+    deadline = time.monotonic() + UNDOING_SECONDS
+    if begun.lives(index.entry(run_id)):
+        index.call_off(run_id)
+        while begun.lives(index.entry(run_id)) and time.monotonic() < deadline:
+            await asyncio.sleep(0.2)
+        if not index.entry(run_id):
+            return {"id": run_id, "state": "stopped", "left": 0, "unreadable": {}}
+    entry = index.entry(run_id)
+    if not entry.get("starting") or not (await index.told_by_head(entry)).get("cut_off"):
+        return None
+    nodes = index.nodes_of(run_id)
+
+    async def end(_node: Node, program: NodeProgram) -> None:
+        if await has_run(program, run_id):
+            await program.call("stop", run_id, "--direct", timeout_seconds=60)
+
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        await boxes.inside(nodes).each(end)
+        findings = await prepare.stop_containers(nodes, boxes) if boxes.known else []
+        left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
+    finally:
+        await nodes.close()
+    told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
+    return {"id": run_id, "state": "lost", "left": left, "unreadable": unreadable, **told}
 
 
 async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
@@ -207,52 +240,6 @@ def answer_of(outcome: Outcome) -> dict[str, Any]:
     return {**outcome.answer, "node": outcome.node.name}
 
 
-@dataclass(frozen=True)
-class Leftovers:
-    """What `clean` would remove, by run."""
-
-    runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    directories: dict[str, str] = field(default_factory=dict)
-    running: tuple[str, ...] = ()
-    unknown: dict[str, str] = field(default_factory=dict)
-    """Runs of which nobody can tell whether they have ended, each with why. Nothing of them is removed."""
-    models: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """What the scripts saved in the run directories, by run: `{node, path, bytes}`."""
-    with_models: bool = False
-    """Whether these are removed, too."""
-
-    def lines(self) -> list[str]:
-        lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
-        lines += [
-            f"{run_id} is left alone, its state is unknown: {why}" for run_id, why in self.unknown.items()
-        ]
-        for run_id, nodes in self.runs.items():
-            said = [(str(node["node"]), text) for node in nodes for text in describe(node)]
-            lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
-            if run_id in self.directories:
-                lines.append(f"{run_id}  {self.directories[run_id]}")
-        for run_id, saved in self.models.items():
-            does = "is removed" if self.with_models else "stays; --models removes it"
-            said = [
-                (str(one["node"]), f"{one['path']} ({one['bytes'] / 2**20:,.1f} MiB): a saved model, {does}")
-                for one in saved
-            ]
-            lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
-        return lines or ["nothing is left of any ended run"]
-
-    def as_json(self) -> dict[str, Any]:
-        told = {"running": list(self.running), "unknown": self.unknown}
-        return {"runs": self.runs, "directories": self.directories, "models": self.models, **told}
-
-
-def describe(node: dict[str, Any]) -> list[str]:
-    """What one node has left, one line a thing."""
-    lines = [f"could not be looked at: {node['error']}"] if "error" in node else []
-    lines += [f"pid {process['pid']}  {process.get('name', '')}" for process in node.get("processes", ())]
-    lines += [str(thing) for key in ("files", "containers") for thing in node.get(key, ())]
-    return [*lines, *(f"left alone: {foreign}" for foreign in node.get("foreign", ()))]
-
-
 LEFT = ("processes", "files", "containers", "error")
 
 
@@ -272,7 +259,7 @@ async def leftovers(name: str | None, files: bool, with_models: bool = False) ->
     models: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         run_id = str(run["id"])
-        is_silent = run_id in unknown and "silent_seconds" in run
+        is_silent = run_id in unknown and ("silent_seconds" in run or bool(run.get("missing")))
         if run.get("state") not in FINAL and not is_silent:
             continue
         nodes = await sweep(run_id, dry_run=True)
@@ -282,8 +269,11 @@ async def leftovers(name: str | None, files: bool, with_models: bool = False) ->
         rest = False
         if files:
             models[run_id], rest = await saved_in(run_id)
+            rest = rest or (not models[run_id] and bool(run.get("cut_off") or run.get("missing")))
         if rest or (with_models and models.get(run_id)):
-            directories[run_id] = str(run.get("directory"))
+            directories[run_id] = str(
+                run.get("directory") or "what its nodes hold, and what is known of it here"
+            )
         if run_id in directories or any(node.get(key) for node in nodes for key in LEFT):
             found[run_id] = nodes
     models = {run_id: saved for run_id, saved in models.items() if saved}
@@ -316,6 +306,11 @@ def is_over(nodes: list[dict[str, Any]]) -> bool:
     )
 
 
+def not_done(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The nodes that could not be looked at or cleaned, each with why."""
+    return {str(node["node"]): str(node["error"]) for node in nodes if "error" in node}
+
+
 async def tidy(found: Leftovers) -> dict[str, Any]:
     """Removes what `leftovers` listed; each node decides again, by itself, what is ours."""
     done: dict[str, Any] = {}
@@ -333,17 +328,25 @@ async def has_run(program: NodeProgram, run_id: str) -> bool:
 
 
 async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> list[Outcome]:
-    """Removes the run's folder on one node after the other: nodes may share a home, and with it the folder."""
-    outcomes = []
-    for name, program in nodes.programs.items():
+    """Removes the run's folder on one node after the other: nodes may share a home, and with it the folder.
+
+    The head is the last, and stays if another node could not be cleaned: what the run was stands there alone.
+    """
+    head, *others = nodes.programs
+    outcomes: dict[str, Outcome] = {}
+    for name in (*others, head):
+        failed = [one for one, outcome in outcomes.items() if outcome.error is not None]
+        if name == head and failed and "--dry-run" not in words:
+            outcomes[name] = Outcome(nodes.nodes[name], {"removed": None, "waits_for": failed})
+            continue
         try:
-            answer = {}
+            program, answer = nodes[name], {}
             if await has_run(program, run_id):
                 answer = await program.call("clean", run_id, *words)
-            outcomes.append(Outcome(nodes.nodes[name], answer))
+            outcomes[name] = Outcome(nodes.nodes[name], answer)
         except (Unreachable, ProgramFailed) as error:
-            outcomes.append(Outcome(nodes.nodes[name], error=error))
-    return outcomes
+            outcomes[name] = Outcome(nodes.nodes[name], error=error)
+    return [outcomes[name] for name in nodes.programs]
 
 
 async def remove_directories(run_id: str, with_models: bool = False) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from allranks.node import paths, private
 from allranks.node.paths import RunDirectory
 from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
-from allranks.runs import headless, slurm_queue
+from allranks.runs import begun, headless, slurm_queue
 from allranks.spec import Run, load
 from allranks.words import BadInput, Node, Problem
 
@@ -38,6 +38,16 @@ def folder() -> Path:
 def remember(run_id: str, run: Run) -> None:
     """Writes the run's entry; failing to is no reason to lose the run."""
     write(run_id, entry_of(run_id, run))
+
+
+def remember_starting(run_id: str, run: Run) -> None:
+    """The entry of a run before anything of it is on a node: its start may be cut off."""
+    write(run_id, {**entry_of(run_id, run), "starting": begun.record(run_id)})
+
+
+def call_off(run_id: str) -> None:
+    """Asks the process that starts the run to undo it; it looks every half a second."""
+    write(run_id, {**entry(run_id), "called_off": True})
 
 
 def remember_waiting(run_id: str, run: Run, job: str) -> None:
@@ -76,6 +86,11 @@ def forget(run_id: str) -> None:
     place(run_id).unlink(missing_ok=True)
 
 
+def entry(run_id: str) -> dict[str, Any]:
+    """The run's entry; an empty one if it was not started from here."""
+    return paths.read_object(str(place(run_id)))
+
+
 def entries() -> list[dict[str, Any]]:
     """All entries, newest first; an unreadable one is skipped, since the truth lies on the nodes."""
     found = []
@@ -98,7 +113,12 @@ async def all_runs() -> list[dict[str, Any]]:
     here = list(answer["runs"])
     ids = {run["id"] for run in here}
     known = entries()
-    elsewhere = [e for e in known if e.get("launch") != "local" and e.get("id") not in ids][:ASKED]
+    elsewhere = [
+        e for e in known if e.get("id") not in ids and (e.get("launch") != "local" or e.get("starting"))
+    ]
+    elsewhere = elsewhere[:ASKED]
+    begins = {e.get("id"): e for e in known if e.get("starting")}
+    here = [begun.settled(begins.get(run["id"], {}), run) for run in here]
     told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
     jobs = {str(e.get("id")): str(e.get("address")) for e in known if e.get("launch") == "slurm"}
     here = await asyncio.gather(*(slurm_queue.settled(run, jobs.get(run["id"])) for run in here))
@@ -132,24 +152,40 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     try:
         told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
         told["id"] = run_id  # of this run, whatever the node calls it
+        told = begun.settled(entry, told)
         return await slurm_queue.settled(
             told, entry.get("address") if entry.get("launch") == "slurm" else None
         )
     except (Unreachable, ProgramFailed) as error:
         names = [node["name"] for node in entry.get("nodes") or ()]
-        known = {"id": run_id, "name": entry.get("name"), "nodes": names, "findings": [], "adapter": None}
-        # A head that answers is not gone, even if its program fails.
-        gone = await headless.lost(nodes, run_id, str(error)) if isinstance(error, Unreachable) else {}
-        return {
-            **known,
+        known = {
+            "id": run_id,
+            "name": entry.get("name"),
+            "nodes": names,
+            "findings": [],
+            "adapter": None,
             "state": None,
             "why": str(error),
             "step": None,
             "started_at": entry.get("created_at"),
-            **gone,
         }
+        if isinstance(error, ProgramFailed):
+            # A head that answers is not gone, even if its program fails.
+            missing = {"missing": True} if await lacks(nodes, run_id) else {}
+            return begun.settled(entry, {**known, **missing}, answered=bool(missing))
+        told = begun.settled(entry, known, answered=False)
+        return told if told["state"] else {**known, **await headless.lost(nodes, run_id, str(error))}
     finally:
         await nodes.close()
+
+
+async def lacks(nodes: Nodes, run_id: str) -> bool:
+    """Whether the head says what runs it has, and this one is not among them."""
+    try:
+        runs = (await next(iter(nodes.programs.values())).call("read", "runs"))["runs"]
+    except (Unreachable, ProgramFailed):
+        return False
+    return all(run.get("id") != run_id for run in runs)
 
 
 async def find(name: str | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from allranks.cli.common import add_json, agreed, print_json
-from allranks.words.errors import BadInput, Problem
+from allranks.words.errors import BadInput, CouldNotTell, Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +34,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
+    """3 if a node could not be looked at or cleaned, or if nobody can tell whether the named run has ended."""
     import asyncio
 
     from allranks.faces.clean import clean
-    from allranks.runs.ending import leftovers, tidy
+    from allranks.reach import folded
+    from allranks.runs.ending import leftovers, not_done, tidy
 
     if options.models and not options.files:
         raise BadInput(
@@ -54,10 +56,19 @@ def call(options: argparse.Namespace) -> int:
     if options.dry_run or not found.runs:
         if options.json:
             print_json(found.as_json())
-        return 0
+        unseen = any(not_done(nodes) for nodes in found.runs.values())
+        return CouldNotTell.exit_code if unseen or (options.run and found.unknown) else 0
     if not agreed("remove it?", options.yes):
         return 1
     done = asyncio.run(tidy(found))
+    failed = {run_id: not_done(nodes) for run_id, nodes in done["cleaned"].items()}
     if options.json:
         print_json(done)
-    return 0
+    else:
+        for run_id, nodes in failed.items():
+            for names, why in folded(nodes.items()):
+                print(clean(f"{run_id}  {names}  could not be cleaned: {why}"))
+            if nodes:
+                files = " --files" if options.files else ""
+                print(f"{run_id}  is kept in part: allranks clean{files} {run_id} goes on when they answer")
+    return CouldNotTell.exit_code if any(failed.values()) else 0

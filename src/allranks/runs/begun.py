@@ -1,0 +1,61 @@
+"""A run that is being started: it stands in the index before anything of it is on a node, with who starts it.
+
+So a start that is cut off is known: `ps` shows it, and `stop` and `clean` reach its nodes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from allranks.node import processes
+
+TURN_SECONDS = 0.5
+
+
+def record(run_id: str) -> dict[str, Any]:
+    """This process, as it is stored for whoever looks later."""
+    return processes.record_of(processes.identify("", run_id))
+
+
+def lives(entry: Mapping[str, Any]) -> bool | None:
+    """Whether the process lives that starts this run; None if that cannot be told from here, or nobody starts it."""
+    starting = entry.get("starting")
+    return processes.lives(starting) if isinstance(starting, dict) else None
+
+
+def settled(entry: Mapping[str, Any], told: dict[str, Any], answered: bool = True) -> dict[str, Any]:
+    """What is told of a run whose keeper has not spoken yet; `cut_off` if nobody starts it any more.
+
+    `told` is the head's word, or what stands in for it if the head has not `answered`.
+    """
+    starting = entry.get("starting")
+    if not isinstance(starting, dict) or told.get("state") is not None or "silent_seconds" in told:
+        return told
+    supervisors = told.get("supervisors") or {}
+    who = f"process {starting.get('pid')} on {starting.get('host')}"
+    known = {**told, "name": told.get("name") or entry.get("name"), "nodes": nodes_of(entry)}
+    alive = lives(entry)
+    if alive or any(one.get("alive") for one in supervisors.values()):
+        return {
+            **known,
+            "state": "starting",
+            "why": f"{who} starts it" if alive else "its head has just begun",
+        }
+    if not answered:
+        return told
+    if alive is None:
+        return {**known, "why": f"{who} was starting it, which cannot be seen from here"}
+    return {**known, "state": "lost", "why": f"its start was cut off: {who} is gone", "cut_off": True}
+
+
+def nodes_of(entry: Mapping[str, Any]) -> list[str]:
+    return [str(node["name"]) for node in entry.get("nodes") or ()]
+
+
+async def called_off(is_so: Callable[[], bool], task: asyncio.Task[Any]) -> None:
+    """Cancels the task that starts a run as soon as somebody has called the run off."""
+    while not is_so():
+        await asyncio.sleep(TURN_SECONDS)
+    task.cancel()

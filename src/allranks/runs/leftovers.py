@@ -1,0 +1,54 @@
+"""What ended runs left, as `clean` shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.reach import folded
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What `clean` would remove, by run."""
+
+    runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    directories: dict[str, str] = field(default_factory=dict)
+    running: tuple[str, ...] = ()
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Runs of which nobody can tell whether they have ended, each with why. Nothing of them is removed."""
+    models: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """What the scripts saved in the run directories, by run: `{node, path, bytes}`."""
+    with_models: bool = False
+    """Whether these are removed, too."""
+
+    def lines(self) -> list[str]:
+        lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
+        lines += [
+            f"{run_id} is left alone, its state is unknown: {why}" for run_id, why in self.unknown.items()
+        ]
+        for run_id, nodes in self.runs.items():
+            said = [(str(node["node"]), text) for node in nodes for text in describe(node)]
+            lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
+            if run_id in self.directories:
+                lines.append(f"{run_id}  {self.directories[run_id]}")
+        for run_id, saved in self.models.items():
+            does = "is removed" if self.with_models else "stays; --models removes it"
+            said = [
+                (str(one["node"]), f"{one['path']} ({one['bytes'] / 2**20:,.1f} MiB): a saved model, {does}")
+                for one in saved
+            ]
+            lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
+        return lines or ["nothing is left of any ended run"]
+
+    def as_json(self) -> dict[str, Any]:
+        told = {"running": list(self.running), "unknown": self.unknown}
+        return {"runs": self.runs, "directories": self.directories, "models": self.models, **told}
+
+
+def describe(node: dict[str, Any]) -> list[str]:
+    """What one node has left, one line a thing."""
+    lines = [f"could not be looked at: {node['error']}"] if "error" in node else []
+    lines += [f"pid {process['pid']}  {process.get('name', '')}" for process in node.get("processes", ())]
+    lines += [str(thing) for key in ("files", "containers") for thing in node.get(key, ())]
+    return [*lines, *(f"left alone: {foreign}" for foreign in node.get("foreign", ()))]
