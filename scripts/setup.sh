@@ -62,6 +62,15 @@ print(" ".join(name for name in names if name.startswith(("nvidia", "cuda"))))')
         "in PIP_EXTRA_INDEX_URL and run this again."
 }
 
+# What the packages are, wherever this clone lies; scripts/environments.py keeps them for other clones.
+packages_digest() { # a Python
+    { sha256sum requirements/{torch,train,llamafactory,dev}.txt scripts/setup.sh envs/torchaudio/pyproject.toml
+      find envs/torchaudio/src -name '*.py' -print0 | sort -z | xargs -0 sha256sum
+      "$1" -c 'import platform, sys; print(sys.version, sys.base_prefix, platform.machine())'
+      if has_nvidia; then echo nvidia; fi
+    } | sha256sum | cut -d ' ' -f 1
+}
+
 install_packages() {
     local pip=("$VENV/bin/pip" --disable-pip-version-check install --quiet)
     if ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
@@ -78,7 +87,10 @@ install_packages() {
     else
         "${pip[@]}" --no-deps --no-build-isolation --force-reinstall envs/torchaudio
     fi
-    "${pip[@]}" --no-deps --no-build-isolation -e .
+}
+
+install_allranks() {
+    "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation -e .
 }
 
 # DeepSpeed compiles these at first use, in every rank's start. They are kept in the environment itself
@@ -162,15 +174,27 @@ main() {
     if unchanged "$wanted" && [ -z "$offload" ]; then
         return
     fi
-    local started=$SECONDS python
+    local started=$SECONDS python fresh='' taken=''
     if [ ! -x "$VENV/bin/python" ]; then
+        fresh=1
         python=$(find_python)
-        say "making $VENV with $python"
-        "$python" -m venv "$VENV"
+        if "$python" scripts/environments.py take "$VENV" "$(packages_digest "$python")"; then
+            say "made $VENV from the packages that another clone installed"
+            taken=1
+        else
+            say "making $VENV with $python"
+            "$python" -m venv "$VENV"
+        fi
     fi
     if [ ! -f "$STAMP" ] || [ "$(cat "$STAMP")" != "$wanted" ]; then
         rm -f "$STAMP"
-        install_packages
+        if [ -z "$taken" ]; then
+            install_packages
+            if [ -n "$fresh" ]; then
+                "$VENV/bin/python" scripts/environments.py keep "$VENV" "$(packages_digest "$VENV/bin/python")" || true
+            fi
+        fi
+        install_allranks
     fi
     build_ops "$offload"
     echo "$wanted" > "$STAMP"
