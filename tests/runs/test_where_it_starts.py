@@ -1,4 +1,7 @@
-"""A module that opens what lies beside the run file, and imports from there, as under torchrun by hand."""
+"""A module that opens what lies beside the run file, and imports from there, as under torchrun by hand.
+
+A torchrun of a few lines stands in for torch's: it starts the ranks with the same words, in a tenth of the time.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,50 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.runner import SCRIPTS, Runner
+from tests.runs.runner import Runner
 
 pytestmark = pytest.mark.training
 
+TORCHRUN = """
+import os, subprocess, sys
+def main():
+    words, told = sys.argv[1:], {}
+    while words[0].startswith("--"):
+        name, _, value = words.pop(0)[2:].partition("=")
+        told[name] = value
+    place = {"RANK": told["node-rank"], "LOCAL_RANK": "0", "WORLD_SIZE": told["nnodes"]}
+    return subprocess.call([sys.executable, "-u", *words], env={**os.environ, **place})
+if __name__ == "__main__":
+    sys.exit(main())
+"""
 MODULE = """
-import os, runpy, sys
+import os, sys
 from pkg import other
-if os.environ["RANK"] == "1":
-    open("by-rank-1.txt", "w").write(open("beside.txt").read() + other.WORD)
-sys.argv[0] = LOOP
-runpy.run_path(LOOP, run_name="__main__")
+seen = [open("beside.txt").read(), other.WORD, *sys.argv[1:], os.environ["CUDA_VISIBLE_DEVICES"]]
+open("by-rank-%s.txt" % os.environ["RANK"], "w").write(" ".join(seen))
 """
 
 
-def test_a_module_of_this_machine_starts_in_the_run_files_folder(runner: Runner, tmp_path: Path) -> None:
-    package = tmp_path / "pkg"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "other.py").write_text("WORD = ' and imported'\n")
-    (package / "train.py").write_text(f"LOOP = {str(SCRIPTS / 'loop.py')!r}\n{MODULE}")
-    (tmp_path / "beside.txt").write_text("read")
-    file = runner.file(train={"command": "python -m pkg.train --steps 3"}, nodes="node-[0-1]")
-    run = runner.json("run", file, code=0)["runs"][0]
-    assert (run["state"], run["step"]) == ("succeeded", 3)
-    assert (tmp_path / "by-rank-1.txt").read_text() == "read and imported"
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def test_a_module_of_this_machine_starts_in_the_run_files_folder(
+    runner: Runner, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    stub = tmp_path_factory.mktemp("stub")
+    torch = {"__init__.py": "__version__ = '2.13.0'\n", "distributed/__init__.py": ""}
+    write(stub / "torch", {**torch, "distributed/run.py": TORCHRUN})
+    write(tmp_path, {"pkg/__init__.py": "", "pkg/other.py": "WORD = 'imported'\n", "pkg/train.py": MODULE})
+    write(tmp_path, {"beside.txt": "read"})
+    train = {"command": "python -m pkg.train --steps 3"}
+    file = runner.file(train=train, nodes="node-[0-1]", env={"PYTHONPATH": str(stub)})
+    done = runner.call("run", file, "--json")
+    assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
+    for rank in (0, 1):
+        assert (tmp_path / f"by-rank-{rank}.txt").read_text() == "read imported --steps 3 "
     # Nothing of the run's own is in the user's folder.
-    ours = {"pkg", "beside.txt", "by-rank-1.txt", file.name, runner.home.name}
-    assert {path.name for path in tmp_path.iterdir()} <= ours
+    users = {"pkg", "beside.txt", "by-rank-0.txt", "by-rank-1.txt", file.name, runner.home.name}
+    assert {path.name for path in tmp_path.iterdir()} == users

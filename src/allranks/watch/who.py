@@ -69,7 +69,6 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         evidence=(
             f"rank {rank.rank} on {rank.node}: {one_line(text)}",
             *_frames(event),
-            *([f"a relative path: the rank was in {one_line(folder)}"] if folder else []),
             *([who] if who else []),
             *(
                 f"rank {r.rank} on {r.node} raised another within {LATE_SECONDS:g} s, which clocks may turn round"
@@ -78,7 +77,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         ),
         collateral=collateral(run, same),
         why=who or f"rank {rank.rank} raised it first; {_others(run, same)} only lost their peer.",
-        fix="write the file's whole path, or name the folder that it is in: train.workdir."
+        fix=f"the rank was in {one_line(folder)}: write the file's whole path, or name its folder in train.workdir."
         if folder
         else "change the configuration or the script, not the machines."
         if everywhere
