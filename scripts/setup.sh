@@ -107,7 +107,8 @@ build_ops() {
         say "compiling DeepSpeed's CPU ops: ${builders[*]}"
     fi
     mkdir -p "$VENV/torch_extensions"
-    timeout 900 "$VENV/bin/python" - "$OPS.new" "${builders[@]}" <<'PYTHON'
+    # A run's ranks do not inherit the shell's variable either.
+    env -u TORCH_EXTENSIONS_DIR timeout 900 "$VENV/bin/python" - "$OPS.new" "${builders[@]}" <<'PYTHON'
 import json, os, subprocess, sys
 
 from allranks.prepare import ops
