@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
+import math
 import os
 import threading
 import time
@@ -12,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.node import paths, processes, read, stop
+from allranks.faces import console, table
+from allranks.node import journal, paths, processes, read, stop
 from allranks.words import BadInput
 
 
@@ -254,3 +257,40 @@ def test_following_another_nodes_directory_ends_with_its_supervisor(field):
     journal = "".join(piece["text"] for piece in stream if piece["path"].endswith("journal.jsonl"))
     assert text == "hello\n"
     assert json.loads(journal.splitlines()[-1])["kind"] == "swept"
+
+
+DAMAGED = ["10" * 200, "1e400", "-1e400", "NaN", '"x"', "[]", "{}", "true", "null", "[[1]]"]
+
+
+@pytest.mark.parametrize("value", DAMAGED)
+def test_one_damaged_state_takes_no_other_run_away(run, value):
+    """Every key of it, one after the other; what every face shows of a run is read from the answer."""
+    damaged = paths.RunDirectory("r2")
+    damaged.create(node="node-0", keeper=True)
+    keys = ("name", "state", "why", "step", "total_steps", "nodes", "findings", "diagnosis", "adapter")
+    for key in (*keys, "started_at", "ended_at"):
+        with open(damaged.keeper.state, "w") as file:
+            file.write(f'{{"name": "two", "started_at": 7.0, "{key}": {value}}}')
+        found = read.runs()
+        assert sorted(entry["id"] for entry in found) == ["r1", "r2"]
+        table.print_runs(found, console.Out(io.StringIO()))
+        two = next(entry for entry in found if entry["id"] == "r2")
+        assert isinstance(two["started_at"], (int, float)) and math.isfinite(two["started_at"])
+        assert isinstance(two["nodes"], list) and isinstance(two["findings"], list)
+        assert not (two.get("ended_at") or 0.0) > 1e18
+
+
+@pytest.mark.parametrize("value", DAMAGED)
+def test_a_damaged_keeper_record_takes_no_run_away(run, value):
+    with open(run.keeper.identity, "w") as file:
+        file.write(f'{{"process": {value}}}')
+    assert [entry["id"] for entry in read.runs()] == ["r1"]
+
+
+def test_absurd_integers_are_read_as_nothing(tmp_path):
+    path = tmp_path / "x.json"
+    long = "9" * 400
+    path.write_text(f'{{"a": {long}, "b": [-{long[:20]}, 7], "c": "{long}", "d": 1.5}}')
+    assert paths.read_json(str(path)) == {"a": None, "b": [None, 7], "c": "9" * 400, "d": 1.5}
+    path.write_text(path.read_text() + "\n")
+    assert journal.Tail(str(path)).read() == [{"a": None, "b": [None, 7], "c": "9" * 400, "d": 1.5}]

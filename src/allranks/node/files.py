@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 import threading
 from typing import Any, Dict, Optional
@@ -72,10 +73,22 @@ def read_text(path: str, most_bytes: int = 64 << 20) -> str:
     return read_bytes(path, most_bytes).decode("utf-8", "replace")
 
 
+_LONG_NUMBER = re.compile(rb"\d{20}")
+
+
+def value_of(raw: bytes) -> Any:
+    """The JSON value that these bytes are, with None in place of integers that no clock and no counter has: the first
+    arithmetic with one would raise. Raises ValueError and RecursionError where they are none."""
+    text = raw.decode("utf-8")
+    if _LONG_NUMBER.search(raw) is None:  # much faster than looking at each number
+        return json.loads(text)
+    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 20 else None)
+
+
 def read_json(path: str) -> Any:
     """The JSON value in `path`; None where the file is missing, unreadable or no JSON."""
     try:
-        return json.loads(read_bytes(path).decode("utf-8"))
+        return value_of(read_bytes(path))
     except (ValueError, RecursionError):
         return None
 

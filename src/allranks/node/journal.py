@@ -8,7 +8,7 @@ import math
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.node.files import FLAGS, open_regular
+from allranks.node.files import FLAGS, open_regular, value_of
 from allranks.words import Event, event_from_json
 
 LINE_BYTES = 1 << 20
@@ -102,7 +102,7 @@ class Tail:
         values = []
         for line in self._lines():
             try:
-                value = json.loads(line.decode("utf-8"))
+                value = value_of(line)
             except (ValueError, RecursionError):
                 value = None
             if isinstance(value, dict):

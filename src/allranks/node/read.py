@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import fnmatch
+import math
 import os
 import stat
 import time
@@ -66,6 +67,8 @@ def _existing(run_id: str) -> RunDirectory:
 def _status(directory: RunDirectory) -> Dict[str, Any]:
     state = read_object(directory.keeper.state)
     keeper = read_object(directory.keeper.identity)
+    if not isinstance(keeper.get("process", {}), dict):
+        keeper = {}
     keeper_alive = processes.lives(keeper.get("process") or keeper)
     supervisors = {
         name: {"alive": processes.lives(record), "pid": record.get("pid")}
@@ -80,7 +83,7 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
         "adapter": None,
         "findings": [],
     }
-    entry.update(state)
+    entry.update({key: value for key, value in state.items() if _fits(key, value)})
     entry.update(
         id=directory.run_id, directory=directory.root, supervisors=supervisors, keeper_alive=keeper_alive
     )
@@ -97,6 +100,19 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
     if not isinstance(entry.get("started_at"), (int, float)):
         entry["started_at"] = modified_at(directory.root)
     return entry
+
+
+_NUMBERS = ("started_at", "ended_at", "step", "total_steps")
+_TYPES = {"name": str, "state": str, "why": str, "nodes": list, "findings": list, "diagnosis": dict}
+
+
+def _fits(key: str, value: Any) -> bool:
+    """Whether a value of state.json is what everybody takes it for: one damaged file must not hide all other runs."""
+    if value is None:
+        return key not in ("nodes", "findings")
+    if key in _NUMBERS:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    return isinstance(value, _TYPES.get(key, object))
 
 
 def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any], why: str) -> Dict[str, Any]:

@@ -104,7 +104,7 @@ def entries() -> list[dict[str, Any]]:
             found.append(json.loads((here / name).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue
-    return sorted((e for e in found if isinstance(e, dict)), key=lambda e: -float(e.get("created_at") or 0))
+    return sorted((e for e in found if isinstance(e, dict)), key=lambda e: -_moment(e.get("created_at")))
 
 
 async def all_runs() -> list[dict[str, Any]]:
@@ -122,7 +122,15 @@ async def all_runs() -> list[dict[str, Any]]:
     told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
     jobs = {str(e.get("id")): str(e.get("address")) for e in known if e.get("launch") == "slurm"}
     here = await asyncio.gather(*(slurm_queue.settled(run, jobs.get(run["id"])) for run in here))
-    return sorted([*here, *told], key=lambda run: -float(run.get("started_at") or 0))
+    return sorted([*here, *told], key=lambda run: -_moment(run.get("started_at")))
+
+
+def _moment(value: Any) -> float:
+    """A time as a file or a node tells it; 0 for what is none, which must not hide all other runs."""
+    try:
+        return float(value or 0)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
 
 
 def waiting(run_id: str) -> str | None:
