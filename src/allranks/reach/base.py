@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,6 +25,40 @@ class Completed:
     code: int
     out: bytes
     err: bytes
+
+
+MOST_BYTES = 64 << 20
+"""What a command may print in all. The longest answer, a chunk of a log in JSON, has a few MiB."""
+
+
+class Reader(Protocol):
+    """asyncio's and asyncssh's streams."""
+
+    async def read(self, n: int) -> bytes: ...
+
+
+async def collected(node: str, readers: Sequence[Reader]) -> list[bytes]:
+    """What comes from all of them to their ends. Raises Unreachable for more than `MOST_BYTES` together: a node, broken
+    or hostile, does not fill the memory here."""
+    left = MOST_BYTES
+
+    async def one(reader: Reader) -> bytes:
+        nonlocal left
+        parts = []
+        while part := await reader.read(1 << 16):
+            left -= len(part)
+            if left < 0:
+                text = f"it printed more than {MOST_BYTES >> 20} MiB, which is no answer of allranks"
+                raise Unreachable(node, "too-much", text)
+            parts.append(part)
+        return b"".join(parts)
+
+    tasks = [asyncio.ensure_future(one(reader)) for reader in readers]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 class Transport(Protocol):

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
-from allranks.reach.base import Completed, Unreachable
+from allranks.reach.base import Completed, Unreachable, collected
 
 LINE_LIMIT_BYTES = 16 * 1024 * 1024
 """The longest line that is taken from a node; a longer one is a fault there, not something to store."""
@@ -19,17 +19,21 @@ END_SECONDS = 5.0
 
 
 class LocalTransport:
-    """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs."""
+    """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs.
 
-    def __init__(self, node: str):
-        self.node = node
+    They do not get the variables `without`: a run's secrets come to its ranks in another way, and a supervisor would
+    show them in /proc for as long as it lives.
+    """
+
+    def __init__(self, node: str, without: Iterable[str] = ()):
+        self.node, self.without = node, frozenset(without)
 
     async def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
     ) -> Completed:
         process = await self._start(argv)
         try:
-            out, err = await asyncio.wait_for(process.communicate(stdin), timeout_seconds)
+            out, err = await asyncio.wait_for(self._talk(process, stdin), timeout_seconds)
         except asyncio.TimeoutError:
             raise Unreachable(
                 self.node, "timeout", f"{argv[0]} did not end within {timeout_seconds:.0f} s"
@@ -40,13 +44,9 @@ class LocalTransport:
 
     async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
         process = await self._start(argv)
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout is not None
         try:
-            # A program may answer and end before it has read all that it is given: its output says why.
-            with contextlib.suppress(ConnectionError):
-                process.stdin.write(stdin)
-                await process.stdin.drain()
-            process.stdin.close()
+            await self._feed(process, stdin)
             while line := await process.stdout.readline():
                 yield line
             # It has closed its output and is about to end: a signal now would reap it behind asyncio's back.
@@ -58,6 +58,24 @@ class LocalTransport:
     async def close(self) -> None:
         return None
 
+    async def _talk(self, process: asyncio.subprocess.Process, stdin: bytes) -> list[bytes]:
+        assert process.stdout is not None and process.stderr is not None
+        feeding = asyncio.ensure_future(self._feed(process, stdin))
+        try:
+            printed = await collected(self.node, [process.stdout, process.stderr])
+            await process.wait()
+        finally:
+            feeding.cancel()
+        return printed
+
+    async def _feed(self, process: asyncio.subprocess.Process, stdin: bytes) -> None:
+        """A program may answer and end before it has read all that it is given: its output says why."""
+        assert process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(stdin)
+            await process.stdin.drain()
+        process.stdin.close()
+
     async def _start(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
         try:
             return await asyncio.create_subprocess_exec(
@@ -65,6 +83,7 @@ class LocalTransport:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                env={name: value for name, value in os.environ.items() if name not in self.without},
                 start_new_session=True,
                 limit=LINE_LIMIT_BYTES,
             )

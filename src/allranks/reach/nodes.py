@@ -73,7 +73,9 @@ def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
                 line=run.line("launch.with"),
             )
         )
-    return reached(run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts, run.transport)
+    return reached(
+        run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts, run.transport, secrets=run.secrets
+    )
 
 
 def reached(
@@ -83,11 +85,12 @@ def reached(
     accept_new_hosts: bool = False,
     transport: str = "asyncssh",
     address: str | None = None,
+    secrets: Iterable[str] = (),
 ) -> Nodes:
     """Programs for nodes that are this machine (`local`) or are reached over SSH, by asyncssh or the system's."""
     nodes = {node.name: node for node in described}
     if launch == "local":
-        return Nodes({n: NodeProgram(LocalTransport(n), sys.executable) for n in nodes}, nodes)
+        return Nodes({n: NodeProgram(LocalTransport(n, secrets), sys.executable) for n in nodes}, nodes)
     if launch == "slurm":
         from allranks.reach.slurm import SlurmTransport
 

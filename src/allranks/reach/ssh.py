@@ -18,7 +18,7 @@ import asyncssh
 from asyncssh.config import SSHClientConfig
 
 from allranks.reach import shell
-from allranks.reach.base import Completed, Unreachable
+from allranks.reach.base import Completed, Unreachable, collected
 from allranks.reach.host_keys import HostKeys, KnownHere, config_paths, settings_of
 from allranks.reach.local import LINE_LIMIT_BYTES
 from allranks.words import Node
@@ -77,7 +77,7 @@ class SshTransport:
             process = await connection.create_process(shell.line(argv), encoding=None)
             try:
                 feed(process, stdin)
-                out, err = await asyncio.wait_for(process.communicate(), timeout_seconds)
+                out, err = await asyncio.wait_for(self._heard(process), timeout_seconds)
             finally:
                 process.close()
             code = process.returncode
@@ -89,6 +89,11 @@ class SshTransport:
 
     def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
         return shell.own_lines(self.node, self._lines(argv, stdin), stdin)
+
+    async def _heard(self, process: asyncssh.SSHClientProcess[bytes]) -> list[bytes]:
+        printed = await collected(self.node, [process.stdout, process.stderr])
+        await process.wait_closed()
+        return printed
 
     async def _lines(self, argv: Sequence[str], stdin: bytes) -> AsyncGenerator[bytes, None]:
         connection = await self._connected()
