@@ -1,30 +1,11 @@
-"""A module that opens what lies beside the run file, and imports from there, as under torchrun by hand.
-
-A torchrun of a few lines stands in for torch's: it starts the ranks with the same words, in a tenth of the time.
-"""
+"""A module that opens what lies beside the run file, and imports from there, as under torchrun by hand."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.runs.runner import LIGHT, Runner
 
-from tests.runs.runner import Runner
-
-pytestmark = pytest.mark.training
-
-TORCHRUN = """
-import os, subprocess, sys
-def main():
-    words, told = sys.argv[1:], {}
-    while words[0].startswith("--"):
-        name, _, value = words.pop(0)[2:].partition("=")
-        told[name] = value
-    place = {"RANK": told["node-rank"], "LOCAL_RANK": "0", "WORLD_SIZE": told["nnodes"]}
-    return subprocess.call([sys.executable, "-u", *words], env={**os.environ, **place})
-if __name__ == "__main__":
-    sys.exit(main())
-"""
 MODULE = """
 import os, sys
 from pkg import other
@@ -39,16 +20,11 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-def test_a_module_of_this_machine_starts_in_the_run_files_folder(
-    runner: Runner, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    stub = tmp_path_factory.mktemp("stub")
-    torch = {"__init__.py": "__version__ = '2.13.0'\n", "distributed/__init__.py": ""}
-    write(stub / "torch", {**torch, "distributed/run.py": TORCHRUN})
+def test_a_module_of_this_machine_starts_in_the_run_files_folder(runner: Runner, tmp_path: Path) -> None:
     write(tmp_path, {"pkg/__init__.py": "", "pkg/other.py": "WORD = 'imported'\n", "pkg/train.py": MODULE})
     write(tmp_path, {"beside.txt": "read"})
     train = {"command": "python -m pkg.train --steps 3"}
-    file = runner.file(train=train, nodes="node-[0-1]", env={"PYTHONPATH": str(stub)})
+    file = runner.file(train=train, nodes="node-[0-1]", env={"PYTHONPATH": str(LIGHT)})
     done = runner.call("run", file, "--json")
     assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
     for rank in (0, 1):

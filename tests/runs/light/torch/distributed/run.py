@@ -42,6 +42,7 @@ def options():
     for name in ("--nnodes", "--nproc-per-node", "--node-rank", "--master-port", "--max-restarts"):
         parser.add_argument(name, type=int, required=True)
     parser.add_argument("--master-addr", required=True)
+    parser.add_argument("-m", "--module", action="store_true")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     return parser.parse_args(sys.argv[1:])
@@ -92,7 +93,8 @@ def begin(asked, local):
         "MASTER_ADDR": asked.master_addr,
         "MASTER_PORT": asked.master_port,
     }
-    words = [os.environ.get("PYTHON_EXEC", sys.executable), "-u", asked.script, *asked.arguments]
+    script = ["-m", asked.script] if asked.module else [asked.script]
+    words = [os.environ.get("PYTHON_EXEC", sys.executable), "-u", *script, *asked.arguments]
     environment = {**os.environ, **{name: str(value) for name, value in mine.items()}}
     return subprocess.Popen(words, env=environment, start_new_session=True)
 
