@@ -26,8 +26,9 @@ test: system tests-are-ready ## as CI runs it; docs/contributing/tests.md says w
 test-all: system legacy tests-are-ready ## what `make test` runs, and what is long and seldom changes
 	@scripts/tests.sh fast slow seldom
 
-tests-are-ready: setup
-	@$(MAKE) --no-print-directory -j2 lint ray $(TINY)/model/config.json
+tests-are-ready:
+	@$(MAKE) --no-print-directory -j2 setup ray
+	@$(MAKE) --no-print-directory -j2 lint $(TINY)/model/config.json
 
 .PHONY: legacy
 legacy:
@@ -76,7 +77,7 @@ bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heart
 bench-engines: system ray # each engine is measured against its own bare way
 
 .PHONY: ray
-ray: setup
+ray:
 	@scripts/ray.sh
 
 .PHONY: rig

@@ -9,8 +9,7 @@ readonly STAMP=$VENV/allranks-setup.sha256
 
 wanted=$(cat requirements/ray.txt scripts/ray.sh | sha256sum | cut -d ' ' -f 1)
 if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then exit 0; fi
-[ -x .venv/bin/python ] || { echo "ray: make setup first: its Python is used" >&2; exit 1; }
-if [ ! -x $VENV/bin/python ]; then .venv/bin/python -m venv $VENV; fi
+if [ ! -x $VENV/bin/python ]; then "$(scripts/setup.sh --python)" -m venv $VENV; fi
 echo "ray: $VENV" >&2
 $VENV/bin/pip --disable-pip-version-check install --quiet --no-deps -r requirements/ray.txt
 echo "$wanted" > "$STAMP"

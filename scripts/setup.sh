@@ -4,6 +4,7 @@
 #
 #   scripts/setup.sh             make or update .venv
 #   scripts/setup.sh --offload   also build DeepSpeed's CPU optimizer ahead (the offload settings; about 50 s)
+#   scripts/setup.sh --python    only name the Python that environments are made with
 #   scripts/setup.sh --legacy    make .venvs/legacy alone: the seeds' transformers 4.52.4, for `pytest -m legacy`
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -164,7 +165,8 @@ main() {
         "") ;;
         --offload) offload=offload ;;
         --legacy) make_legacy; return ;;
-        *) die "unknown argument: $1 (known: --offload, --legacy)" ;;
+        --python) find_python; return ;;
+        *) die "unknown argument: $1 (known: --offload, --legacy, --python)" ;;
     esac
     local wanted
     wanted=$(digest)
