@@ -20,6 +20,7 @@ from tests.rig.desk import Desk
 from tests.rig.ray_site import asked, have_ray, start_ray
 from tests.rig.rig import STATE, Rig, only_one
 from tests.rig.slurm import Login, until
+from tests.runs.runner import LIGHT, SCRIPTS
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
@@ -65,6 +66,12 @@ def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
         "train": {"command": [str(LOOP), *map(str, arguments)]},
     }
     return desk.file(**{**defaults, **keys})
+
+
+def light_file(desk: Desk, engine: str, *arguments: object) -> Path:
+    """Two ranks without torch, on two nodes: what an engine starts, watches and ends are processes."""
+    train = {"command": [str(SCRIPTS / "light_loop.py"), *map(str, arguments)]}
+    return run_file(desk, engine, nodes=TWO, train=train, env={"PYTHONPATH": str(LIGHT)})
 
 
 def living(rig: Rig) -> dict[int, list[str]]:
@@ -125,7 +132,7 @@ def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: Rig) -> None:
-    file = run_file(desk, engine, "--fault", "kill", "--rank", 1, "--at", 2, "--steps", 400, nodes=TWO)
+    file = light_file(desk, engine, "--fault", "kill", "--rank", 1, "--at", 2, "--steps", 400)
     run = desk.json("run", file, "--no-probe")["runs"][0]
     where = run["diagnosis"]["where"]
     assert (run["state"], where["node"], where["rank"]) == ("failed", "node2", 1)
@@ -134,7 +141,7 @@ def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_outlives_its_controller_and_stop_leaves_nothing(engine: str, desk: Desk, rig: Rig) -> None:
-    file = run_file(desk, engine, "--steps", 4000, nodes=TWO)
+    file = light_file(desk, engine, "--steps", 4000)
     run = desk.json("run", file, "--detach", "--no-probe")["runs"][0]
     # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
     assert until(lambda: state_of(desk, run["id"])["step"])

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,14 @@ class Refused:
     all_seconds: float | None
 
 
-def refused(rig: Rig, desk: Desk, what: str, script: Path, seconds: float = 120.0) -> Refused:
+def refused(
+    rig: Rig,
+    desk: Desk,
+    what: str,
+    script: Path,
+    seconds: float = 120.0,
+    env: Mapping[str, str] | None = None,
+) -> Refused:
     """Starts a run whose `what` does not come up on node 3, and looks until nothing of it is left anywhere else."""
     path, word = PROGRAMS[what]
     real = rig.run(BAD, ["readlink", "-f", "/usr/bin/python3"]).stdout.decode().strip()
@@ -64,9 +71,8 @@ def refused(rig: Rig, desk: Desk, what: str, script: Path, seconds: float = 120.
             plant(rig, number, path, PLAIN.format(real=real))
     rig.run(BAD, ["rm", "-f", REFUSED])
     plant(rig, BAD, path, refusing)
-    file = run_file(
-        desk, path if what == "torchrun" else sys.executable, script, path if what == "rank" else ""
-    )
+    env = {**(env or {}), **({"PYTHON_EXEC": path} if what == "rank" else {})}
+    file = run_file(desk, path if what == "torchrun" else sys.executable, script, env)
     process = subprocess.Popen(
         desk.command("run", file, "--no-probe", "--json"), stdout=subprocess.PIPE, text=True
     )
@@ -78,17 +84,16 @@ def refused(rig: Rig, desk: Desk, what: str, script: Path, seconds: float = 120.
         rig.run(BAD, ["rm", "-f", path])
 
 
-def run_file(desk: Desk, python: str, script: Path, python_of_ranks: str) -> Path:
+def run_file(desk: Desk, python: str, script: Path, env: Mapping[str, str]) -> Path:
     nodes = f"node[{NODES[0]}-{NODES[-1]}]"
     train = {"command": [str(script), "--steps", "3000"]}
-    env = {"PYTHON_EXEC": python_of_ranks} if python_of_ranks else {}
     return desk.file(
         name=NAME,
         nodes=nodes,
         gpus={"count": 1, "model": "cpu"},
         environment={"python": python},
         train=train,
-        env=env,
+        env=dict(env),
     )
 
 
