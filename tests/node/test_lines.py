@@ -152,6 +152,8 @@ def test_a_rank_whose_run_folder_is_removed_goes_on_beating(field, tmp_path):
     begin(field, tmp_path)
     shutil.rmtree(field.directory.root)
     goes_on_beating(field, "No such file or directory")
+    disks = field.wait_for("sample")["data"]["disks"]
+    assert {"path": field.node.root, "gone": True} in disks
     field.say(stop=0.5)
     assert field.wait_for("rank-gone")["rank"] == 0 and field.wait_for("swept")["data"]["left"] == []
 

@@ -63,6 +63,7 @@ class Sampler:
         return [self._samples.popleft() for _ in range(len(self._samples))]
 
     def _run(self) -> None:
+        self._disks.look()  # what is gone at the first sample was there at the start
         while not self._over.wait(self.every_seconds * (1 + UNEVEN * (os.urandom(1)[0] / 127.5 - 1))):
             self._samples.append(self.sample())
 
