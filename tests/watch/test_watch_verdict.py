@@ -344,3 +344,21 @@ def test_the_kernels_word_after_a_sigkill_says_why(line, at, cause, confidence):
     events = [*started(), *sorted([gone(20.0, 2, -9), kernel], key=lambda e: e.at), raised(20.5, 0)]
     verdict = follow(events).verdict(30.0)
     assert (verdict.cause, verdict.where.rank, verdict.confidence) == (cause, 2, confidence)
+
+
+def test_a_library_where_it_came_to_light_is_not_the_place():
+    """A data loader's worker was killed: Python's own connection says so, below torch's data loader."""
+    frames = [
+        ["/work/train.py", 131, "train"],
+        ["/env/lib/python3.11/site-packages/torch/utils/data/dataloader.py", 1251, "_try_get_data"],
+        ["/env/lib/python3.11/site-packages/torch/multiprocessing/reductions.py", 541, "rebuild_storage_fd"],
+        ["/usr/lib/python3.11/multiprocessing/reduction.py", 189, "recv_handle"],
+        ["/usr/lib/python3.11/multiprocessing/connection.py", 395, "_recv"],
+    ]
+    first = raised(10.0, 2, "ConnectionResetError", "[Errno 104] Connection reset by peer", False)
+    first.data["frames"] = frames
+    found = follow([*started(), first, raised(10.4, 0), raised(10.5, 1), raised(10.6, 3)]).verdict(25.0)
+    assert found.cause == "dataloader-worker-killed"
+    assert (found.where.node, found.where.rank) == ("b", 2)
+    assert (found.where.file, found.where.line) == ("/work/train.py", 131)
+    assert any("/work/train.py:131 in train" in line for line in found.evidence)

@@ -6,6 +6,7 @@ import re
 from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from allranks.watch import sockets
+from allranks.watch.frames import place_of
 from allranks.watch.state import RankState, RunState
 from allranks.words import Diagnosis, Event, Where
 
@@ -86,12 +87,18 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
 
 
 def _frames(event: Event) -> List[str]:
+    """The innermost three, and before them the newest of the user's own code, if it is further out."""
     frames: Sequence[Any] = event.data.get("frames") or ()
-    return [f"  {file}:{line} in {function}" for file, line, function in frames[-3:]]
+    shown = list(frames[-3:])
+    own = place_of(list(frames))
+    if own is not None and own not in shown:
+        shown.insert(0, own)
+    return [f"  {file}:{line} in {function}" for file, line, function in shown]
 
 
 def _where(rank: RankState, event: Event) -> Where:
-    file, line, _ = last_frame(event)
+    """The newest line of the user's own code: a line of a library is where it came to light."""
+    file, line, _ = place_of(list(event.data.get("frames") or ())) or last_frame(event)
     return Where(node=rank.node, rank=rank.rank, file=file, line=line)
 
 
