@@ -54,7 +54,7 @@ def code(run: Run) -> dict[str, Any]:
         return {}
     if run.train.kind != "llamafactory":
         own = (path for path in command_files(run) if path.endswith(".py"))
-        script = None if run.code or run.train.command[0] == "-m" else next(own, None)
+        script = None if run.code or run.train.command[:1] == ("-m",) else next(own, None)
         return {"script": script} if script else {}
     folder = model(run) if trusts_remote_code(run) else None
     return {"trainer": True, **({"model": folder} if folder else {})}
@@ -140,7 +140,7 @@ CODE = "/\0code"
 
 def of_command(run: Run) -> list[tuple[str, bool]]:
     """`(path, whether it lies in code)`, for `command_files`."""
-    if run.train.kind != "command":
+    if run.train.kind != "command" or not run.train.command:
         return []
     code = CODE if run.code else None
     first, *rest = run.script(code)

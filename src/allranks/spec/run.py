@@ -203,7 +203,7 @@ class Run:
         code or the run file is, as under a torchrun that is started there by hand."""
         if self.train.workdir:
             return _below(code, self.train.workdir) if code else self.here(self.train.workdir, bare=True)
-        if self.train.kind == "llamafactory":
+        if self.train.kind == "llamafactory" or not self.train.command:
             return None
         first = self.script(code)[0]
         folder = code or self.here(".", bare=True) if first == "-m" else posixpath.dirname(first)
