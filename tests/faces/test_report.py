@@ -152,7 +152,7 @@ def test_figures_are_those_of_the_journal(run_directory):
     assert [round(p["seconds"], 6) for p in data["phases"][:3]] == [4.3, 0.8, 1.9]
     assert data["rank_phases"]["importing"][2] == 5.0 and data["rank_phases"]["loading"][2] == 3.0
     planned = {row["what"]: row for row in data["plan"]}
-    assert planned["trainable parameters"]["error"] == 0
+    assert planned["trainable parameters"]["difference"] == 0
     assert math.isclose(planned["step time"]["measured"], data["summary"]["step_seconds"])
     assert planned["all parameters, with the adapter"]["planned"] == 306256 + 28032
 

@@ -342,16 +342,17 @@ def plan(data: Mapping[str, Any]) -> str:
     rows = []
     for row in data["plan"]:
         text = UNITS[row["unit"]]
-        error = row["error"]
-        off = error is not None and abs(error) > 0.1
-        style = ' class="far"' if off else ""
-        told = MISSING if error is None else "equal" if error == 0 else f"{100 * error:+.1f} %"
+        difference = row["difference"]
+        style = ' class="far"' if row["wrong"] else ""
+        told = row["why"] or MISSING
+        if difference is not None:
+            told = "equal" if difference == 0 else f"{100 * difference:+.1f} %"
         rows.append(
             f'<tr{style}><th scope="row">{escape(row["what"])}</th><td>{text(row["planned"])}</td>'
             f"<td>{text(row['measured'])}</td><td>{escape(told)}</td></tr>"
         )
     if not rows:
         return ""
-    head = "".join(f'<th scope="col">{h}</th>' for h in ("", "planned", "measured", "error"))
+    head = "".join(f'<th scope="col">{h}</th>' for h in ("", "planned", "measured", "difference"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return section("plan", "Plan against measured", f'<div class="wrap">{table}</div>')

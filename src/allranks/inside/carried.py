@@ -1,6 +1,7 @@
 """Bytes that this node has received for the run, by the counters of the kernel and of the InfiniBand ports.
 
-What else comes in over the same interface is counted too: on a node of its own that is next to nothing.
+What else comes in over the same interface is counted too: on a node of its own that is next to nothing. The loopback
+is never counted: it carries what all programs of the machine tell each other.
 """
 
 from __future__ import annotations
@@ -9,34 +10,69 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Mapping, Optional
+    from typing import Dict, List, Mapping, Optional
 
 DEVICES = "/proc/net/dev"
+NETWORK = "/sys/class/net"
 INFINIBAND = "/sys/class/infiniband"
+LOOPBACK = "lo"
 WORD = 4
 """InfiniBand counts words of four octets (IBTA volume 1, PortCounters; so does Linux' sysfs)."""
 
 
 def received(
-    environment: Mapping[str, str], devices: str = DEVICES, infiniband: str = INFINIBAND
+    environment: Mapping[str, str],
+    devices: str = DEVICES,
+    infiniband: str = INFINIBAND,
+    network: str = NETWORK,
 ) -> Optional[int]:
-    """Bytes since the machine's start over the interfaces that NCCL and gloo were told, without any told over all but
-    the loopback, and over every InfiniBand port. None where the kernel's counters cannot be read."""
-    wanted = interfaces(environment)
-    total = 0
+    """Bytes since the machine's start over the interfaces that NCCL and gloo were told, without any told over those
+    of hardware, and over every InfiniBand port. None if the counters cannot be read, or none of them is the run's."""
+    rows = rows_of(devices)
+    if rows is None:
+        return None
+    told = interfaces(environment)
+    counted = once([name for name in told or rows if name in rows], network, hardware=not told)
+    without_ports = environment.get("NCCL_IB_DISABLE") == "1"
+    ports = [] if without_ports else counters_of(infiniband)
+    if not counted and not ports:
+        return None
+    return sum(rows[name] for name in counted) + WORD * sum(_number(path) for path in ports)
+
+
+def rows_of(devices: str) -> Optional[Dict[str, int]]:
+    """The received bytes of each interface; None if the kernel's table cannot be read."""
     try:
         with open(devices, encoding="ascii") as file:
-            rows = file.read().splitlines()[2:]
+            lines = file.read().splitlines()[2:]
     except (OSError, UnicodeDecodeError):
         return None
-    for row in rows:
-        name, _, counters = row.partition(":")
+    found = {}
+    for line in lines:
+        name, _, counters = line.partition(":")
         first = counters.split(None, 1)[:1]
-        if (name.strip() in wanted if wanted else name.strip() != "lo") and first and first[0].isdigit():
-            total += int(first[0])
-    if environment.get("NCCL_IB_DISABLE") == "1":
-        return total
-    return total + WORD * sum(_number(path) for path in counters_of(infiniband))
+        if first and first[0].isdigit():
+            found[name.strip()] = int(first[0])
+    return found
+
+
+def once(names: List[str], network: str, hardware: bool) -> List[str]:
+    """The interfaces in which every byte is counted once, without the loopback.
+
+    A bond, a bridge or a VLAN counts again what the interfaces below it have counted. With `hardware` those of real
+    devices are taken if there are any; a container may have virtual ones alone.
+    """
+    names = [name for name in dict.fromkeys(names) if name != LOOPBACK]
+    if hardware:
+        real = [name for name in names if os.path.exists(os.path.join(network, name, "device"))]
+        return real or [name for name in names if not _beside(network, name, "lower_")]
+    return [name for name in names if not any(above in names for above in _beside(network, name, "upper_"))]
+
+
+def _beside(network: str, name: str, prefix: str) -> List[str]:
+    """The interfaces above or below one, by the links that the kernel keeps in sysfs (`upper_bond0`, `lower_eth0`)."""
+    folder = os.path.join(network, name)
+    return [entry[len(prefix) :] for entry in _names(folder) if entry.startswith(prefix)]
 
 
 def counters_of(infiniband: str) -> List[str]:
