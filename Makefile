@@ -71,6 +71,16 @@ bench-trackers: setup .venvs/wandb/wandb ## Weights & Biases' own client in a ru
 	@$(PY) -m pip --disable-pip-version-check install --quiet --upgrade --no-deps --target .venvs/wandb -r requirements/wandb.txt
 	@touch $@
 
+# Needs no .venv: a plain python3 that has torch. GPU_PYTHON, OUT, GPU_WHEELS, STAGE and ARGS are read; docs/gpu.md.
+GPU_PYTHON ?= $(firstword $(wildcard $(PY)) python3)
+.PHONY: bench-gpu
+bench-gpu: ## what only a GPU can say, in stages of under 10 minutes (STAGE=memory: one of them): docs/gpu.md
+	@PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} $(GPU_PYTHON) -m benchmarks gpu $(STAGE) $(ARGS)
+
+.PHONY: gpu-wheels
+gpu-wheels: setup ## what a machine with a GPU and no network lacks, as wheels in .cache/gpu-wheels (GPU_TARGET=3.12)
+	@$(PY) -m benchmarks._gpu.wheels .cache/gpu-wheels --python $(or $(GPU_TARGET),3.12)
+
 bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
 	@$(PY) -m benchmarks $(subst -,_,$*)
 

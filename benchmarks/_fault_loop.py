@@ -2,7 +2,8 @@
 
 It leaves the moment in FAULT_DIR (all nodes of the rig see it): `reached` when the rank comes to the place,
 `at` when the script itself causes the fault. Faults that come from outside wait for `reached`. A fault while saving
-comes to the rank that saves, between two files of a checkpoint.
+comes to the rank that saves, between two files of a checkpoint. `DEVICE=cuda:0` trains on a GPU, `BACKEND=nccl` with
+NCCL; if several ranks share the GPU, gloo carries its tensors.
 """
 
 import argparse
@@ -23,6 +24,7 @@ parser.add_argument("--step", type=int, default=25)
 parser.add_argument("--steps", type=int, default=100000)
 parser.add_argument("--seconds", type=float, default=0.1)
 options = parser.parse_args()
+device = os.environ.get("DEVICE", "cpu")
 mine = int(os.environ["RANK"]) == options.rank
 writer = options.rank if options.phase == "saving" and "SAVE_TO" not in os.environ else 0
 place = Path(os.environ["FAULT_DIR"])
@@ -47,7 +49,7 @@ def go_wrong(phase: str, step: int = 0) -> None:
 
 
 def mismatch() -> None:
-    dist.broadcast(torch.zeros(3), src=options.rank)
+    dist.broadcast(torch.zeros(3, device=device), src=options.rank)
 
 
 def fail() -> None:
@@ -75,6 +77,19 @@ def eat() -> None:
         kept.append(bytearray(os.urandom(1 << 20)) * 16)
 
 
+def eat_gpu() -> None:
+    """All of the GPU's memory, and one allocation more. A CPU has none to run out of: there torch's error is raised as
+    it stands in its sources (c10/cuda/CUDACachingAllocator.cpp)."""
+    if device == "cpu":
+        raise torch.OutOfMemoryError(
+            "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which "
+            "9.00 GiB is free."
+        )
+    kept = []
+    while True:
+        kept.append(torch.ones(1 << 30, device=device))
+
+
 INSIDE = {
     "sigkill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "sigstop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
@@ -85,6 +100,7 @@ INSIDE = {
     "loader": lambda: None,  # the data set sees to it
     "disk": fill,
     "oom": eat,
+    "gpu-oom": eat_gpu,
 }
 
 
@@ -124,15 +140,15 @@ class Numbers(torch.utils.data.Dataset):
 
 
 go_wrong("start")
-dist.init_process_group("gloo")
+dist.init_process_group(os.environ.get("BACKEND", "gloo"))
 torch.manual_seed(0)  # the same model on every rank
-model = torch.nn.Linear(16, 1)
+model = torch.nn.Linear(16, 1).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 batches = iter(torch.utils.data.DataLoader(Numbers(), batch_size=4))
 for step in range(options.steps):
     go_wrong("first", step)
     go_wrong("steady", step)
-    loss = model(next(batches)).pow(2).mean()
+    loss = model(next(batches).to(device)).pow(2).mean()
     loss.backward()
     for parameter in model.parameters():
         dist.all_reduce(parameter.grad)

@@ -3,6 +3,9 @@
 It trains two small layers in a plain loop, or where `MODEL` names one the demo's model with the demo's adapter and
 batch under DeepSpeed ZeRO-3, as the demo does.
 
+`DEVICE=cuda` trains `LAYERS` layers of `WIDTH` on a GPU, in bf16, and has NCCL reduce the gradients; seconds are
+then those of the clock from one wait for the GPU to the next, since there the host only enqueues.
+
 Prints JSON: CPU seconds of the process but for the heart's thread in each block with and without, the heart thread's
 CPU seconds and the wall seconds of the same time, the steps that the heartbeats counted.
 """
@@ -18,6 +21,8 @@ from pathlib import Path
 import torch
 
 BLOCKS, STEPS = int(os.environ["BLOCKS"]), int(os.environ["STEPS"])
+DEVICE = os.environ.get("DEVICE", "cpu")
+WIDTH, LAYERS = int(os.environ.get("WIDTH", "512")), int(os.environ.get("LAYERS", "2"))
 torch.manual_seed(0)
 torch.set_num_threads(1)
 COUNT = (2 * BLOCKS + 2) * STEPS
@@ -32,6 +37,29 @@ def two_layers():
     def train(batch):
         loss = model(batch[0]).pow(2).mean()
         loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return torch.utils.data.DataLoader(data, batch_size=None), train
+
+
+def on_device():
+    """The same with collectives, which the own time of a rank needs, and on a GPU with its events."""
+    import torch.distributed as dist
+
+    kind = torch.bfloat16 if DEVICE == "cuda" else torch.float32
+    dist.init_process_group("nccl" if DEVICE == "cuda" else "gloo")
+    layers = [torch.nn.Linear(WIDTH, WIDTH, device=DEVICE, dtype=kind) for _ in range(LAYERS)]
+    model = torch.nn.Sequential(*layers)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    data = torch.utils.data.TensorDataset(torch.randn(64, WIDTH, dtype=kind).expand(COUNT, 64, WIDTH))
+
+    def train(batch):
+        rows = batch[0].to(DEVICE, non_blocking=True).repeat(64, 1)
+        loss = model(rows).pow(2).mean()
+        loss.backward()
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad)
         optimizer.step()
         optimizer.zero_grad()
 
@@ -79,7 +107,13 @@ def of_the_demo(path):
     return torch.utils.data.DataLoader(Rows(), batch_size=None), train
 
 
-rows, train = of_the_demo(os.environ["MODEL"]) if os.environ.get("MODEL") else two_layers()
+def chosen():
+    if os.environ.get("MODEL"):
+        return of_the_demo(os.environ["MODEL"])
+    return on_device() if "DEVICE" in os.environ else two_layers()
+
+
+rows, train = chosen()
 batches = iter(rows)
 hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks  # torch.optim forgets the name
 OUR_HOOKS = dict(hooks)
@@ -103,6 +137,13 @@ def take_out() -> None:
 
 
 def block() -> float:
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(STEPS):
+            train(next(batches))
+        torch.cuda.synchronize()
+        return time.perf_counter() - began
     begin, heart = time.process_time(), heart_seconds()
     for _ in range(STEPS):
         train(next(batches))

@@ -1,10 +1,11 @@
 """One rank of `benchmarks/save.py`: the same weights saved by stock's way and by ours, in turns.
 
-_save_rank.py OUT HIDDEN EXPERTS SAVES
+_save_rank.py OUT HIDDEN EXPERTS SAVES      (DEVICE=cuda: on a GPU)
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import statistics
@@ -24,6 +25,7 @@ from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, Train
 from allranks.inside import trainer_saves
 
 warnings.filterwarnings("ignore")
+DEVICE = os.environ.get("DEVICE", "cpu")
 TARGETS = ["q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
 
 
@@ -65,7 +67,7 @@ def trainer_of(out: Path, hidden: int, experts: int) -> Trainer:
     }
     arguments = TrainingArguments(
         output_dir=str(out), deepspeed=config, max_steps=1, save_strategy="no", learning_rate=1e-3, bf16=True,
-        per_device_train_batch_size=1, use_cpu=True, report_to=[], disable_tqdm=True, seed=1,
+        per_device_train_batch_size=1, use_cpu=DEVICE == "cpu", report_to=[], disable_tqdm=True, seed=1,
     )  # fmt: skip
     model = model_of(hidden, experts)
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-3)
@@ -126,7 +128,7 @@ def moved_by(act) -> int:
     """All ranks' together. Apart from the timing: the counting itself takes time."""
     with Moved() as moved:
         act()
-    total = torch.tensor([moved.bytes])
+    total = torch.tensor([moved.bytes], device=DEVICE)
     torch.distributed.all_reduce(total)
     return int(total.item())
 
@@ -139,11 +141,21 @@ def memory(name: str) -> int:
 def measured(act) -> dict:
     """Seconds, and how far the resident memory rose above where it stood."""
     torch.distributed.barrier()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+    with contextlib.suppress(
+        OSError
+    ):  # a kernel may have no such file: then the rise is that since the start
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+    synchronize()
     before, began = memory("VmRSS"), time.monotonic()
     act()
     torch.distributed.barrier()
+    synchronize()
     return {"seconds": time.monotonic() - began, "rise": memory("VmHWM") - before}
+
+
+def synchronize() -> None:
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
 
 
 def size_of(folder: Path) -> int:

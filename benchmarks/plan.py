@@ -66,17 +66,6 @@ LARGE = {
     "vocab_size": 32000,
     "num_attention_heads": 16,
 }
-OFF = {"disable_gradient_checkpointing": True}
-ON_GPU: list[tuple[str, dict, dict, str]] = [
-    ("llama, 8 layers", {**LARGE, "num_hidden_layers": 8}, {}, "auto"),
-    ("llama, 24 layers", {**LARGE, "num_hidden_layers": 24}, {}, "auto"),
-    ("llama, 24 layers, no checkpointing", {**LARGE, "num_hidden_layers": 24}, OFF, "auto"),
-    ("llama, 24 layers, rank 64 everywhere", {**LARGE, "num_hidden_layers": 24}, {"lora_rank": 64}, "auto"),
-    ("llama, 24 layers, offload", {**LARGE, "num_hidden_layers": 24}, {}, "zero3-offload"),
-    ("qwen3_moe, 8 layers", {**MOE, **LARGE, "model_type": "qwen3_moe", "num_hidden_layers": 8}, {}, "auto"),
-]
-"""Name, model, arguments, DeepSpeed profile: sizes, LoRA, checkpointing, offload."""
-
 WIDE = {**LLAMA, "hidden_size": 1024, "intermediate_size": 2816, "vocab_size": 16000}
 MEMORY = [
     ("llama", {**WIDE, "num_hidden_layers": layers}, "q_proj,v_proj", None, 2) for layers in (8, 24, 56)
@@ -189,52 +178,6 @@ def memory() -> str:
     return "\n".join(rows)
 
 
-def gpus_here() -> int:
-    """GPUs that torch sees, asked in a process of its own: no CUDA context stays behind."""
-    code = "import torch; print(torch.cuda.device_count())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return int(done.stdout)
-
-
-def gpu_memory() -> str:
-    """Peak memory of GPUs against the plan, where there is one."""
-    from deepspeed.runtime.zero.stage3 import estimate_zero3_model_states_mem_needs
-
-    ranks = gpus_here()
-    if not ranks:
-        return "Peak memory of a GPU: open. This machine has none; six configurations are measured where there is one."
-    rows = [
-        "| run | allocated | planned | error | reserved | DeepSpeed's estimator |",
-        "|---|---|---|---|---|---|",
-    ]
-    errors, false_fits = [], 0
-    for name, config, more, profile in ON_GPU:
-        targets = "all" if "lora_rank" in more else "q_proj,v_proj"
-        plan = a_plan(config, targets, ranks, 2048, profile, use_cpu=False, **more)
-        names = ",".join(plan.trained.leaves) if plan.trained else targets
-        leaf = "Qwen3MoeSparseMoeBlock" if config["model_type"] == "qwen3_moe" else None
-        found = run(config, names, leaf, ranks, plan, 2048)
-        allocated, reserved = max(row["allocated"] for row in found), max(row["reserved"] for row in found)
-        assert plan.memory is not None and plan.model is not None
-        planned = plan.memory["gpu_allocated_bytes"]
-        errors.append(abs(planned / allocated - 1))
-        # `fits` is said up to 92 % of a GPU: this one would have been said to fit where it does not.
-        false_fits += (
-            reserved > (plan.memory["gpu_bytes"]["total"] - plan.memory["gpu_bytes"]["runtime"]) / 0.92
-        )
-        total, unit = plan.model.total_parameters, plan.model.largest_unit[1]
-        offload = profile == "zero3-offload"
-        _, theirs, _ = estimate_zero3_model_states_mem_needs(
-            total, unit, ranks, 1, offload, offload, False, 1.0
-        )
-        rows.append(
-            f"| {name}, {ranks} GPUs | {allocated / 2**20:.0f} MiB | {planned / 2**20:.0f} MiB "
-            f"| {percent(planned, allocated)} | {reserved / 2**20:.0f} MiB | {theirs / 2**20:.0f} MiB |"
-        )
-    summary = f"Median error {statistics.median(errors):.1%}, {false_fits} false `fits`."
-    return "Peak memory of a GPU (torch's count), against the plan:\n\n" + "\n".join(rows) + f"\n\n{summary}"
-
-
 def speed() -> str:
     from allranks import spec
 
@@ -265,5 +208,5 @@ def measure() -> str:
         f"against the plan, all ranks together.\n\n{traffic()}\n\n"
         "Resident memory of a rank on CPU while it trains (libraries included), against the plan and against "
         "DeepSpeed's own estimator, which counts every parameter as trained and no process.\n\n"
-        f"{memory()}\n\n{gpu_memory()}"
+        f"{memory()}\n\nPeak memory of a GPU: `make bench-gpu STAGE=memory` ([the GPU pack](gpu.md))."
     )

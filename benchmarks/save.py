@@ -86,20 +86,35 @@ def rows(found: dict) -> list[str]:
     return lines
 
 
-def run(python: Path) -> dict:
+def run(
+    python: Path,
+    size: tuple[str, str] = SIZE,
+    saves: int = SAVES,
+    ranks: int = 2,
+    device: str = "cpu",
+    limit: float = LIMIT_SECONDS,
+) -> dict:
     with tempfile.TemporaryDirectory(prefix="save-") as folder:
         out = Path(folder)
         env = dict(
             os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=str(ROOT / "src"),
-            OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", ALLRANKS_HOME=str(out / "home"),
+            OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", DEVICE=device, ALLRANKS_HOME=str(out / "home"),
             TORCH_EXTENSIONS_DIR=str(python.parent.parent / "torch_extensions"),
         )  # fmt: skip
-        command = [str(python), "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
-        command += ["--rdzv-endpoint=127.0.0.1:0", str(RANK), folder, *SIZE, str(SAVES)]
+        if device == "cpu":
+            env["CUDA_VISIBLE_DEVICES"] = ""
+        command = [
+            str(python),
+            "-m",
+            "torch.distributed.run",
+            f"--nproc-per-node={ranks}",
+            "--rdzv-backend=c10d",
+        ]
+        command += ["--rdzv-endpoint=127.0.0.1:0", str(RANK), folder, *size, str(saves)]
         with open(out / "log", "wb") as log:
             process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
             try:
-                code = process.wait(timeout=LIMIT_SECONDS)
+                code = process.wait(timeout=limit)
             finally:
                 if (
                     process.poll() is None
