@@ -16,7 +16,7 @@ AIM = 1.0
 
 def one(machine: Machine) -> dict[str, Any]:
     """One rank: what it gathers is its own."""
-    size, saves = (("32", "4"), 1) if machine.tiny else (("512", "64"), 5)
+    size, saves = (("64", "8"), 1) if machine.tiny else (("512", "64"), 5)
     found = save.run(Path(sys.executable), size, saves, 1, machine.device, 220.0)
     shares = {
         kind: found["ours"][kind]["seconds"] / found["stock"][kind]["seconds"]
