@@ -76,8 +76,7 @@ def main(words: list[str]) -> int:
         return pages.write(store.FOLDER)
     if options.write:
         return pages.write(out)
-    if not options.tiny:
-        wheels.enter(os.environ.get("GPU_WHEELS"), words)
+    wheels.enter(os.environ.get("GPU_WHEELS"), words)
     machine = here(out, options.tiny)
     if options.list:
         print(listed(machine, wanted))

@@ -18,13 +18,16 @@ from allranks.spec.run import Gpus
 from allranks.words import Cluster, Facts, Node
 from benchmarks._gpu.parts import TAIL, LeftOut, Machine, Part, one_rank, program
 from benchmarks._gpu.stage_facts import model_of
-from benchmarks.heartbeat_cpu import free_port
 from benchmarks.plan import LARGE, LLAMA, MOE, filled
+from tests.runs.runner import free_port
 
 TITLE = "Peak memory of a GPU against the plan"
 RANK = Path(__file__).parent / "_memory_rank.py"
 AIM = 0.03
 """Of the median error."""
+
+CLAIMED = 0.05
+"""What the planner says of itself: the estimate is off by up to so much."""
 
 STEPS, TOKENS, TINY_TOKENS = 6, 2048, 32
 ATTENTION = "q_proj,v_proj"
@@ -151,8 +154,8 @@ def ran(jobs: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
 
 
 def compared(plan: Plan, row: dict[str, Any], machine: Machine) -> dict[str, Any]:
-    """One configuration: planned against measured. `met`: it never says `fits` of what ran out of memory or took more
-    than a GPU of the size for which that would just be said."""
+    """One configuration: planned against measured. `met`: it is within what is claimed, and never says `fits` of what
+    ran out of memory or took more than a GPU of the size for which that would just be said."""
     assert plan.memory is not None
     parts, usable = dict(plan.memory["gpu_bytes"]), plan.memory["gpu_usable_bytes"]
     found = {
@@ -172,7 +175,8 @@ def compared(plan: Plan, row: dict[str, Any], machine: Machine) -> dict[str, Any
         not row["out_of_memory"] and row["reserved"] + parts["runtime"] > enough
     )
     found["error"] = None if row["out_of_memory"] else found["planned"] / row["allocated"] - 1
-    return {**found, "met": not found["false_fit"]}
+    near = found["error"] is not None and abs(found["error"]) <= CLAIMED
+    return {**found, "met": near and not found["false_fit"]}
 
 
 def measure(one: Configuration) -> Any:

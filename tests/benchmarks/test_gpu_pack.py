@@ -312,6 +312,7 @@ def test_a_plan_that_says_fits_of_what_does_not_is_a_false_one(cuda: Machine) ->
     assert stage_memory.compared(plan, good, cuda)["met"] is True
     assert stage_memory.compared(plan, {**good, "reserved": 2 * planned}, cuda)["met"] is False
     assert stage_memory.compared(plan, {**good, "out_of_memory": True}, cuda)["met"] is False
+    assert stage_memory.compared(plan, {**good, "allocated": 1.06 * planned}, cuda)["met"] is False
     text = stage_memory.table({"one": stage_memory.compared(plan, {**good, "allocated": 2 * planned}, cuda)})
     assert "| -50.0 % |" in text and "0 false `fits`" in text
 
