@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks._gpu.parts import ROOT, LeftOut, Machine, Part, missing, program
 from benchmarks._gpu.runs import product
 from benchmarks._gpu.scrub import scrubbed
-from benchmarks._gpu.stage_facts import model_of, needs_rich, places, run_of
+from benchmarks._gpu.stage_facts import gpus_of, needs_rich, places, run_of
 
 TITLE = "Checks of a machine with a GPU: no false alarm"
 ALARMS = ("block", "unknown", "warn")
@@ -34,7 +34,7 @@ def demo(machine: Machine, nodes: str = "localhost") -> dict[str, Any]:
         "name": "gpu-demo",
         "nodes": nodes,
         "same_host": nodes != "localhost",
-        "gpus": {"count": 1, "model": model_of(machine.gpu)} if machine.gpu else 1,
+        "gpus": gpus_of(machine),
         "environment": {"python": sys.executable},
         "train": {"llamafactory": {**ARGUMENTS, **of_device(machine), "dataset_dir": str(tiny / "data"),
                                    "model_name_or_path": str(tiny / "model")}},

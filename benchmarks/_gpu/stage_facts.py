@@ -117,10 +117,15 @@ def run_of(machine: Machine) -> dict[str, Any]:
     return {
         "name": "one-gpu",
         "nodes": "localhost",
-        "gpus": {"count": 1, "model": model_of(machine.gpu)} if machine.gpu else 1,
+        "gpus": gpus_of(machine),
         "train": {"command": [script]},
         "deepspeed": "none",
     }
+
+
+def gpus_of(machine: Machine) -> dict[str, Any]:
+    """One a node; a CPU is asked for by name."""
+    return {"count": 1, "model": model_of(machine.gpu) or "cpu"}
 
 
 def model_of(gpu: str | None) -> str:

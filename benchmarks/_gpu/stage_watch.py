@@ -18,7 +18,7 @@ from benchmarks._faults import FAULTS, LOOP, Fault, Right
 from benchmarks._gpu.parts import TAIL, Machine, Part
 from benchmarks._gpu.runs import OVER, Product, product
 from benchmarks._gpu.scrub import scrubbed
-from benchmarks._gpu.stage_facts import model_of, needs_rich, places
+from benchmarks._gpu.stage_facts import gpus_of, needs_rich, places
 
 TITLE = "Faults of a run on a GPU: the right cause"
 CHOSEN = ("exception", "sigkill", "gpu-oom", "sigstop")
@@ -117,7 +117,7 @@ def run_file(name: str, place: Path, machine: Machine, ranks: int = 1) -> dict[s
         "name": "gpu-fault",
         "nodes": nodes,
         "same_host": True,
-        "gpus": {"count": 1, "model": model_of(machine.gpu)} if machine.gpu else 1,
+        "gpus": gpus_of(machine),
         "environment": {"python": sys.executable},
         "env": {
             "FAULT_DIR": str(place),

@@ -160,4 +160,4 @@ def test_the_run_files_are_read(device: str, tmp_path: Path, monkeypatch) -> Non
         path = tmp_path / f"{number}.yaml"
         path.write_text(json.dumps(run))
         loaded = spec.load(str(path))
-        assert loaded.gpus.model == ("H200" if device == "cuda" else None)
+        assert loaded.gpus.model == ("H200" if device == "cuda" else "cpu")
