@@ -153,7 +153,8 @@ def test_the_run_files_are_read(device: str, tmp_path: Path, monkeypatch) -> Non
         part.measure(machine)
     asked += [
         stage_checks.run_of(machine),
-        *(stage_watch.run_file(name, tmp_path, machine) for name in stage_watch.CHOSEN),
+        *(stage_watch.run_file(name, tmp_path, machine, 1) for name in stage_watch.ALONE),
+        *(stage_watch.run_file(name, tmp_path, machine, 2) for name in stage_watch.OF_TWO),
     ]
     assert len(asked) == 7
     for number, run in enumerate(asked):
