@@ -110,7 +110,7 @@ def test_a_rank_that_answered_itself_is_left_to_itself(child, tmp_path, monkeypa
     assert "process" in kinds and "stack" not in kinds
 
 
-def test_only_the_kernels_words_about_machines_are_kept():
+def test_only_the_kernels_words_about_machines_are_kept(tmp_path):
     now = int(time.monotonic() * 1e6)
     oom = f"3,1,{now},-;Out of memory: Killed process 41 (python) total-vm:9kB\n SUBSYSTEM=mm"
     assert evidence.kernel_line(oom, 0.0).startswith("Out of memory")
@@ -118,8 +118,9 @@ def test_only_the_kernels_words_about_machines_are_kept():
     assert evidence.kernel_line(xid, 0.0) == "NVRM: Xid (PCI:0000:53:00): 79, pid=7"
     assert evidence.kernel_line(f"6,1,{now},-;audit: something else", 0.0) == ""
     assert evidence.kernel_line(oom, time.monotonic() + 1) == "", "long ago"
-    assert evidence.kernel_lines("/nonexistent") == []
-    assert evidence.kernel_log("/nonexistent") == ([], "/nonexistent: No such file or directory")
+    missing = str(tmp_path / "kmsg")
+    assert evidence.kernel_lines(missing) == []
+    assert evidence.kernel_log(missing) == ([], f"{missing}: No such file or directory")
 
 
 def test_that_the_kernel_may_not_be_asked_is_told(monkeypatch):
