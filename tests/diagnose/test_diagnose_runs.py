@@ -254,3 +254,15 @@ def test_the_unreachable_head_is_named():
     error = "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of "
     found = of(crash("node-2: ", error + "(node-1, 29500). (errno: 113 - No route to host)."))
     assert (found.cause, found.where.node) == ("master-unreachable-firewall", "node-1")
+
+
+@pytest.mark.parametrize(
+    "name", ["out/checkpoint-30/adapter_config.json", "/srv/out/checkpoint-30/adapter_config.json"]
+)
+def test_a_save_whose_folder_is_gone_is_no_missing_model_and_no_missing_data(name):
+    """It is told as what it is: an exception of the script, with the file in its words."""
+    first = crash("[rank0]: ", f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'")
+    lines = itertools.chain(parse(first, "node-1.log"), parse(crash("[rank1]: ", PEER), "node-2.log"))
+    found = diagnose(lines)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 0)
+    assert "checkpoint-30" in found.evidence[0]

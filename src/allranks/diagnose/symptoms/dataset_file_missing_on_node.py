@@ -31,15 +31,16 @@ _DATA = (
     r"txt|tar|npy|npz|h5|hdf5|lmdb|tfrecord|zst|gz"
     r"|mds|jpe?g|png|wav|flac|mp4)\b|\bdata(?:set)?s?\b))"
 )
+_NO_DATA = ("/checkpoint-",)
 PATTERNS = (
-    Pattern("No such file or directory", r"FileNotFoundError.{0,40}" + _DATA),
+    Pattern("No such file or directory", r"FileNotFoundError.{0,40}" + _DATA, without=_NO_DATA),
     Pattern("find a dataset", r"(?i)couldn'?t find (?:a |any )?dataset"),
     Pattern("DatasetNotFoundError"),
     Pattern("Undefined dataset"),
     Pattern("dataset_info.json", r"(?i)cannot (?:open|find)|No such|not found|does not exist"),
     Pattern("Unable to find", r"Unable to find '[^']{1,300}'", raised=True),
     Pattern("any data file", r"(?i)couldn'?t find any data file"),
-    Pattern("FileNotFoundError", r"'/[^']{1,300}'", weight=CRASH + 2, raised=True),
+    Pattern("FileNotFoundError", r"'/[^']{1,300}'", weight=CRASH + 2, raised=True, without=_NO_DATA),
 )
 
 

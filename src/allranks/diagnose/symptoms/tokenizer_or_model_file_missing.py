@@ -40,7 +40,8 @@ PATTERNS = (
     Pattern("Unable to load vocabulary from file"),
     Pattern(
         "No such file or directory",
-        r"(?:config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}|pytorch_model|"
+        # PEFT says "Can't find" of an adapter that is loaded; this is a save whose folder is gone.
+        r"(?:(?<!adapter_)config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}|pytorch_model|"
         r"vocab|tokenizer\.model)\.?(?:json|safetensors|bin|txt|model)?\b['\"]?$",
         raised=True,
     ),
@@ -57,6 +58,10 @@ FIRES = (
     "Use `repo_type` argument if needed.\n",
 )
 SILENT = (
+    "[rank0]: Traceback (most recent call last):\n"
+    '[rank0]:   File "/work/train.py", line 88, in save\n'
+    '[rank0]:   File "/usr/lib/python3.11/pathlib.py", line 1044, in open\n'
+    "[rank0]: FileNotFoundError: [Errno 2] No such file or directory: 'out/checkpoint-30/adapter_config.json'\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "
     "connect to 'https://huggingface.co' to load\n",
 )
