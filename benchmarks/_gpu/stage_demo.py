@@ -9,7 +9,7 @@ from benchmarks._gpu.parts import LeftOut, Machine, Part
 from benchmarks._gpu.runs import product
 from benchmarks._gpu.scrub import scrubbed
 from benchmarks._gpu.stage_checks import demo, made_tiny
-from benchmarks._gpu.stage_facts import needs_rich, places
+from benchmarks._gpu.stage_facts import SHARED, needs_rich, places
 from benchmarks._gpu.stage_nccl import REFUSED, SHARE
 
 TITLE = "The demo on a GPU"
@@ -23,7 +23,7 @@ def one(machine: Machine) -> dict[str, Any]:
 def two(machine: Machine) -> dict[str, Any]:
     """Two nodes of one rank each on this machine. That both have one GPU is what is tried, so it may pass."""
     run = demo(machine, "node-[0-1]")
-    run["accept"] = ["gpu-twice"]
+    run["accept"] = list(SHARED)
     run["env"] = {**run["env"], **SHARE, "GLOO_SOCKET_IFNAME": "lo"}
     return trained(machine, run)
 

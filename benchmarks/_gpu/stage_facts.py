@@ -23,6 +23,9 @@ from benchmarks._gpu.store import RECORDED
 
 TITLE = "Facts of a machine with a GPU"
 HOME = "/home/ubuntu"
+SHARED = ("gpu-twice", "gpus-missing")
+"""What is rightly said of two nodes that are one machine with one GPU, and meant where a stage makes them."""
+
 TRIED = "tried"
 """Beside `recorded/`: what a machine without a GPU says is nobody's recording of one."""
 

@@ -18,7 +18,7 @@ from benchmarks._faults import FAULTS, LOOP, Fault, Right
 from benchmarks._gpu.parts import TAIL, Machine, Part
 from benchmarks._gpu.runs import OVER, Product, product
 from benchmarks._gpu.scrub import scrubbed
-from benchmarks._gpu.stage_facts import gpus_of, needs_rich, places
+from benchmarks._gpu.stage_facts import SHARED, gpus_of, needs_rich, places
 
 TITLE = "Faults of a run on a GPU: the right cause"
 ALONE = ("exception", "sigkill", "gpu-oom")
@@ -126,7 +126,7 @@ def run_file(name: str, place: Path, machine: Machine, ranks: int = 1) -> dict[s
             "GLOO_SOCKET_IFNAME": "lo",
             "OMP_NUM_THREADS": "1",
         },
-        "accept": ["gpu-twice"],  # of two ranks one is on the CPU, which the plan does not know
+        "accept": list(SHARED),  # of two ranks one is on the CPU, which the plan does not know
         "train": {"command": [str(LOOP), *words]},
         "deepspeed": "none",
     }

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from allranks import spec
-from benchmarks._gpu import command, parts, stage_checks, stage_demo, stage_memory, stage_watch, store
+from allranks.runs import inspect
+from benchmarks._gpu import command, parts, stage_demo, stage_facts, stage_memory, stage_watch, store
 from benchmarks._gpu.parts import MEASURED, Machine
 
 pytestmark = pytest.mark.training
@@ -143,22 +144,35 @@ def test_save(tried) -> None:
     assert "| adapter |" in parts.stage("save").table({"one": found})
 
 
-@pytest.mark.parametrize("device", ["cuda", "cpu"])
-def test_the_run_files_are_read(device: str, tmp_path: Path, monkeypatch) -> None:
-    """Those of a GPU, too: a misspelt key would cost the day."""
-    machine = Machine(device, "NVIDIA H200" if device == "cuda" else None, tmp_path)
+def run_files(machine: Machine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[spec.Run]:
+    """Those of all stages."""
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(stage_demo, "trained", lambda machine, run: asked.append(run) or {})
     for part in stage_demo.PARTS:
         part.measure(machine)
-    asked += [
-        stage_checks.run_of(machine),
-        *(stage_watch.run_file(name, tmp_path, machine, 1) for name in stage_watch.ALONE),
-        *(stage_watch.run_file(name, tmp_path, machine, 2) for name in stage_watch.OF_TWO),
-    ]
-    assert len(asked) == 7
+    asked.append(stage_facts.run_of(machine))
+    asked += [stage_watch.run_file(name, folder, machine, 1) for name in stage_watch.ALONE]
+    asked += [stage_watch.run_file(name, folder, machine, 2) for name in stage_watch.OF_TWO]
+    loaded = []
     for number, run in enumerate(asked):
-        path = tmp_path / f"{number}.yaml"
+        path = folder / f"{number}.yaml"
         path.write_text(json.dumps(run))
-        loaded = spec.load(str(path))
-        assert loaded.gpus.model == ("H200" if device == "cuda" else "cpu")
+        loaded.append(spec.load(str(path)))
+    return loaded
+
+
+def test_nothing_stops_the_runs_on_a_machine_with_one_gpu(root: Path, tmp_path: Path, monkeypatch) -> None:
+    """By the recorded T4, whose GPU lacks bf16: that alone may be said of it."""
+    recorded = json.loads((root / "tests" / "recorded" / "t4" / "localhost.json").read_text())
+    for run in run_files(Machine("cuda", "Tesla T4", tmp_path), tmp_path, monkeypatch):
+        seen = [inspect.facts_of(node.name, {**recorded, "node": node.name}) for node in run.cluster.nodes]
+        stops = {f.id for f in inspect.judge(run, seen).findings if f.stops_launch}
+        assert stops - set(run.accept) <= {"precision-unsupported"}, run.name
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_the_run_files_are_read(device: str, tmp_path: Path, monkeypatch) -> None:
+    """Those of a GPU, too: a misspelt key would cost the day."""
+    machine = Machine(device, "NVIDIA H200" if device == "cuda" else None, tmp_path)
+    models = [run.gpus.model for run in run_files(machine, tmp_path, monkeypatch)]
+    assert models == ["H200" if device == "cuda" else "cpu"] * 7
