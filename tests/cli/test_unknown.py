@@ -114,3 +114,10 @@ def test_explain_names_every_unknown_id_with_the_nearest_at_once(capsys) -> None
     assert "gpu-ec is no id" in said.err and "gpu-ecc" in said.err
     assert "port-hold is no id" in said.err and "port-held" in said.err
     assert said.out == "", "nothing is printed of what was right"
+
+
+@pytest.mark.parametrize("verb", ["watch", "logs"])
+def test_where_there_are_no_runs_yet_none_is_named(verb: str, capsys, home) -> None:
+    assert main([verb]) == 2
+    said = capsys.readouterr().err
+    assert "there are no runs here yet" in said and "allranks run FILE" in said

@@ -220,9 +220,11 @@ async def find(name: str | None) -> str:
         return fitting[0]
     raise BadInput(
         Problem(
-            f"{name}: {len(fitting)} runs begin with it" if fitting else f"no run {name or ''} is known here",
+            f"{name}: {len(fitting)} runs begin with it"
+            if fitting
+            else (f"no run {name} is known here" if ids else "there are no runs here yet"),
             why=("they are " + ", ".join(fitting[:8])) if fitting else "",
-            do="allranks ps lists the runs",
+            do="allranks ps lists the runs" if ids else "start one: allranks run FILE",
         )
     )
 

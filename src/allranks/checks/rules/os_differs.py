@@ -1,8 +1,8 @@
 """Nodes run different systems or kernels.
 
 ## What it looks at
-The distribution and release, the kernel's version (its first two numbers) and the processor's architecture of
-every machine.
+The distribution and release, the kernel's version (its first two numbers, and its flavour: generic, aws, el8uek) and
+the processor's architecture of every machine.
 
 ## Why it matters
 Another libc or kernel has other limits and drivers: what holds on one node need not hold on the next. Another
@@ -17,14 +17,19 @@ os-release(5), uname(2).
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
+from allranks.checks.words import shown
 from allranks.words import Finding
 
 NEEDS = ("system.os_release", "system.kernel", "system.architecture")
 UNKNOWN_BLOCKS = False
+ARCHITECTURES = ("x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "amd64", "arm64")
+"""Some distributions end a kernel's name with it."""
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -44,10 +49,47 @@ def check(context: Context) -> Iterator[Finding]:
             why="libraries, limits and drivers may differ with it.",
             fix="the same system on all nodes, or one container image",
         )
+    yield from of_kernels(context)
+
+
+def of_kernels(context: Context) -> Iterator[Finding]:
+    """A container brings no kernel of its own, so that an image does not help here."""
+    kernels = [(view, kind(text)) for view in context.machines if (text := view.text("system.kernel"))]
+    usual = Counter(one for _, one in kernels).most_common(1)
+    for view, one in kernels:
+        if one != usual[0][0]:
+            yield context.note(
+                view,
+                saw=f"{view.name} runs the kernel {shown(view.text('system.kernel'), 80)}",
+                expected=f"{shown(' '.join(usual[0][0]), 80)}, as most nodes",
+                why="drivers are built for each kernel, and another one has other limits.",
+                fix="the same kernel on all nodes",
+            )
+
+
+def kind(kernel: str) -> tuple[str, str]:
+    """`6.8` and `generic` of `6.8.0-45-generic`: updates of one kernel are the same kind."""
+    numbers = re.match(r"\d+\.\d+", kernel)
+    words = [word for word in re.findall(r"[A-Za-z]\w*", kernel) if word not in ARCHITECTURES]
+    return numbers.group() if numbers else kernel, "-".join(words)
 
 
 CASES = (
     fires("cpu", {"node-1/system/os_release/name": "Debian GNU/Linux 12"}, node="node-1", verdict="note"),
     fires("cpu", {"node-1/system/architecture": "aarch64"}, node="node-1", verdict="block"),
+    fires(
+        "cpu",
+        {"*/system/kernel": "6.8.0-45-generic", "node-1/system/kernel": "6.11.0-9-generic"},
+        node="node-1",
+    ),
+    fires(
+        "cpu",
+        {"*/system/kernel": "5.15.0-119-generic", "node-2/system/kernel": "5.15.0-200.131.27.el8uek.x86_64"},
+        node="node-2",
+        verdict="note",
+        saw="el8uek",
+    ),
+    # An update of the same kernel.
+    silent("cpu", {"*/system/kernel": "6.8.0-45-generic", "node-1/system/kernel": "6.8.0-51-generic"}),
     silent("cpu"),
 )
