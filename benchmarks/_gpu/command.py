@@ -111,7 +111,7 @@ def measured(machine: Machine, wanted: list[str], options: argparse.Namespace) -
     until = time.monotonic() + 60 * options.minutes
     outcomes: dict[str, dict[str, Any]] = {}
     for name in wanted:
-        found = store.read(machine.out, name, machine.device) or store.begun(name, machine)
+        found = known(machine, name) or store.begun(name, machine)
         parts = [p for p in stage(name).PARTS if not options.part or p.name in options.part]
         for part in parts:
             if store.done(found, part.name) and not options.again:
@@ -134,6 +134,17 @@ def measured(machine: Machine, wanted: list[str], options: argparse.Namespace) -
     return outcomes
 
 
+def known(machine: Machine, name: str) -> dict[str, Any] | None:
+    """What was measured of a stage: in the results folder, else in this tree, which may have come here with it. Of
+    another GPU nothing is taken over."""
+    folders = (machine.out, store.FOLDER) if machine.device == "cuda" else (machine.out,)
+    for folder in folders:
+        found = store.read(folder, name, machine.device)
+        if found is not None and found["gpu"] == machine.gpu:
+            return found
+    return None
+
+
 def about(machine: Machine, name: str) -> dict[str, Any]:
     return {key: value for key, value in store.begun(name, machine).items() if key != "parts"}
 
@@ -152,7 +163,7 @@ def told(outcome: dict[str, Any]) -> str:
 def listed(machine: Machine, wanted: list[str]) -> str:
     rows = []
     for name in wanted:
-        found = store.read(machine.out, name, machine.device)
+        found = known(machine, name)
         rows.append(
             f"{name}: {stage(name).TITLE} (at most {sum(p.seconds for p in stage(name).PARTS):g} s on a GPU)"
         )

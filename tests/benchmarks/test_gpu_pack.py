@@ -124,6 +124,20 @@ def test_what_was_measured_is_kept_and_the_rest_is_tried_again(monkeypatch, cuda
     assert command.code_of(again) == 0
 
 
+def test_what_came_along_with_the_tree_is_not_measured_again(
+    monkeypatch, cuda: Machine, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(store, "FOLDER", tmp_path / "tree")
+    store.write(store.FOLDER, result("cuda", "NVIDIA H200", data={"x": 1}))
+    asked = fake(monkeypatch, [])
+    machine = Machine("cuda", "NVIDIA H200", tmp_path / "bare")
+    outcomes = command.measured(machine, ["gemm"], options("gemm"))
+    assert asked == [] and outcomes["gemm"]["compute"]["data"] == {"x": 1}
+    asked = fake(monkeypatch, [{"state": MEASURED, "data": {"x": 2}}])
+    other = command.measured(Machine("cuda", "Tesla T4", tmp_path / "bare"), ["gemm"], options("gemm"))
+    assert asked == ["gemm compute"] and other["gemm"]["compute"]["data"] == {"x": 2}
+
+
 def test_a_later_failure_replaces_no_measurement(monkeypatch, cuda: Machine) -> None:
     fake(monkeypatch, [{"state": MEASURED, "data": {"x": 1}}])
     command.measured(cuda, ["gemm"], options("gemm"))
