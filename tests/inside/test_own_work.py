@@ -30,7 +30,7 @@ for number, batch in enumerate(DataLoader(rows, batch_size=2, sampler=sampler)):
     last = wrapped is None or number % 2 == 1
     with contextlib.nullcontext() if last else wrapped.no_sync():
         if rank == 1:
-            time.sleep(0.1 if wrapped is None else 0.05)
+            time.sleep(0.3 if wrapped is None else 0.15)
         loss = (wrapped or plain)(batch).pow(2).mean()
         loss.backward()
     if wrapped is None:
@@ -63,5 +63,5 @@ def test_a_slow_rank_is_seen_before_the_collective_and_its_batch_is_its_own(node
     for kind in (slice(0, 8), accumulated):
         own = [median(row[6] for row in rows[kind]) for rows in (quick, slow)]
         took = median(row[2] for row in quick[kind])
-        assert own[1] >= 0.09 and took >= 0.09, (own, took)
+        assert own[1] >= 0.29 and took >= 0.29, (own, took)
         assert own[0] < took / 2 and own[0] < own[1] / 2, (own, took)

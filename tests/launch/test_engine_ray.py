@@ -15,9 +15,9 @@ import pytest
 from tests.rig.desk import Desk
 from tests.rig.ray_site import have_ray
 from tests.rig.rig import Rig, only_one
+from tests.runs.runner import LIGHT, SCRIPTS
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
-LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
 LIMIT_SECONDS = 300.0
 STRANGER = "cp /bin/sleep /tmp/raylet; exec setsid /tmp/raylet 9999 </dev/null >/dev/null 2>&1 &"
 """A process that `ray stop` would end: it goes by the name alone."""
@@ -39,7 +39,8 @@ def run_file(desk: Desk, *arguments: object) -> Path:
         gpus={"count": 1, "model": "cpu"},
         environment={"python": sys.executable},
         launch={"with": "ray"},
-        train={"command": [str(LOOP), *map(str, arguments)]},
+        env={"PYTHONPATH": str(LIGHT)},
+        train={"command": [str(SCRIPTS / "light_loop.py"), *map(str, arguments)]},
     )
 
 
@@ -66,7 +67,7 @@ def until(condition: Any, seconds: float = LIMIT_SECONDS) -> Any:
 
 def test_an_actors_death_is_named_from_elsewhere_and_only_what_is_ours_ends(rig: Rig, tmp_path: Path) -> None:
     here, elsewhere = Desk(rig, tmp_path / "here"), Desk(rig, tmp_path / "elsewhere")
-    begun = here.json("run", run_file(here, "--steps", 40000), "--detach")
+    begun = here.json("run", run_file(here, "--steps", 40000), "--detach", "--no-probe")
     assert begun["runs"], begun
     run_id = begun["runs"][0]["id"]
     file = run_file(elsewhere, "--steps", 40000)
@@ -109,7 +110,7 @@ def test_an_actors_death_is_named_from_elsewhere_and_only_what_is_ours_ends(rig:
 def test_a_node_that_is_cut_off_is_named_and_the_others_are_freed(rig: Rig, tmp_path: Path) -> None:
     """The last test of this rig: node3 does not come back. Who says it first, Ray or our keeper, is open."""
     here = Desk(rig, tmp_path / "here")
-    begun = here.json("run", run_file(here, "--steps", 40000), "--detach")
+    begun = here.json("run", run_file(here, "--steps", 40000), "--detach", "--no-probe")
     assert begun["runs"], begun
     run_id = begun["runs"][0]["id"]
     assert until(lambda: (state_of(here, run_id)["step"] or 0) > 0), here("ps").stdout

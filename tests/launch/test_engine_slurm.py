@@ -43,7 +43,7 @@ def looped(rig: Rig, number: int) -> list[str]:
     """The command lines on a node that hold a script of these tests."""
     shown = rig.run(number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"])
     lines = shown.stdout.decode(errors="replace").splitlines()
-    return [line for line in lines if "launch/scripts/" in line]
+    return [line for line in lines if "launch/scripts/" in line or "runs/scripts/" in line]
 
 
 def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
@@ -64,7 +64,7 @@ def test_a_run_ends_well_in_a_job_of_its_own(login: Login, rig: Rig) -> None:
 def test_the_wait_in_the_queue_is_said_and_stop_ends_our_job_alone(login: Login, rig: Rig) -> None:
     other = said(rig, ["sbatch", "--parsable", "--exclusive", "-w", "node3", "--wrap", "sleep 900"]).strip()
     with subprocess.Popen(
-        login.command("run", login.file(LOOP, "--steps", 4000), "--detach", "--json"),
+        login.command("run", login.light("--steps", 4000), "--detach", "--no-probe", "--json"),
         stdout=subprocess.PIPE,
         text=True,
     ) as running:
@@ -84,7 +84,7 @@ def test_the_wait_in_the_queue_is_said_and_stop_ends_our_job_alone(login: Login,
 
 
 def test_a_job_that_slurm_refuses_is_bad_input(login: Login) -> None:
-    answer = login.json("run", login.file(LOOP, "--steps", 3, launch={"with": "slurm", "partition": "none"}))
+    answer = login.json("run", login.light("--steps", 3, launch={"with": "slurm", "partition": "none"}))
     assert "partition" in answer["problems"][0]["saw"]
     assert login.no_jobs()
 
@@ -97,7 +97,7 @@ def test_a_controller_that_dies_in_the_queue_leaves_a_job_that_is_found_and_ende
     login: Login, rig: Rig
 ) -> None:
     other = said(rig, ["sbatch", "--parsable", "--exclusive", "-N3", "--wrap", "sleep 900"]).strip()
-    running = login.start("run", login.file(LOOP, "--steps", 3, name="orphan"))
+    running = login.start("run", login.light("--steps", 3, name="orphan"))
     with running:
         assert until(lambda: any("orphan PENDING" in job for job in login.jobs())), login.jobs()
         # nsenter's child is the controller itself.
@@ -119,9 +119,9 @@ def test_an_allocation_that_is_there_is_used_and_never_given_back(login: Login, 
     ).strip()
     assert until(lambda: any(f"{job} wrap RUNNING" in line for line in login.jobs()))
     there = Login(rig, {"SLURM_JOB_ID": job, "SLURM_JOB_NODELIST": "node[2-3]"})
-    run = there.json("run", login.file(LOOP, "--steps", 3, nodes=2), "--no-probe")["runs"][0]
+    run = there.json("run", login.light("--steps", 3, nodes=2), "--no-probe")["runs"][0]
     assert (run["state"], run["step"], run["nodes"]) == ("succeeded", 3, ["node2", "node3"]), run
-    refused = there.json("run", login.file(LOOP, "--steps", 3, nodes=3))
+    refused = there.json("run", login.light("--steps", 3, nodes=3))
     assert "has 2 nodes and the run wants 3" in refused["problems"][0]["saw"]
     # What is not ours by its comment is not ended, whatever the index says.
     assert login.json("stop", run["id"])["left"] == 0
@@ -235,9 +235,7 @@ def went_on_from(run_id: str) -> tuple[str, int]:
 
 def test_a_node_that_is_cut_off_is_named_and_its_job_ended(login: Login, rig: Rig) -> None:
     """The last test of this rig: node3 does not come back. SLURM itself would notice after its SlurmdTimeout."""
-    run = login.json("run", login.file(LOOP, "--steps", 40000, name="cut"), "--no-probe", "--detach")["runs"][
-        0
-    ]
+    run = login.json("run", login.light("--steps", 40000, name="cut"), "--no-probe", "--detach")["runs"][0]
     assert until(lambda: (state_of(login, run["id"])["step"] or 0) > 0), state_of(login, run["id"])
     rig.link(3, False)  # first, so that no connection is closed in good order
     rig.power_off(3)

@@ -15,9 +15,9 @@ from tests.prepare.wheels import write_wheel
 from tests.rig.desk import Desk
 from tests.rig.images import MOUNTS, NAME, import_image, start_docker, stop_docker
 from tests.rig.rig import ROOT, STATE, Rig, only_one
+from tests.runs.runner import LIGHT, SCRIPTS
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
-LOOP = ROOT / "tests" / "runs" / "scripts" / "loop.py"
 NODES = (1, 2)
 
 
@@ -39,15 +39,23 @@ def desk(rig: Rig, tmp_path: Path) -> Desk:
     return Desk(rig, tmp_path)
 
 
-def boxed(desk: Desk, *words: object, container: dict[str, Any] | None = None, **keys: Any) -> Path:
+def boxed(
+    desk: Desk,
+    *words: object,
+    script: str = "light_loop.py",
+    container: dict[str, Any] | None = None,
+    **keys: Any,
+) -> Path:
+    """A run in containers; its ranks need no torch if the script does not."""
     box = {"image": NAME, "mounts": [*MOUNTS, f"{ROOT}/tests:{ROOT}/tests:ro"], **(container or {})}
-    train = {"command": [str(LOOP), *map(str, words or ("--steps", 4))]}
+    train = {"command": [str(SCRIPTS / script), *map(str, words or ("--steps", 4))]}
     wanted = {
         "name": "boxed",
         "nodes": "node[1-2]",
         "gpus": {"count": 1, "model": "cpu"},
         "container": box,
         "train": train,
+        "env": {"PYTHONPATH": str(LIGHT)} if script == "light_loop.py" else {},
     }
     return desk.file(**wanted, environment={"python": "/opt/env/bin/python"}, **keys)
 
@@ -82,7 +90,7 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
             "mounts": [*MOUNTS, f"{ROOT}/tests:{ROOT}/tests:ro", "/nfs:/nfs:ro"],
         },
     )
-    run = desk.json("run", file)["runs"][0]
+    run = desk.json("run", file, "--no-probe")["runs"][0]
     assert (run["state"], run["step"]) == ("succeeded", 4)
     first = ids(rig)
     assert all(first)
@@ -95,10 +103,10 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
     record = rig.run(1, ["cat", f"/root/.allranks/runs/{run['id']}/nodes/node1/container.json"])
     assert json.loads(record.stdout)["container"] == first[0]
 
-    assert desk.json("run", file)["runs"][0]["state"] == "succeeded"
+    assert desk.json("run", file, "--no-probe")["runs"][0]["state"] == "succeeded"
     assert ids(rig) == first
 
-    file = boxed(desk, container={"shm": "300MiB"})
+    file = boxed(desk, script="loop.py", container={"shm": "300MiB"})
     assert desk.json("run", file)["runs"][0]["state"] == "succeeded"
     assert not set(ids(rig)) & set(first)
 
@@ -136,7 +144,7 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
         "1800",
     )
     try:
-        done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--json")
+        done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--no-probe", "--json")
         run_id = json.loads(done.stdout)["runs"][0]["id"]
         wait_for_step(desk, run_id)
         ours = docker(rig, 1, "ps", "--no-trunc", "--quiet", "--filter", f"label=org.allranks.run={run_id}")
@@ -176,11 +184,11 @@ def loops(rig: Rig) -> list[str]:
     """Command lines of the training script that still live on any node, in containers too."""
     read = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '"
     text = [rig.run(number, ["sh", "-c", read]).stdout.decode() for number in NODES]
-    return [one for one in text if str(LOOP) in one]
+    return [one for one in text if "/runs/scripts/" in one]
 
 
 def test_a_killed_container_leaves_a_run_that_can_be_stopped_and_cleaned(desk: Desk, rig: Rig) -> None:
-    done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--json")
+    done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--no-probe", "--json")
     run_id = json.loads(done.stdout)["runs"][0]["id"]
     wait_for_step(desk, run_id)
     docker(rig, 1, "kill", ids(rig)[0])
@@ -219,7 +227,7 @@ def test_a_node_that_does_not_have_the_heads_image_blocks(desk: Desk, rig: Rig) 
 
 def test_a_container_of_our_name_that_is_not_ours_blocks(desk: Desk, rig: Rig) -> None:
     file = boxed(desk)
-    desk.json("run", file)
+    desk.json("run", file, "--no-probe")
     name = docker(rig, 1, "ps", "--all", "--filter", "label=org.allranks.home", "--format", "{{.Names}}")
     desk("clean", "-y", "--files")
     planted = docker(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.rig.rig import ROOT, STATE, Rig, address
+from tests.runs.runner import LIGHT, SCRIPTS
 
 GPUS = 4
 
@@ -125,6 +126,10 @@ class Login:
         }
         (STATE / "nfs" / "run.yaml").write_text(json.dumps({**run, **keys}))
         return "/nfs/run.yaml"
+
+    def light(self, *arguments: object, **keys: Any) -> str:
+        """A run without torch: what SLURM starts and ends are processes."""
+        return self.file(SCRIPTS / "light_loop.py", *arguments, env={"PYTHONPATH": str(LIGHT)}, **keys)
 
     def jobs(self) -> list[str]:
         return said(self.rig, ["squeue", "-h", "-r", "-o", "%i %j %T"]).splitlines()

@@ -275,12 +275,12 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_
     code = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
     file = runner.light(
         # long enough after the first step that the next attempt's torchrun waits already
-        *("--fault", "kill", "--rank", 1, "--at", 24, "--steps", 30, "--seconds", 0.4, "--once"),
+        *("--fault", "kill", "--rank", 1, "--at", 32, "--steps", 36, "--seconds", 0.4, "--once"),
         launch={"restarts": 1},
         alerts={"command": [sys.executable, "-c", code, str(told)]},
     )
     run = runner.json("run", file, code=0)["runs"][0]
-    assert (run["state"], run["step"], run["diagnosis"]) == ("succeeded", 30, None)
+    assert (run["state"], run["step"], run["diagnosis"]) == ("succeeded", 36, None)
     events = runner.events(run["id"])
     torchruns = [e["data"] for e in events if e["kind"] == "torchrun" and e["node"] == "node-1"]
     assert [one["attempt"] for one in torchruns] == [0, 1]

@@ -19,7 +19,7 @@ def has_succeeded(pattern: str) -> bool:
 print("GOT " + json.dumps({n: v for n, v in os.environ.items() if n.startswith("CONTRACT_")}), flush=True)
 after = [word.partition("=")[2] for word in sys.argv if word.startswith("--after=")]
 sys.argv = [word for word in sys.argv if not word.startswith("--after=")]
-deadline = time.monotonic() + 120
+deadline = time.monotonic() + 300
 while after and after[0] and not has_succeeded(after[0]) and time.monotonic() < deadline:
     time.sleep(0.2)
 runpy.run_path(str(Path(__file__).parents[2] / "runs" / "scripts" / "loop.py"), run_name="__main__")
