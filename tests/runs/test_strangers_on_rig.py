@@ -12,6 +12,7 @@ import pytest
 
 from tests.rig.desk import Desk
 from tests.rig.rig import Rig, only_one
+from tests.runs.runner import LIGHT
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 SCRIPT = Path(__file__).parent / "scripts" / "with_daemon.py"
@@ -45,10 +46,11 @@ def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp
         nodes="node1",
         gpus={"count": 1, "model": "cpu"},
         environment={"python": sys.executable},
+        env={"PYTHONPATH": str(LIGHT)},
         train=train,
         network={"port": PORT},
     )
-    run_id = desk.json("run", file, "--detach")["runs"][0]["id"]
+    run_id = desk.json("run", file, "--detach", "--no-probe")["runs"][0]["id"]
     ours = [int(pid) for pid in wait_for(rig, "/tmp/helper.pid").split()]
     assert len(ours) == 1 and alive(rig, ours) == ours
 

@@ -8,9 +8,6 @@ import sys
 import tempfile
 import time
 
-import torch.distributed as dist
-
-dist.init_process_group("gloo")
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
