@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,26 @@ def test_a_rank_that_leaves_early_with_0_is_named(runner: Runner) -> None:
     run = runner.json("run", runner.file("--fault", "exit", "--rank", 1, "--steps", 200), code=1)["runs"][0]
     assert run["state"] == "failed"
     assert run["diagnosis"]["where"]["rank"] == 1
+    assert runner.left() == []
+
+
+def test_a_rank_that_is_alone_and_stopped_by_a_signal_is_named(runner: Runner) -> None:
+    """In its first steps, when nobody would miss it for a minute."""
+    file = runner.light("--fault", "stop", "--rank", 0, "--at", 8, "--seconds", 0.4, nodes="node-0")
+    controller = runner.start("run", file)
+    try:
+        run = runner.at_step(1)
+
+        def named() -> list[dict[str, Any]]:
+            found = [e["data"] for e in runner.events(run["id"]) if e["kind"] == "finding"]
+            return [finding for finding in found if finding["where"].get("rank") is not None]
+
+        finding = runner.wait_for(named)[0]
+    finally:
+        runner.call("stop", runner.runs()[0]["id"], "-y")
+        controller.communicate(timeout=120)
+    assert (finding["id"], finding["where"]["node"], finding["where"]["rank"]) == ("rank-silent", "node-0", 0)
+    assert "stopped by a signal (T)" in finding["saw"]
     assert runner.left() == []
 
 

@@ -22,9 +22,15 @@ BUSY_SHARE = 0.1
 """Of one core, between two samples: a call that computes uses all of a core, or what its neighbours leave it. A
 thread that only wakes now and then beside a frozen one (torch's watchdog of NCCL, each 0.1 s) uses far less."""
 
-STANDING = frozenset("TtDZ")
+STOPPED = frozenset("Tt")
+"""Stopped by a signal (SIGSTOP and its like), stopped by a debugger."""
+
+STANDING = STOPPED | frozenset("DZ")
 """The states of proc(5) in which the main thread runs nothing, whatever other threads do: stopped, traced, waiting for
 a disk, dead."""
+
+SAMPLES_GAP_SECONDS = 15.0
+"""Three samples that did not come: their supervisor was away, perhaps stopped together with its ranks."""
 
 GPUS_GAP_SECONDS = 60.0
 """Four looks at the GPUs that did not come: what they did meanwhile nobody knows."""
@@ -116,20 +122,26 @@ def on_sample(run: "RunState", event: Event) -> None:
     if event.node is None:
         return
     node = run.node(event.node)
+    away = node.sample_at is None or run.arrived - node.sample_at > SAMPLES_GAP_SECONDS
     node.sample, node.sample_at = dict(event.data), run.arrived
-    _look_at_ranks(run, node)
+    _look_at_ranks(run, node, away)
     gpus = [gpu for gpu in listed(event.data.get("gpus")) if isinstance(gpu, Mapping)][:64]
     if gpus:
         _look_at_gpus(node, gpus, run.arrived)
 
 
-def _look_at_ranks(run: "RunState", node: NodeState) -> None:
-    """Which ranks work though they do not beat."""
+def _look_at_ranks(run: "RunState", node: NodeState, away: bool) -> None:
+    """Which ranks are stopped, and which work though they do not beat."""
     entries = node.sample.get("ranks")
     for name, entry in entries.items() if isinstance(entries, Mapping) else ():
         rank = run.ranks.get(int(name)) if str(name).isdigit() else None
-        used = number(entry.get("cpu_seconds")) if isinstance(entry, Mapping) else None
-        if rank is None or rank.node != node.name or used is None:
+        if rank is None or rank.node != node.name or not isinstance(entry, Mapping):
+            continue
+        still = rank.stopped_at is not None and rank.stopped_at > (rank.beat_at or 0.0) and not away
+        stopped = entry.get("state") in STOPPED
+        rank.stopped_at = (rank.stopped_at if still else run.arrived) if stopped else None
+        used = number(entry.get("cpu_seconds"))
+        if used is None:
             continue
         before, rank.cpu = rank.cpu, (run.arrived, used)
         if before is None or before[0] < (rank.beat_at or 0.0) or entry.get("state") in STANDING:

@@ -11,6 +11,7 @@ from statistics import median
 from typing import List, Optional, Tuple
 
 from allranks.watch import pauses
+from allranks.watch.fold_nodes import STOPPED
 from allranks.watch.state import RankState, RunState
 
 LEAST_SECONDS = 12.5
@@ -178,13 +179,25 @@ GAP_FACTOR = 4.0
 FRESH_SECONDS = 5.0
 
 
+SAMPLE_SECONDS = 12.5
+"""Two samples of a node (one each 5 s) and their way: so long what the last one showed counts as now."""
+
+
 def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]]:
-    """(ranks whose beats stopped, ranks that are heard), of those that live; nothing where nobody is heard: that
-    is the keeper's own trouble, and proves nothing about a rank."""
+    """(ranks whose beats stopped, ranks that are heard), of those that live. If no rank is heard, that may be the
+    keeper's own trouble, and proves nothing about a rank: then those alone that their node has seen stopped."""
     living = [r for r in run.ranks.values() if r.alive and r.beat_at is not None and r.phase != "done"]
     silent = [r for r in living if now - (r.beat_at or now) > allowed_gap(run, r)]
     fresh = [r for r in living if now - (r.beat_at or 0.0) <= FRESH_SECONDS]
-    return (silent, fresh) if fresh else ([], [])
+    return (silent, fresh) if fresh else ([r for r in silent if seen_stopped(run, r, now)], [])
+
+
+def seen_stopped(run: RunState, rank: RankState, now: float) -> bool:
+    """Whether its node shows its process stopped, now and since its last beat: proof by itself, whatever the other
+    ranks do."""
+    node = run.nodes.get(rank.node or "")
+    fresh = node is not None and node.lost_at is None and now - (node.sample_at or 0.0) <= SAMPLE_SECONDS
+    return fresh and sampled_state(run, rank) in STOPPED
 
 
 NODE_SECONDS = 10.0

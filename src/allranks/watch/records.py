@@ -30,7 +30,7 @@ class RankState:
         "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
         "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
         "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes",
-        "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "tokens",
+        "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at", "tokens",
         "total_steps", "uuid", "world_size",
     )  # fmt: skip
 
@@ -53,6 +53,8 @@ class RankState:
         """(when its node's last sample came, the CPU seconds in it)."""
         self.busy_at: Optional[float] = None
         """When a sample last showed that it used the CPU since the one before, both after its last beat."""
+        self.stopped_at: Optional[float] = None
+        """Since when each sample shows it stopped, by a signal or a debugger."""
         self.step: Optional[int] = None
         self.total_steps: Optional[int] = None
         self.step_at: Optional[float] = None

@@ -165,7 +165,7 @@ class RunState:
         for rank in self.ranks.values():
             rank.beat_at, rank.moved_at = moved(rank.beat_at), moved(rank.moved_at)
             rank.ended_heard_at, rank.busy_at = moved(rank.ended_heard_at), moved(rank.busy_at)
-            rank.cpu = None
+            rank.cpu, rank.stopped_at = None, moved(rank.stopped_at)
             rank.phase_heard_at = moved(rank.phase_heard_at)
         for node in self.nodes.values():
             node.seen_at, node.lost_at = moved(node.seen_at), moved(node.lost_at)

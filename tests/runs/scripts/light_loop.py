@@ -34,6 +34,8 @@ for step in range(options.steps):
     if mine and step == options.at:
         if options.fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        elif options.fault == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
         elif options.fault == "raise":
             raise ValueError("the label of sample 7 is -1")
         elif options.fault == "disk":

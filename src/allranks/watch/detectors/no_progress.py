@@ -21,7 +21,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from allranks.watch.detectors.rank_exited_early import leaver, work_alone
 from allranks.watch.many import numbers
-from allranks.watch.pace import START_SECONDS, allowed_gap, allowed_silence, gone_nodes, step_seconds
+from allranks.watch.pace import START_SECONDS, allowed_gap, allowed_silence, gone_nodes, step_seconds, unheard
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
 
@@ -43,6 +43,9 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         return  # node-lost says it, and all others wait for that node
     if leaver(run, now) is not None:
         return  # rank-exited-early says it
+    silent, heard = unheard(run, now)
+    if silent and not heard:
+        return  # they are seen stopped: rank-silent says it
     if now - moved <= START_SECONDS and work_alone(run):
         return  # what a script does after its steps, on half of its ranks
     where, reason, fix = _suspect(run, ranks, now)

@@ -92,7 +92,8 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
         node=rank.node, rank=odd.rank, pid=run.looks.get(odd.rank, {}).get("pid", "PID")
     )
     late = _steady(run) and now - _moved(run, now) > block_seconds(run)
-    who = f"node {odd.node} holds" if odd.node is not None else f"rank {odd.rank} on {rank.node} holds"
+    who = f"node {odd.node}" if odd.node is not None else f"rank {odd.rank} on {rank.node}"
+    others = any(r.alive and r.rank != odd.rank for r in run.ranks.values())
     return Finding(
         id="rank-holds-up",
         verdict=BLOCK if hopeless or late else WARN,
@@ -102,9 +103,11 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
             file=odd.frame[0] if odd.frame else None,
             line=odd.frame[1] if odd.frame else None,
         ),
-        saw=f"{who} up the others: {odd.reason}.",
-        expected="all ranks in the same collective",
-        why="every other rank waits for it; torch's own time-out would name the ones that wait.",
+        saw=f"{who} {'holds up the others' if others else 'stands still'}: {odd.reason}.",
+        expected="all ranks in the same collective" if others else "a rank that goes on",
+        why="every other rank waits for it; torch's own time-out would name the ones that wait."
+        if others
+        else "no other rank is left that could go on.",
         fix=fix,
         evidence=odd.evidence,
     )

@@ -1,17 +1,20 @@
-"""One rank, or all ranks of a node, fell silent while the others beat
+"""One rank, or all ranks of a node, fell silent while the others beat, or was stopped
 
 ## What is seen
 A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
 until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
 More than three ranks at once share one statement, and so do all ranks of a node whose supervisor is heard. Whether
 they run nevertheless, their node's samples tell: CPU time that rises by a tenth of a core or more.
+Where no other rank beats (the run has one rank, or all froze at once), a rank is named if its node's samples since then
+show its process stopped (state T, or t by a debugger): that needs no other rank as proof.
 
 ## Why it matters
 The beat comes from a thread of its own: it stops where the whole process is frozen (SIGSTOP, swapping, a dead mount, a
 debugger) or its node is. All others will wait for it in the next collective. It stops, too, while one call keeps
 Python's lock (a metric, json or pickle of something large, a regular expression): then the process uses the CPU, and
 the run is not stopped for its silence. Nor is it while the other ranks go on to take newer steps: they could not
-without this rank, so its process works and only its beats are lost.
+without this rank, so its process works and only its beats are lost. Where no other rank beats, the run is stopped once
+samples in a row have shown the process stopped by a signal for a minute; one that a debugger holds is only named.
 
 ## What to do
 Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack, the kernel log. T is stopped (kill
@@ -27,17 +30,16 @@ from allranks.watch.machine import unwritable
 from allranks.watch.many import grouped, numbers, where_of
 from allranks.watch.pace import (
     FRESH_SECONDS,
+    SAMPLE_SECONDS,
     allowed_gap,
     allowed_silence,
     sampled_state,
+    seen_stopped,
     silent_nodes,
     unheard,
 )
 from allranks.watch.state import RankState, RunState
 from allranks.words import BLOCK, WARN, Finding
-
-BUSY_SECONDS = 12.5
-"""Two samples of a node (one each 5 s) and their way: so long what the last one showed counts as now."""
 
 TOGETHER_SECONDS = 2.5
 """Ranks that were frozen at one moment beat last up to a beat (1 s) apart, as heard through two turns of the keeper."""
@@ -62,7 +64,11 @@ WHY_BUSY = (
     "one call keeps Python's lock (a metric, json, pickle, a regular expression), or no beat can be written (a full"
     " disk): the others may wait for it in the next collective."
 )
+WHY_STOPPED = "a stopped process does nothing until it is continued, and nothing else of the run is heard."
 WHY_LOST = "its process works, and only its beats are lost; the run goes on."
+
+LISTED = 8
+"""Processes of which the numbers are told; of more of them a look at the node tells."""
 
 STEPS_AHEAD = 2
 """So many steps others may end without a rank: the one that it left at its last beat, and one whose collectives had
@@ -78,12 +84,14 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
         r for r in silent if r.node not in gone and (r.node is None or run.node(r.node).lost_at is None)
     ]
     for ranks in _whole_nodes(run, silent, now):
-        yield _finding(run, ranks, now, whole=True)
-        silent = [r for r in silent if r not in ranks]
+        if heard or all(seen_stopped(run, rank, now) for rank in ranks):
+            yield _finding(run, ranks, now, bool(heard), whole=True)
+            silent = [r for r in silent if r not in ranks]
     if len(silent) > max(1, len(heard) // 3):
-        return  # so many at once are no fault of one rank: the network's, or the keeper's own
+        # So many at once are no fault of one rank, unless they are seen stopped: the network's, or the keeper's own.
+        silent = [r for r in silent if seen_stopped(run, r, now)]
     for ranks in grouped(silent):
-        yield _finding(run, ranks, now)
+        yield _finding(run, ranks, now, bool(heard))
 
 
 def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iterator[List[RankState]]:
@@ -100,10 +108,12 @@ def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iter
             yield ranks
 
 
-def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool = False) -> Finding:
+def _finding(
+    run: RunState, ranks: Sequence[RankState], now: float, heard: bool, whole: bool = False
+) -> Finding:
     since = min(now - (rank.beat_at or now) for rank in ranks)
     first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
-    lives = max(at for rank in ranks for at in (rank.beat_at, rank.busy_at) if at is not None)
+    lives = _lived(run, ranks, now, heard)
     ahead = _others_ahead(run, ranks, now)
     block = not ahead and now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
     one, busy = len(ranks) == 1, _busy(ranks, now)
@@ -112,6 +122,10 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool 
     each = f"rank {first.rank}'s process" if one else "their processes"
     tools = f"ps -o pid,stat,wchan of {each}, its stack, dmesg -T"
     tools = f"py-spy dump --native of {each}, df" if busy else tools
+    stopped = all(sampled_state(run, rank) == "T" for rank in ranks)
+    tools = (
+        f"find who stopped {each} (kill -STOP, a scheduler); kill -CONT {_pids(ranks)}" if stopped else tools
+    )
     return Finding(
         id="rank-silent",
         verdict=BLOCK if block else WARN,
@@ -120,9 +134,23 @@ def _finding(run: RunState, ranks: Sequence[RankState], now: float, whole: bool 
         + ahead
         + _lines_refused(run, ranks),
         expected=f"a beat at least every {allowed:.0f} s",
-        why=WHY_LOST if ahead else WHY_BUSY if busy else WHY_FROZEN,
+        why=WHY_LOST if ahead else WHY_BUSY if busy else WHY_FROZEN if heard else WHY_STOPPED,
         fix=f"on {first.node if one or whole else 'their nodes'}: {tools}.",
     )
+
+
+def _lived(run: RunState, ranks: Sequence[RankState], now: float, heard: bool) -> float:
+    """When the last of these ranks was known to work. If no other rank is heard, they work until samples in a row show
+    each of them stopped by a signal: what a debugger holds is somebody's own, and is not ended."""
+    if heard:
+        return max(at for rank in ranks for at in (rank.beat_at, rank.busy_at) if at is not None)
+    held = [rank.stopped_at if sampled_state(run, rank) == "T" else None for rank in ranks]
+    return max(now if at is None else at for at in held)
+
+
+def _pids(ranks: Sequence[RankState]) -> str:
+    pids = [str(rank.identity[2]) for rank in ranks if rank.identity is not None]
+    return " ".join(pids) if len(pids) == len(ranks) <= LISTED else "PID"
 
 
 def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
@@ -155,7 +183,7 @@ def _lines_refused(run: RunState, ranks: Sequence[RankState]) -> str:
 def _busy(ranks: Sequence[RankState], now: float) -> str:
     """That processes work though their beats stopped, "" where no sample shows it."""
     busy = [r for r in ranks if r.busy_at is not None and r.busy_at > (r.beat_at or 0.0)]
-    busy = [r for r in busy if now - (r.busy_at or 0.0) <= BUSY_SECONDS]
+    busy = [r for r in busy if now - (r.busy_at or 0.0) <= SAMPLE_SECONDS]
     if not busy:
         return ""
     many = f"Rank {numbers(busy)} uses" if len(busy) == 1 else f"Ranks {numbers(busy)} use"
