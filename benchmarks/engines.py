@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks._operators import operators
 from tests.rig.desk import Desk
 from tests.rig.ray_site import RAY, SETTINGS, have_ray, start_ray
 from tests.rig.rig import ROOT, STATE, Rig, address, only_one
@@ -36,8 +37,7 @@ EXAMPLE = ROOT / "examples" / "tiny-deepseek-v3.yaml"
 HOSTS = ("node1", "node2", "node3")
 NODES = 3
 PORT = "29555"
-VARIABLES = {"OMP_NUM_THREADS": "1", "TORCH_EXTENSIONS_DIR": f"{sys.prefix}/torch_extensions"}
-"""DeepSpeed's operators: a folder of this environment, which another one cannot make stale. The warm-up fills it."""
+VARIABLES = {"OMP_NUM_THREADS": "1", "TORCH_EXTENSIONS_DIR": operators()}
 
 
 @dataclass(frozen=True)

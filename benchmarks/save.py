@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks._operators import operators
+
 TITLE = "Saves: an adapter under ZeRO-3 against stock's"
 ROOT = Path(__file__).resolve().parent.parent
 RANK = Path(__file__).parent / "_save_rank.py"
@@ -99,7 +101,7 @@ def run(
         env = dict(
             os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=str(ROOT / "src"),
             OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", DEVICE=device, ALLRANKS_HOME=str(out / "home"),
-            TORCH_EXTENSIONS_DIR=str(python.parent.parent / "torch_extensions"),
+            TORCH_EXTENSIONS_DIR=operators(python),
         )  # fmt: skip
         if device == "cpu":
             env["CUDA_VISIBLE_DEVICES"] = ""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allranks.checkpoints import resuming
+from benchmarks._operators import operators
 
 TITLE = "Saves: SIGKILL at 100 seeded moments"
 ON_REQUEST = True
@@ -145,7 +146,7 @@ def start(out: Path) -> subprocess.Popen:
     env = dict(
         os.environ, PATH=f"{binaries}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=str(ROOT / "src"),
         OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="", ALLRANKS_HOME=str(out / "home"),
-        TORCH_EXTENSIONS_DIR=str(binaries.parent / "torch_extensions"), MASTER_ADDR="127.0.0.1", MASTER_PORT="29999",
+        TORCH_EXTENSIONS_DIR=operators(), MASTER_ADDR="127.0.0.1", MASTER_PORT="29999",
     )  # fmt: skip
     with open(out / "log", "wb") as log:
         server = subprocess.Popen(

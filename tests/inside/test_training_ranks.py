@@ -29,7 +29,7 @@ def torchrun(
     )
     # the environment's own ninja first, the compiled ops where setup put them
     env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env["PATH"]])
-    env["HOME"] = os.environ["HOME"]
+    env["TORCH_EXTENSIONS_DIR"] = os.environ["TORCH_EXTENSIONS_DIR"]
     if not told:
         del env["ALLRANKS_RUN_ID"]
     argv = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
