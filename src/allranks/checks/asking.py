@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.node import hub
 from allranks.spec import Run
 from allranks.words import Node
 
@@ -45,6 +46,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
     if run.train.kind == "llamafactory":
         asked["model"] = model(run)
         asked["dataset"] = dataset(run)
+        asked["hub"] = of_hub(run)
     return asked
 
 
@@ -69,6 +71,40 @@ def model(run: Run) -> str | None:
     name = run.train.arguments.get("model_name_or_path")
     path = place(run, name) if isinstance(name, str) else None
     return path if path and path.startswith(("/", "~")) else None
+
+
+OTHER_HUBS = ("USE_MODELSCOPE_HUB", "USE_OPENMIND_HUB")
+"""With these LLaMA-Factory takes models from another Hub, with a cache of its own."""
+
+
+def hub_model(run: Run) -> tuple[str, str] | None:
+    """The id and the revision of the run's model, if it is one of the Hugging Face Hub; None if it is not."""
+    arguments = run.train.arguments if run.train.kind == "llamafactory" else {}
+    name = arguments.get("model_name_or_path")
+    revision = str(arguments.get("model_revision") or arguments.get("revision") or "main")
+    if not isinstance(name, str) or not hub.is_id(name) or not hub.is_revision(revision):
+        return None
+    return None if any(hub.is_set(run.env, other) for other in OTHER_HUBS) else (name, revision)
+
+
+def hub_cache(run: Run) -> str | None:
+    """The folder of the training environment that the run names as the Hub's cache; None if it names none."""
+    named = run.train.arguments.get("cache_dir")
+    if isinstance(named, str) and named:
+        return named
+    of_run = any(run.env.get(name) for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME"))
+    return hub.cache(run.env) if of_run and run.container is not None else None
+
+
+def of_hub(run: Run) -> dict[str, Any] | None:
+    """What a node is asked about a model of the Hub. Of a container's cache it knows what is mounted from the node."""
+    model = hub_model(run)
+    cache = hub_cache(run)
+    folder = place(run, cache) if cache else None
+    is_found = folder.startswith(("/", "~")) if folder else cache is None and run.container is None
+    if model is None or not is_found:
+        return None
+    return {"id": model[0], "revision": model[1], "cache": folder}
 
 
 MOST_PEERS = 64

@@ -65,8 +65,9 @@ What to do
 
 What it looks at
   The config.json in the model's folder here, beside the run file, in this machine's cache of the Hugging Face Hub, or
-  as a node sent it; its model_type against the families that are described. Another family is described by the
-  first Python with torch and transformers: the training environment's, allranks' own, then those of PATH.
+  as a node sent it (of its folder, or of its cache of the Hub); its model_type against the families that are described.
+  Another family is described by the first Python with torch and transformers: the training environment's, allranks'
+  own, then those of PATH.
 
 Why it matters
   Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from allranks.checks.asking import shipped
+from allranks.checks.asking import hub_model, shipped
+from allranks.node import hub
 from allranks.node.facts._reading import Unreadable
 from allranks.node.facts.storage import read_file
 from allranks.plan import families
@@ -74,23 +74,16 @@ def held_out(total: int, size: Any) -> int:
 # ---- the model ----
 
 
-def cached_configs(run: Run) -> list[str]:
-    """Where the Hub's cache of this machine would have the config.json of the run's model, if that is the Hub's.
-
-    huggingface_hub keeps `models--ORG--NAME/refs/REVISION`, which holds the commit, and `snapshots/COMMIT/`.
-    """
-    name = str(run.train.arguments.get("model_name_or_path"))
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name) or name.startswith("."):
-        return []
-    variables = {**os.environ, **run.env}
-    cache = variables.get("HF_HUB_CACHE") or Path(variables.get("HF_HOME") or "~/.cache/huggingface", "hub")
-    folder = Path(cache).expanduser() / f"models--{name.replace('/', '--')}"
-    revision = str(run.train.arguments.get("model_revision") or "main")
-    try:
-        commit = (folder / "refs" / revision).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        commit = revision
-    return [str(folder / "snapshots" / commit / "config.json")]
+def cached_config(run: Run) -> str | None:
+    """The config.json of the run's model in this machine's cache of the Hugging Face Hub; None if there is none."""
+    model = hub_model(run)
+    if model is None:
+        return None
+    caches = [hub.cache({**os.environ, **run.env}), hub.cache(os.environ)]
+    if run.train.arguments.get("cache_dir"):
+        caches.insert(0, run.here(str(run.train.arguments["cache_dir"])))
+    found = (hub.snapshot(str(Path(folder).expanduser()), *model) for folder in caches)
+    return next((str(Path(folder, "config.json")) for folder in found if folder), None)
 
 
 # ---- a model that is described nowhere ----

@@ -63,7 +63,8 @@ def local_config(run: Run) -> dict[str, Any] | None:
     if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
         folder = run.here(str(run.train.arguments["model_name_or_path"]))
         candidates.insert(0, str(Path(folder) / "config.json"))
-        candidates += at_hand.cached_configs(run)
+        cached = at_hand.cached_config(run)
+        candidates += [cached] if cached else []
     for candidate in candidates:
         config = read_object(candidate)
         if config is not None:
@@ -75,7 +76,7 @@ def read_object(path: str) -> dict[str, Any] | None:
     """A JSON object of a file; None where there is none (the planner then says that it could not tell)."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
 
@@ -113,7 +114,7 @@ def planned(
     where somebody says it, `price` that of a GPU hour, `probe` what a probe printed."""
     config = local_config(run)
     if config is None:
-        found = (config_in(one) for one in facts)
+        found = (config_in(one, run) for one in facts)
         config = next((c for c in found if c is not None), None)
     return make_plan(
         run,
@@ -127,10 +128,12 @@ def planned(
     )
 
 
-def config_in(facts: Facts) -> dict[str, Any] | None:
-    """The model's config.json as a node sent it."""
-    config = facts.get("storage.model.config")
-    return dict(config) if isinstance(config, Mapping) else None
+def config_in(facts: Facts, run: Run) -> dict[str, Any] | None:
+    """The model's config.json as a node sent it: of the model's folder there, or of its cache of the Hub."""
+    kept, model = facts.get("hub.model"), at_hand.hub_model(run)
+    is_same = isinstance(kept, Mapping) and model == (kept.get("id"), kept.get("revision"))
+    found = (facts.get("storage.model.config"), kept.get("config") if is_same else None)
+    return next((dict(config) for config in found if isinstance(config, Mapping)), None)
 
 
 async def collect(
@@ -212,7 +215,7 @@ def without_effect(run: Run) -> list[Finding]:
     ]
 
 
-INSIDE = ("software", "imports", "libraries", "storage")
+INSIDE = ("software", "imports", "libraries", "storage", "hub")
 """The families of facts that are the training environment's: in a container they are read again, inside of it."""
 
 OF_SYSTEM = ("limits", "container", "cgroup_memory_bytes")

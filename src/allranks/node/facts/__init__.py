@@ -17,6 +17,7 @@ The request is a JSON object; every key may be missing:
 | `paths` | folders that the run writes to |
 | `files` | small text files whose content is wanted |
 | `model` | the model's folder |
+| `hub` | `{"id", "revision", "cache"}` of a model of the Hugging Face Hub |
 | `dataset` | `{"dir": folder, "names": [...]}` as LLaMA-Factory reads it |
 | `engine` | the container engine that the run uses |
 | `python` | the training environment's Python; `env` the environment it gets |
