@@ -48,7 +48,7 @@ class Keeper(threading.Thread):
         self.port = self.listener.port
         self.record = Record(directory, job, self.nodes, alerts_of(job, secrets or {}))
         self.record.also = getattr(report, "add", None)
-        self.watch = Watch(self.task["expect"])
+        self.watch = Watch({**self.task["expect"], "head": job["node"]})
         self.places = keeper_places.Places(self.task)
         self.joined: Dict[str, bool] = {}
         self.ended: Dict[str, int] = {}
@@ -246,8 +246,8 @@ class Keeper(threading.Thread):
             self.listener.send(node, {"stop": self.job["grace_seconds"], "why": "a spare has its place"})
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
-        if "alive" in data and self.places.trains(node):
-            self.watch.heard(node, time.time())
+        if "alive" in data:
+            self.places.alive(node, self.watch, time.time())
         logs = data.get("logs")
         if isinstance(logs, dict):
             self.tails[node] = {str(k): str(v) for k, v in logs.items()}

@@ -46,6 +46,13 @@ class Places:
         """Whether a node has ranks in this attempt. What others say is kept and not judged. Asked for every message."""
         return node in self._training
 
+    def alive(self, node: str, watch: Watch, now: float) -> None:
+        """A supervisor's sign of life: a spare's proves nothing but that the head can be heard."""
+        if self.trains(node):
+            watch.heard(node, now)
+        else:
+            watch.run.aside_at = now
+
     def keep(self, event: Event) -> None:
         """What a node that waits says of itself: the judge hears it when the node takes a place. Lost, it is not there
         until it joins again, which it says again; its supervisor speaks of its machine once only."""

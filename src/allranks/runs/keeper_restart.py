@@ -12,7 +12,7 @@ CAN_PASS = frozenset((
     "rank-sigkilled", "cpu-oom-killed", "rank-silent", "rank-holds-up", "no-progress", "collective-timeout-straggler",
     "nccl-remote-process-exited", "peer-node-network-broken", "gloo-connect-full-mesh", "ib-transport-error",
     "xid-gpu-fault", "dataloader-worker-killed", "nfs-stale-or-io-error", "rendezvous-timeout", "torchelastic-signal",
-    "node-failure", "node-lost", "supervisor-lost", "lease-lost", "checkpoint-corrupt-resume-fail",
+    "node-failure", "node-lost", "supervisor-lost", "lease-lost", "head-cut-off", "checkpoint-corrupt-resume-fail",
     "rendezvous-port-in-use", "rank-terminated",
 ))  # fmt: skip
 """Causes that a second try may not meet: machines, networks, signals. All others (a missing file, a wrong

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from allranks.watch.pace import NODE_SECONDS, step_seconds
+from allranks.watch.cut_off import CutOff, cut_off, moved_seconds
+from allranks.watch.pace import NODE_SECONDS
 from allranks.watch.state import NodeState, RunState
 from allranks.watch.who import LATE_SECONDS, collateral
 from allranks.words import Diagnosis, Where
-
-MOVED_SECONDS = 5.0
-"""Ranks may still end a step after a node's last word (or two steps); whoever trains on for longer does not need it."""
 
 
 def lost_nodes(run: RunState) -> List[str]:
@@ -37,17 +35,35 @@ def _gone_at(node: NodeState) -> float:
 
 
 def _moved_without(run: RunState, node: NodeState) -> bool:
-    spare = max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
+    spare = moved_seconds(run)
     moved = [r.moved_at or 0.0 for r in run.ranks.values() if r.node != node.name]
     return any(at > (node.seen_at or 0.0) + spare for at in moved)
 
 
 def by_node(run: RunState) -> Optional[Diagnosis]:
+    alone = cut_off(run, run.now)
+    if alone is not None:
+        return _cut_off(run, alone)
     lost = lost_nodes(run) or gone_before(run)
     if lost:
         return _lost(run, run.nodes[lost[0]])
     leases = [n for n in run.nodes.values() if n.lease_lost_at is not None]
     return _lease_lost(run, min(leases, key=lambda n: n.lease_lost_at or 0.0)) if leases else None
+
+
+def _cut_off(run: RunState, alone: CutOff) -> Diagnosis:
+    return Diagnosis(
+        cause="head-cut-off",
+        confidence="likely",
+        where=Where(node=alone.head),
+        first_seen=alone.at,
+        evidence=(f"all {len(alone.nodes)} other nodes ({', '.join(alone.nodes[:8])}) fell silent together",),
+        collateral=collateral(run, []),
+        why="nodes fail one by one: most likely it was the head's own link, and the other nodes are well. They stop"
+        " their ranks when they hear nothing from the keeper on the head.",
+        fix=f"look at {alone.head}: its cable, its switch port, its interface; then at the switch or the power that the"
+        " others share.",
+    )
 
 
 def _lost(run: RunState, node: NodeState) -> Diagnosis:

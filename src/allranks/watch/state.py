@@ -69,6 +69,10 @@ class RunState:
         self.held_up: Optional[Tuple[float, Any, Finding]] = None
         """(when, the odd rank, what was said) of the last stall of which a rank was named."""
         self.odd_events = 0
+        self.cut_off: Any = None
+        """When the head was without all other nodes (`cut_off`)."""
+        self.aside_at = 0.0
+        """When a node that does not train, a spare, was heard last."""
         self._memories: Dict[str, Dict[Any, Any]] = {}
 
     def memory_of(self, detector: str) -> Dict[Any, Any]:
@@ -171,6 +175,9 @@ class RunState:
             node.seen_at, node.lost_at = moved(node.seen_at), moved(node.lost_at)
             node.sample_at = moved(node.sample_at)
         self.asked_at, self.looked_at = moved(self.asked_at), moved(self.looked_at)
+        self.aside_at = min(self.aside_at + ahead, now)
+        if self.cut_off is not None:
+            self.cut_off = self.cut_off._replace(at=min(self.cut_off.at + ahead, now))
         self.last_move, self.doubt_at = moved(self.last_move), moved(self.doubt_at)
         if self.held_up is not None:
             self.held_up = (min(self.held_up[0] + ahead, now), *self.held_up[1:])

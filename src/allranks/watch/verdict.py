@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from typing import Optional, Sequence, Tuple
 
+from allranks.watch.cut_off import cut_off
 from allranks.watch.early import by_early_exit
 from allranks.watch.gone import by_node, gone_before
 from allranks.watch.kernel import CAUSES as KERNELS
@@ -107,7 +108,7 @@ def _who(run: RunState, logs: Logs) -> Tuple[Optional[Diagnosis], bool]:
     stalled = by_stall(run)
     if stalled is not None and killed is not None and _ends_the_wait(killed, stalled):
         return replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1])), True
-    first = stalled or (by_node(run) if gone_before(run) else None)
+    first = stalled or (by_node(run) if gone_before(run) or cut_off(run, run.now) else None)
     if first is not None:
         return first, True
     raised = by_exception(run)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from allranks.watch.cut_off import cut_off
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, Event, Finding, Where
 
@@ -21,6 +22,8 @@ AFTER = ("lease-lost",)
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
+    if cut_off(run, run.arrived) is not None:
+        return  # head-cut-off says it: the lease ended because the head was away
     yield Finding(
         id="lease-lost",
         verdict=BLOCK,

@@ -11,13 +11,15 @@ themselves. Every other rank waits for them.
 
 ## What to do
 Look at the node from the head: does it answer to SSH, what do its kernel log and its BMC say. Where the
-connection was closed instead of falling silent, the machine lives: that is supervisor-lost.
+connection was closed instead of falling silent, the machine lives: that is supervisor-lost. All other nodes at once are
+head-cut-off.
 """
 
 from __future__ import annotations
 
 from typing import Iterator
 
+from allranks.watch.cut_off import cut_off
 from allranks.watch.pace import silent_nodes
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Event, Finding, Where
@@ -30,12 +32,14 @@ LEASE_SECONDS = 30.0
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
     """At once a warning: the connection is lost, the node perhaps not."""
-    if event.node is not None and _matters(run, event.node):
+    if event.node is not None and _matters(run, event.node) and cut_off(run, run.arrived) is None:
         yield _finding(run, event.node, WARN, 0.0)
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
     """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
+    if cut_off(run, now) is not None:
+        return  # head-cut-off says it: no node is blamed by chance of order
     if not run.quiet and now >= run.paused_until:
         for name in silent_nodes(run, now):
             if run.nodes[name].lost_at is None:  # also where its machine lives: a container may be paused
