@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # What a test starts by hand compiles where the ranks of a run do, and nothing in the user's ~/.cache.
 os.environ.setdefault("TORCH_EXTENSIONS_DIR", extensions.folder(str(ROOT / ".cache")) or str(ROOT / ".cache"))
+# No test asks the Hugging Face Hub: a test of that has a server of its own on the loopback interface.
+os.environ["HF_HUB_OFFLINE"] = "1"
 NEEDS = {
     "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
     "rig": (lambda: os.geteuid() == 0, "only root can make network namespaces"),

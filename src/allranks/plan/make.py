@@ -36,6 +36,7 @@ def make_plan(
     price: float | None = None,
     probe: Mapping[str, Any] | None = None,
     described: Mapping[str, Any] | None = None,
+    without: tuple[str, str] | None = None,
 ) -> Plan:
     """The plan of a run.
 
@@ -45,9 +46,10 @@ def make_plan(
     size where somebody counted it; `price` that of a GPU hour, in
     any currency; `probe` what `allranks probe --json` printed;
     `described` what `meta_device.py` printed for a family that is not described here, or the Pythons that were
-    `tried` in vain. Never raises for what the user wrote: what is wrong is in `findings`.
+    `tried` in vain; `without` why there is no `config`, and the fix. Never raises for what the user wrote: what is
+    wrong is in `findings`.
     """
-    given = Given(config, facts, deepspeed, dataset_samples, price, probe, described)
+    given = Given(config, facts, deepspeed, dataset_samples, price, probe, described, without)
     versions = versions_of(run.without_spares(), facts)
     plan = _plan(run, given, versions)
     if versions.transformers is not None or plan.model is None or not plan.model.experts:
@@ -66,6 +68,7 @@ class Given(NamedTuple):
     price: float | None
     probe: Mapping[str, Any] | None
     described: Mapping[str, Any] | None
+    without: tuple[str, str] | None
 
 
 def _plan(run: Run, given: Given, versions: Versions) -> Plan:
@@ -74,7 +77,7 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
     everywhere, run = run, run.without_spares()
     setting = setting_of(run)
     findings: list[Finding] = []
-    model = _model(run, setting, given.config, versions, given.described, findings)
+    model = _model(run, setting, given, versions, findings)
     trained = trained_by(model, setting, run, findings) if model else None
     uses_gpu = setting.uses_gpu
     ranks = rank_map(run, uses_gpu)
@@ -123,13 +126,9 @@ def between_nodes(
 
 
 def _model(
-    run: Run,
-    setting: Setting,
-    config: Mapping[str, Any] | None,
-    versions: Versions,
-    described: Mapping[str, Any] | None,
-    findings: list[Finding],
+    run: Run, setting: Setting, given: Given, versions: Versions, findings: list[Finding]
 ) -> Model | None:
+    config, described = given.config, given.described
     if not setting.known:
         findings.append(
             _unread(run, "train.command", NOTE, "the model of a script of your own is not known here.")
@@ -137,7 +136,7 @@ def _model(
         return None
     fix = _CONFIG_FIX
     if config is None:
-        reason = "no config.json was given: neither beside the run file nor in the model's folder."
+        reason, fix = given.without or (_NO_CONFIG, _CONFIG_FIX)
     else:
         try:
             if described is not None and "modules" in described:
@@ -160,6 +159,8 @@ def _tried(described: Mapping[str, Any] | None) -> str:
     told = "; ".join(f"{python}: {why}" for python, why in tried.items())
     return f", and no Python at hand could describe it ({told or 'there is none'})."
 
+
+_NO_CONFIG = "no config.json was given: neither beside the run file nor in the model's folder."
 
 _CONFIG_FIX = (
     "put the model's config.json beside the run file, or go on with --accept model-config-unreadable"

@@ -64,17 +64,20 @@ What to do
     "model-config-unreadable": """The model's numbers are not known.
 
 What it looks at
-  The config.json in the model's folder here, beside the run file, in this machine's cache of the Hugging Face Hub, or
-  as a node sent it (of its folder, or of its cache of the Hub); its model_type against the families that are described.
-  Another family is described by the first Python with torch and transformers: the training environment's, allranks'
-  own, then those of PATH.
+  The config.json in the model's folder here, beside the run file, in this machine's cache of the Hugging Face Hub, as a
+  node sent it (of its folder, or of its cache of the Hub), or from the Hub; its model_type against the families that
+  are described. Another family is described by the first Python with torch and transformers: the training
+  environment's, allranks' own, then those of PATH.
 
 Why it matters
   Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
   size is not known before it is saved. For a script of your own (train.command) it is only noted.
 
 What to do
-  Put the model's config.json beside the run file, as NAME.config.json (NAME is the run file's name without .yaml).
+  The finding says why nobody could read it. Name a local copy of the model (model_name_or_path: /PATH), or put its
+  config.json beside the run file, as NAME.config.json (NAME is the run file's name without .yaml). If the Hub does not
+  give it to everybody, export HF_TOKEN here and add secrets: [HF_TOKEN]; if the Hub is not reached, name a mirror by
+  HF_ENDPOINT.
   If the finding names a Python that lacks something, install that there. If you know that the run fits, go on
   with --accept model-config-unreadable.
 """,

@@ -13,7 +13,7 @@ from typing import Any
 from allranks import checks, prepare
 from allranks.plan import Plan, make_plan
 from allranks.reach import NodeProgram, Nodes
-from allranks.runs import at_hand
+from allranks.runs import at_hand, hub_config
 from allranks.runs.second_look import look_again
 from allranks.spec import Environment, Run
 from allranks.words import (
@@ -109,13 +109,18 @@ def planned(
     samples: int | None = None,
     price: float | None = None,
     probe: Mapping[str, Any] | None = None,
+    asks_hub: bool = True,
 ) -> Plan:
-    """The plan with the best `config.json` at hand: this machine's, else a node's. `samples` is the data set's size
-    where somebody says it, `price` that of a GPU hour, `probe` what a probe printed."""
+    """The plan with the best `config.json` at hand: this machine's, else a node's, else the Hub's. `samples` is the
+    data set's size where somebody says it, `price` that of a GPU hour, `probe` what a probe printed. Without
+    `asks_hub` the model may stay unknown: that is enough for what does not hang on it."""
     config = local_config(run)
     if config is None:
         found = (config_in(one, run) for one in facts)
         config = next((c for c in found if c is not None), None)
+    fetched = hub_config.config_of(run) if config is None and asks_hub else None
+    if fetched is not None:
+        config = fetched.config
     return make_plan(
         run,
         config,
@@ -125,6 +130,7 @@ def planned(
         price=price,
         probe=probe,
         described=at_hand.described(run, config, python_of(run)),
+        without=(fetched.saw, fetched.fix) if fetched is not None else None,
     )
 
 
@@ -190,7 +196,7 @@ def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
 async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = None) -> Inspection:
     """Asks every node, plans with what they said, and judges."""
     activated, failed = await prepare.activate_all(nodes, run, python_of(run))
-    facts = await collect(nodes, run, planned(run), heard=heard, activated=activated)
+    facts = await collect(nodes, run, planned(run, asks_hub=False), heard=heard, activated=activated)
     inspection = judge(run, await look_again(nodes, run, facts))
     found = (*without_effect(run), *failed, *inspection.findings)
     return replace(inspection, findings=found, activated=activated)

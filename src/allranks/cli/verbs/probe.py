@@ -94,7 +94,7 @@ async def probed_now(run, options: argparse.Namespace, say):
             seconds=options.seconds,
             join_seconds=options.limit,
         )
-        return await probe(found.nodes, found.run, planned(found.run), wanted, say)
+        return await probe(found.nodes, found.run, planned(found.run, asks_hub=False), wanted, say)
     finally:
         await found.nodes.close()
 
