@@ -17,7 +17,7 @@ from allranks.prepare.trouble import NotReady
 from allranks.reach import NodeProgram
 from allranks.reach.local import LocalTransport
 from allranks.spec import Environment, loads
-from tests.prepare.wheels import write_wheel
+from tests.prepare.wheels import packages, write_wheel
 
 RUN = loads("nodes: localhost\ntrain: {command: [train.py]}\n")
 SECRET = "a-key-that-is-nowhere"
@@ -90,8 +90,8 @@ def run_allranks(*words: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.training
 def test_a_run_in_an_environment_built_offline_with_shipped_code(tmp_path: Path, home: Path) -> None:
-    own = next(path for path in sys.path if path.endswith("site-packages"))
-    write_wheel(tmp_path / "wheels", "behind", "1.0", {"behind.pth": f"{own}\n", "behind.py": ""})
+    behind = {"behind.pth": "\n".join([*packages(), ""]), "behind.py": ""}
+    write_wheel(tmp_path / "wheels", "behind", "1.0", behind)
     (tmp_path / "requirements.lock").write_text("behind==1.0\n")
     mine = tmp_path / "mine"
     (mine / "src").mkdir(parents=True)

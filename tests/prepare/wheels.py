@@ -1,12 +1,20 @@
-"""Wheels for tests: written by hand, so that pip has something to install without a network."""
+"""Wheels for tests: written by hand, so that pip has something to install without a network; and what lies in this
+environment, for those that are made in front of it."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+
+
+def packages() -> list[str]:
+    """The folders of the packages that this Python imports: its environment's, and another's that it borrows (a .pth
+    file in a worktree's). A .pth that names a folder reads no .pth there, so each one is named."""
+    return [path for path in sys.path if path.endswith("site-packages")]
 
 
 def write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:

@@ -14,19 +14,23 @@ from pathlib import Path
 
 import pytest
 
+from tests.prepare.wheels import packages
 from tests.rig.rig import ROOT, STATE, Rig
 
 NAME = "allranks-test"
+VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 CONTROL_GROUP = f"docker-{STATE.name}"
 FOLDERS = ("usr", "tmp", "root", "proc", "sys", "dev", "etc", "run", "var/tmp", "opt", "work")
 LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
 
-MOUNTS = [f"{path}:{path}:ro" for path in dict.fromkeys(["/usr", sys.base_prefix, sys.prefix])]
-"""What such an image needs of the node: its programs, this Python and this environment."""
+ELSEWHERE = [path for path in packages() if not Path(path).is_relative_to(sys.prefix)]
+MOUNTS = [f"{path}:{path}:ro" for path in dict.fromkeys(["/usr", sys.base_prefix, sys.prefix, *ELSEWHERE])]
+"""What such an image needs of the node: its programs, this Python, this environment, and packages that it borrows."""
 
 
 def tarball(mark: str = "") -> bytes:
-    """The image's files; another `mark` makes another image. /opt/env is an environment of its own, with pip."""
+    """The image's files; another `mark` makes another image. /opt/env is an environment of its own, with pip, that
+    sees this one's packages behind its own."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name in FOLDERS:
@@ -41,6 +45,7 @@ def tarball(mark: str = "") -> bytes:
             archive.add(f"/{name}", name)
         add_text(archive, "etc/mark", mark)
         archive.add(environment(), "opt/env")
+        add_text(archive, f"opt/env/lib/{VERSION}/site-packages/behind.pth", "\n".join([*packages(), ""]))
     return buffer.getvalue()
 
 
@@ -51,16 +56,13 @@ def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 
 def environment() -> Path:
-    """A virtual environment with pip that sees the packages of this one behind its own; made once."""
-    place = ROOT / ".cache" / f"image-env-{sys.version_info[0]}.{sys.version_info[1]}"
+    """A virtual environment with pip alone; made once."""
+    place = ROOT / ".cache" / f"image-env-{VERSION}"
     place.parent.mkdir(exist_ok=True)
     with place.with_name(f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two workers may need it at once
         if not (place / "ready").exists():
             subprocess.run([f"{sys.base_prefix}/bin/python3", "-m", "venv", "--clear", place], check=True)
-            packages = next((place / "lib").glob("python3*")) / "site-packages"
-            own = next(Path(sys.prefix, "lib").glob("python3*")) / "site-packages"
-            (packages / "behind.pth").write_text(f"{own}\n")
             (place / "ready").touch()
     return place
 
