@@ -17,7 +17,7 @@ from allranks.launch import jobs, scripts
 from allranks.launch.jobs import Places
 from allranks.plan import Plan, make_plan
 from allranks.spec import Container, Environment, Launch, Run, Save, Train
-from allranks.words import Cluster, Node
+from allranks.words import Cluster, Node, extensions
 
 NASTY = (
     "",
@@ -260,7 +260,8 @@ class Stage:
         """The words after Python and the variables that allranks itself would give this node's torchrun."""
         places = Places(home=str(self.folder), bundle="", python=self.python)
         job = jobs.node_job(run, plan_of(run), run.name, node, places, run.network.port, 0).job
-        return tuple(job["argv"][1:]), dict(job["env"])
+        # A rendered script runs without our hooks, which alone keep anything there.
+        return tuple(job["argv"][1:]), {k: v for k, v in job["env"].items() if k != extensions.CACHE}
 
 
 def place(arrived: Arrived) -> int:
