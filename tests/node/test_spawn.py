@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -203,6 +204,21 @@ def test_home_stands_for_the_nodes_own_in_the_folder_and_the_script(torchrun, tm
     told = json.loads((tmp_path / "told").read_text())
     assert told["cwd"] == str(tmp_path / "work")
     assert told["argv"][-2:] == [str(tmp_path / "work" / "t.py"), "~/kept"]
+
+
+def test_every_node_has_the_output_folder_of_the_run_directory(torchrun, tmp_path):
+    folder = Path(torchrun.directory.root).parents[1] / "output"
+    torchrun.job["env"]["ALLRANKS_OUTPUT_DIR"] = str(folder)
+    torchrun.start()
+    assert torchrun._child.wait(60) == 0
+    assert (folder.is_dir(), folder.stat().st_mode & 0o777) == (True, 0o700)
+
+
+def test_a_folder_that_save_to_names_is_left_to_the_keeper_and_the_trainer(torchrun, tmp_path):
+    torchrun.job["env"]["ALLRANKS_OUTPUT_DIR"] = str(tmp_path / "named")
+    torchrun.start()
+    assert torchrun._child.wait(60) == 0
+    assert not (tmp_path / "named").exists()
 
 
 def test_a_folder_that_is_not_there_is_named_if_it_was_asked_for(torchrun, tmp_path):

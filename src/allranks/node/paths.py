@@ -82,6 +82,8 @@ class NodeDirectory:
     def __init__(self, root: str, name: str):
         self.name = checked_name(name, "node")
         self.root = os.path.join(root, "nodes", self.name)
+        self.output = os.path.join(root, "output")
+        """The run's output folder, if `save.to` names none; nodes may share it."""
         self.job = os.path.join(self.root, "job.json")
         self.supervisor = os.path.join(self.root, "supervisor.json")
         self.journal = os.path.join(self.root, "journal.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -280,12 +281,22 @@ class Torchrun:
         self._log_offset = size_of(self.directory.torchrun_log)
         for name, text in dict(self.job.get("files") or {}).items():
             write_text(self.directory.file(name), text)
+        self._make_output()
         env = {**self._environment(), **self.more}
         cwd = self._folder()
         argv = at_place([self._word(str(word)) for word in self.job["argv"]], self.place)
         self._child = self._from_ready(argv, env, cwd) or start(argv, env, cwd, self.directory.torchrun_log)
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)
+
+    def _make_output(self) -> None:
+        """The output folder in the run directory: the keeper makes the head's, and each rank is told to save there.
+        One that `save.to` names may lie on storage that does not answer, which must not stop the supervisor. What is
+        there, a link too, stays; what cannot be made is said by the rank that saves."""
+        told = str(dict(self.job.get("env") or {}).get("ALLRANKS_OUTPUT_DIR") or "")
+        if told and os.path.abspath(told) == self.directory.output:
+            with contextlib.suppress(OSError):
+                os.mkdir(self.directory.output, 0o700)
 
     def _folder(self) -> str:
         """Where the ranks start: the job's folder, or the run's own if that is not there and nobody has named it. A
