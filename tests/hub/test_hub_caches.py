@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from allranks.node import facts, hub
 from allranks.runs.inspect import local_config, planned
 from allranks.words import Facts, facts_from_json
 from tests.hub.folders import CONFIG, MODEL, PARAMETERS, a_run, keep
+from tests.hub.server import PATH, Server
 
 
 def told(run, number: int = 0) -> Facts:
@@ -141,3 +143,64 @@ def test_a_folder_and_a_model_of_another_hub_are_not_asked_for() -> None:
     assert checks.asking.of_hub(a_run(model_name_or_path="/models/x")) is None
     assert checks.asking.of_hub(a_run('env: {USE_MODELSCOPE_HUB: "1"}')) is None
     assert checks.asking.of_hub(a_run()) == {"id": MODEL, "revision": "main", "cache": None}
+
+
+# ---- whether a node lacks it, and whether the Hub answers to the node ----
+
+
+def endpoint(server: Server) -> str:
+    return f"env: {{HF_ENDPOINT: '{server.base}'}}"
+
+
+def found_of(run) -> list:
+    """What the check says where every node of the run is this machine."""
+    answers = [told(run, n) for n in range(len(run.cluster.nodes))]
+    return [f for f in checks.judge(answers, planned(run, answers), run) if f.id == "model-from-hub"]
+
+
+def test_a_whole_model_lacks_nothing_and_the_hub_is_not_asked(machine, server, monkeypatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    keep(machine / ".cache/huggingface/hub")
+    answer = told(a_run(endpoint(server)))
+    assert answer.get("hub.model.lacks") == [] and answer.get("hub.reach") is None and server.seen == []
+    assert found_of(a_run(endpoint(server))) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "lack"),
+    [("tokenizer.json", "a tokenizer"), ("model.safetensors", "weights"), ("config.json", "config.json")],
+)
+def test_a_link_to_a_file_that_is_gone_is_lacked(machine: Path, file: str, lack: str) -> None:
+    cache = machine / ".cache/huggingface/hub"
+    keep(cache)
+    (cache / "models--Qwen--Qwen2.5-0.5B" / "blobs" / f"c1-{file}").unlink()
+    assert told(a_run()).get("hub.model.lacks") == [lack]
+    (finding,) = found_of(a_run('env: {HF_HUB_OFFLINE: "1"}', nodes=1))
+    assert finding.verdict == "block" and lack in finding.saw
+
+
+def test_a_node_that_reaches_the_hub_asks_without_a_token(machine, server, monkeypatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        monkeypatch.setenv(name, "nobody-may-see-it")
+    server.gives()
+    answer = told(a_run(endpoint(server)))
+    assert answer.get("hub.reach.status") == 200 and server.seen == [(PATH, None)]
+    assert "nobody-may-see-it" not in str(answer.as_json())
+    assert found_of(a_run(endpoint(server), nodes=1)) == []
+
+
+def test_a_node_that_does_not_reach_the_hub_is_told_before_the_run(machine: Path, monkeypatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    with socket.socket() as bound:  # bound, and nobody listens
+        bound.bind(("127.0.0.1", 0))
+        run = a_run(f"env: {{HF_ENDPOINT: 'http://127.0.0.1:{bound.getsockname()[1]}'}}", nodes=1)
+        (finding,) = found_of(run)
+    assert finding.verdict == "block" and "Connection refused" in finding.saw
+
+
+def test_a_cache_that_ranks_do_not_inherit_is_named_with_the_fix(machine: Path, monkeypatch) -> None:
+    keep(machine / "node" / "hub")
+    monkeypatch.setenv("HF_HOME", str(machine / "node"))
+    (finding,) = found_of(a_run('env: {HF_HUB_OFFLINE: "1"}', nodes=1))
+    assert finding.fix.startswith(f"env: {{HF_HUB_CACHE: {machine}/node/hub}}")

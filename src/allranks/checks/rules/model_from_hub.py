@@ -1,15 +1,17 @@
-"""Every node would download the model.
+"""A node lacks the model of the Hub, and would download it or cannot.
 
 ## What it looks at
-A `model_name_or_path` that names a model of the Hub rather than a folder, on a run of several machines.
+A `model_name_or_path` that names a model of the Hub rather than a folder: whether each node has it whole in the cache
+that its ranks will use, in the same version, and, if not, whether the Hub answers to that node.
 
 ## Why it matters
-Each machine downloads it at the run's start, while the others wait in the first collective for the time-out; what
-is on the Hub may change between two nodes' downloads; and a node without a way to the Internet never begins.
+A node that lacks the model and does not reach the Hub ends the run while it loads the tokenizer, minutes after the
+start. One that reaches it downloads the model while the others wait in the first collective for the time-out; and what
+is on the Hub may change between two nodes' downloads.
 
 ## What to do
-Download it once (`hf download NAME --local-dir /nfs/models/NAME`), and name the folder. Or fill each node's
-HF_HOME ahead, with `HF_HUB_OFFLINE: "1"` and `model_revision`.
+Download it once (`hf download NAME --local-dir /nfs/models/NAME`), and name the folder. Or fill each node's cache
+ahead, with `HF_HUB_OFFLINE: "1"` and `model_revision`. Ranks do not inherit a node's own HF_HOME: name it under `env`.
 
 ## Source
 transformers 5.6 `from_pretrained`; huggingface_hub cache.
@@ -19,40 +21,149 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
-from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.checks.asking import of_hub
+from allranks.checks.case import Unreadable, fires, silent
+from allranks.checks.context import Context, View
+from allranks.checks.words import listed
+from allranks.node import hub
+from allranks.words import BLOCK, WARN, Finding
 
+NEEDS = ("hub.model",)
 UNKNOWN_BLOCKS = False
+KEY = "train.llamafactory.model_name_or_path"
+EXPECTED = "the whole model in the cache of every node, or a folder that every node has"
 
 
 def applies(context: Context) -> bool:
-    return context.llamafactory and len(context.hosts) > 1
+    if not context.llamafactory or name_of(context).startswith(("/", "~", "./", "../")):
+        return False
+    return context.run.container is None or of_hub(context.run) is not None
 
 
 def check(context: Context) -> Iterator[Finding]:
-    name = context.arguments.get("model_name_or_path")
-    if isinstance(name, str) and not name.startswith(("/", "~", "./", "../")):
-        offline = context.run.env.get("HF_HUB_OFFLINE") == "1"
-        say = context.note if offline else context.warn
-        yield say(
-            "train.llamafactory.model_name_or_path",
-            saw=f"{name} is no folder: {len(context.hosts)} machines would take it from the Hub",
-            expected="a folder that every node has",
-            why="each needs it in its own HF_HOME already, since HF_HUB_OFFLINE is set."
-            if offline
-            else "each downloads it while the others wait for the time-out.",
-            fix=f"hf download {name} --local-dir /a/shared/folder, and name that folder",
+    if of_hub(context.run) is None and len(context.machines) > 1:
+        yield context.warn(
+            KEY,
+            saw=f"{name_of(context)} is not the path of a folder, and whether the nodes have it is not known",
+            expected=EXPECTED,
+            why=f"each of {len(context.machines)} machines may download it while the others wait for the time-out.",
+            fix="the path of a folder that every node has",
+        )
+    views = [view for view in context.machines if view.map("hub.model")]
+    lacking = [view for view in views if view.list("hub.model.lacks")]
+    for view in lacking:
+        yield from of_node(context, view)
+    commits = {commit for view in views if view not in lacking and (commit := view.text("hub.model.commit"))}
+    if len(commits) > 1:
+        yield context.warn(
+            KEY,
+            saw=f"the nodes' caches hold {len(commits)} versions of {name_of(context)}: {listed(sorted(commits))}",
+            expected="one version on every node",
+            why="ranks may load different weights or tokenizers, without an error.",
+            fix="model_revision: a commit, and that one in every cache",
         )
 
 
+def name_of(context: Context) -> str:
+    return str(context.arguments.get("model_name_or_path") or "/")
+
+
+def of_node(context: Context, view: View) -> Iterator[Finding]:
+    said = trouble(context, view)
+    if said is None:
+        return
+    verdict, reason, why = said
+    cache, elsewhere = view.text("hub.model.cache"), view.text("hub.model.elsewhere")
+    fix = f"hf download {name_of(context)} --local-dir /a/shared/folder, and name that folder"
+    if elsewhere:
+        fix = f"env: {{HF_HUB_CACHE: {elsewhere}}}: it is there, and ranks do not inherit {view.name}'s own HF_HOME"
+    lack = (
+        f"lacks {listed(view.list('hub.model.lacks'), 4)} of"
+        if view.get("hub.model.exists")
+        else "does not have"
+    )
+    yield context.say(
+        verdict,
+        view,
+        key=KEY,
+        saw=f"{cache} on {view.name} {lack} {name_of(context)}; {reason}",
+        expected=EXPECTED,
+        why=why,
+        fix=fix,
+    )
+
+
+ENDS = "its ranks would end while they load the tokenizer or the model, and all others with them."
+
+
+def trouble(context: Context, view: View) -> tuple[str, str, str] | None:
+    """The verdict, the reason and what follows. It is certain unless ranks start in a folder that may hold the model
+    under that very name."""
+    certain = WARN if context.run.train.workdir else BLOCK
+    forbidden, answer = hub.offline(context.run.env), view.map("hub.reach")
+    host, status = answer.get("host"), answer.get("status")
+    if forbidden:
+        return certain, f"with {forbidden} nothing is downloaded", ENDS
+    if status == 0 and not answer.get("certificate"):
+        return certain, f"{host} does not answer to this node: {answer.get('trouble')}", ENDS
+    if status in (401, 403):
+        has_token = "HF_TOKEN" in context.run.secrets or view.get("hub.model.has_token")
+        reason = f"{host} does not give it to everybody ({status}), and its ranks have no token (secrets: [HF_TOKEN])"
+        return None if has_token else (WARN, reason, ENDS)
+    if status in (200, 429) and len(context.machines) > 1:
+        return WARN, f"it would download it from {host}", "the others wait meanwhile, up to the time-out."
+    if status in (200, 429):
+        return None
+    reason = (
+        view.facts.why_unreadable("hub.reach")
+        or answer.get("trouble")
+        or (answer and f"{host} answers {status}")
+    )
+    return WARN, f"whether it can download it is not known ({reason or 'it did not ask'})", ENDS
+
+
+RUN = {"run/train/arguments/model_name_or_path": "Qwen/Qwen3-8B"}
+WHOLE = {"cache": "/root/.cache/huggingface/hub", "exists": True, "lacks": [], "commit": "c1"}
+ABSENT = {"cache": "/root/.cache/huggingface/hub", "exists": False, "lacks": ["the model"]}
+OFFLINE = {"run/env/HF_HUB_OFFLINE": "1"}
+
+
+def reached(status: int, trouble: str = "", certificate: bool = False) -> dict[str, object]:
+    return {"host": "huggingface.co", "status": status, "trouble": trouble, "certificate": certificate}
+
+
+HERE = {**RUN, "*/hub/model": WHOLE}
+GONE = {**HERE, "node-1/hub/model": ABSENT}
+UNREACHED = {**GONE, "node-1/hub/reach": reached(0, "Network is unreachable")}
+
 CASES = (
-    fires("cpu", {"run/train/arguments/model_name_or_path": "Qwen/Qwen3-8B"}, verdict="warn"),
+    fires(
+        "cpu", {**GONE, "node-1/hub/reach": reached(200)}, node="node-1", verdict="warn", saw="would download"
+    ),
+    fires("cpu", UNREACHED, node="node-1", verdict="block", saw="Network is unreachable"),
+    # Ranks start in a folder of the user's, which may hold Qwen/Qwen3-8B.
+    fires("cpu", {**UNREACHED, "run/train/workdir": "/w"}, verdict="warn"),
+    fires("cpu", {**GONE, **OFFLINE}, node="node-1", verdict="block", saw="HF_HUB_OFFLINE=1"),
+    fires("cpu", {**GONE, "node-1/hub/reach": reached(401)}, verdict="warn", saw="no token"),
     fires(
         "cpu",
-        {"run/train/arguments/model_name_or_path": "Qwen/Qwen3-8B", "run/env/HF_HUB_OFFLINE": "1"},
-        verdict="note",
+        {**GONE, "node-1/hub/reach": reached(0, "a certificate", True)},
+        verdict="warn",
+        saw="not known",
     ),
+    fires(
+        "cpu",
+        {**GONE, "node-1/hub/reach": Unreadable("did not answer")},
+        verdict="warn",
+        saw="did not answer",
+    ),
+    fires("cpu", {**GONE, "node-1/hub/reach": None}, verdict="warn", saw="it did not ask"),
+    fires("cpu", {**HERE, "node-1/hub/model": {**WHOLE, "commit": "c2"}}, verdict="warn", saw="2 versions"),
+    fires("cpu", {**HERE, "run/env/USE_MODELSCOPE_HUB": "1"}, verdict="warn", saw="is not known"),
+    fires("cpu", {**HERE, "run/train/arguments/model_name_or_path": "models/a/b"}, verdict="warn"),
+    silent("cpu", HERE),
+    silent("cpu", {**HERE, **OFFLINE}),
+    silent("cpu", {**GONE, "node-1/hub/reach": reached(401), "run/secrets": ("HF_TOKEN",)}),
     silent("cpu"),
-    silent("laptop", {"run/train/arguments/model_name_or_path": "Qwen/Qwen3-8B"}),
+    silent("laptop", {**RUN, "*/hub/model": ABSENT, "*/hub/reach": reached(200)}),
 )

@@ -8,20 +8,31 @@ theirs. A model that lies only there is told as `elsewhere`. The request's `hub`
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, List, Mapping
 
-from allranks.node import hub
+from allranks.node import hub, hub_asking
 from allranks.node.facts import _apart
 from allranks.node.facts._reading import Reading
 from allranks.node.facts.storage import MODEL_SECONDS, read_config, read_model
 from allranks.node.spawn import INHERITED
 
 ASKED, NOTHING = "hub", {"model": None}
-SECONDS = MODEL_SECONDS + 2
+REACH_SECONDS = 10.0
+"""After so long huggingface_hub gives up a question, too (`HF_HUB_ETAG_TIMEOUT`)."""
+
+SECONDS = MODEL_SECONDS + REACH_SECONDS + 3
+
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
+WEIGHTS = (".safetensors", ".bin", ".gguf")
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    reading.fact("model", lambda: _apart.call(lambda: model_of(request), MODEL_SECONDS))
+    found = reading.fact("model", lambda: _apart.call(lambda: model_of(request), MODEL_SECONDS))
+    is_whole = isinstance(found, dict) and not found["lacks"]
+    if is_whole or hub.offline(variables(request)) or hub.offline(os.environ):
+        reading.put("reach", None)
+    else:
+        reading.fact("reach", lambda: _apart.call(lambda: reach(request), REACH_SECONDS + 1))
 
 
 def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
@@ -41,9 +52,11 @@ def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
         "exists": False,
         "config": None,
     }
+    found.update(lacks=["the model"], has_token=os.path.isfile(hub.token_file(ranks)))
     place = hub.snapshot(folder, name, revision)
     if place is not None:
-        return {**found, **read_model(place), "commit": os.path.basename(place)}
+        found.update(read_model(place), commit=os.path.basename(place))
+        return {**found, "lacks": lacks(found)}
     other = None if asked.get("cache") else hub.cache({**os.environ, **of_plan(request)})
     elsewhere = hub.snapshot(other, name, revision) if other not in (None, folder) else None
     if elsewhere is not None:
@@ -52,6 +65,37 @@ def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
     if nearest is not None:
         found["config"], _ = read_config(os.path.join(nearest, "config.json"))
     return found
+
+
+def lacks(found: Mapping[str, Any]) -> List[str]:
+    """What of the snapshot the client would have to fetch before it could load the model."""
+    files = found["files"]
+    missing = [str(name) for name in [*found.get("missing", ()), *found["cut_short"]]]
+    if found["config"] is None:
+        missing.append("config.json")
+    if not any(name.endswith(WEIGHTS) for name in files):
+        missing.append("weights")
+    if not any(name in TOKENIZERS or name.endswith(".tiktoken") for name in files):
+        missing.append("a tokenizer")
+    return missing
+
+
+def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
+    """What the Hub answers to this node, with the ranks' variables (proxies, certificates, HF_ENDPOINT) and without a
+    token. It changes this process's variables: it has a process of its own."""
+    ranks = variables(request)
+    os.environ.clear()
+    os.environ.update(ranks)
+    base, asked = hub_asking.endpoint(ranks), request["hub"]
+    answer = hub_asking.ask(
+        base, str(asked["id"]), str(asked.get("revision") or "main"), REACH_SECONDS, plain=True
+    )
+    return {
+        "host": hub_asking.host_of(base),
+        "status": answer.status,
+        "trouble": answer.trouble,
+        "certificate": answer.certificate,
+    }
 
 
 def variables(request: Mapping[str, Any]) -> Dict[str, str]:
