@@ -54,11 +54,11 @@ def due(run: RunState, now: float) -> str:
     return _why(still) if not before or now - max(before) >= apart else ""
 
 
-def is_fresh(run: RunState, now: float) -> bool:
+def is_fresh(run: RunState, now: float, seconds: float = FRESH_SECONDS) -> bool:
     """Whether all ranks were asked in silence so shortly ago, and since anything moved, that their answers hold."""
     looked, moved = run.looked_at, run.moved_at
     new = looked is not None and (run.asked_at is None or looked > run.asked_at)
-    return new and moved is not None and moved < (looked or 0.0) and now - (looked or 0.0) <= FRESH_SECONDS
+    return new and moved is not None and moved < (looked or 0.0) and now - (looked or 0.0) <= seconds
 
 
 def due_again(run: RunState, now: float) -> bool:

@@ -13,42 +13,46 @@ A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of
 Look at the suspect: the node whose ranks all stopped to beat, the rank whose beats stopped, else the one that took
 fewer steps or sits in another phase; its stack is in stacks/. Where no rank differs, all wait for something outside:
 storage, network, a lock.
+
+All ranks are asked for their stacks a moment before. This is not said while their answers are awaited (8 s at most),
+nor once they name a culprit: rank-holds-up says it then. Where nobody had been asked, it is said first and
+rank-holds-up replaces it.
 """
 
 from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
-from allranks.watch.detectors.rank_exited_early import leaver, work_alone
+from allranks.watch import looking
+from allranks.watch.compare import answered
+from allranks.watch.detectors.rank_holds_up import HOLDS_SECONDS, culprit, is_named
+from allranks.watch.detectors.rank_holds_up import NO_PROGRESS as NAME
 from allranks.watch.many import numbers
-from allranks.watch.pace import START_SECONDS, allowed_gap, allowed_silence, gone_nodes, step_seconds, unheard
+from allranks.watch.pace import allowed_gap, step_seconds
+from allranks.watch.stall import stall
 from allranks.watch.state import RankState, RunState
 from allranks.words import WARN, Finding, Where
+
+NO_RANK = "no rank differs from the others: look at storage and network, and at the stacks."
+NOT_ASKED = "all ranks are asked now what they do: rank-holds-up names the one that differs, if any does."
+
+ONE_RANK = "look at storage and network, and at its stack in stacks/."
 
 EACH_TIME = True
 """A run that moved and stands still again has another stall, of which new evidence is needed."""
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
-    if run.quiet or now < run.paused_until:
-        return
+    found = stall(run, now)
+    if found is None or is_named(run) or culprit(run, now) is not None:
+        return  # rank-holds-up says what stands still, and for whom
+    known = _answers(run, now)
+    if known is False:
+        return  # until all have answered nobody knows whether one of them differs
+    moved, allowed = found
     ranks = [rank for rank in run.ranks.values() if rank.alive and rank.moved_at is not None]
-    allowed = allowed_silence(run) if ranks else None
-    if allowed is None:
-        return
-    moved = max(rank.moved_at or 0.0 for rank in ranks)
-    if now - moved <= allowed:
-        return
-    if gone_nodes(run, now):
-        return  # node-lost says it, and all others wait for that node
-    if leaver(run, now) is not None:
-        return  # rank-exited-early says it
-    silent, heard = unheard(run, now)
-    if silent and not heard:
-        return  # they are seen stopped: rank-silent says it
-    if now - moved <= START_SECONDS and work_alone(run):
-        return  # what a script does after its steps, on half of its ranks
-    where, reason, fix = _suspect(run, ranks, now)
+    where, reason, fix = _suspect(run, ranks, now, known)
+    run.memory_of(NAME)["said"] = now
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
     yield Finding(
@@ -63,7 +67,19 @@ def look(run: RunState, now: float) -> Iterator[Finding]:
     )
 
 
-def _suspect(run: RunState, ranks: List[RankState], now: float) -> Tuple[Where, str, str]:
+def _answers(run: RunState, now: float) -> Optional[bool]:
+    """Whether all ranks have answered what they do in this stall; None where nobody asked of late."""
+    asked, in_silence = looking.question(run)
+    if asked is None or asked <= (run.moved_at or 0.0):
+        return None
+    if not answered(run, asked, now):
+        return False
+    return True if not in_silence or looking.is_fresh(run, now, HOLDS_SECONDS) else None
+
+
+def _suspect(
+    run: RunState, ranks: List[RankState], now: float, known: Optional[bool]
+) -> Tuple[Where, str, str]:
     """What differs, why, and what to do: the node or the one rank that is frozen, behind, or in another phase."""
     silent = [r for r in ranks if r.beat_at is not None and now - r.beat_at > allowed_gap(run, r)]
     nodes = {r.node for r in silent}
@@ -81,7 +97,7 @@ def _suspect(run: RunState, ranks: List[RankState], now: float) -> Tuple[Where, 
         )
     rank, reason = _suspect_rank(ranks, silent)
     if rank is None:
-        return Where(), "", "no rank differs from the others: look at storage and network, and at the stacks."
+        return Where(), "", NO_RANK if known else NOT_ASKED if len(ranks) > 1 else ONE_RANK
     fix = f"look at the stack of rank {rank.rank}: stacks/rank-{rank.rank}.txt."
     return Where(node=rank.node, rank=rank.rank), f"rank {rank.rank} on {rank.node} {reason}", fix
 

@@ -20,12 +20,13 @@ the last step, where one rank may merge or export for long, nothing is stopped.
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Optional
 
 from allranks.watch import looking
 from allranks.watch.compare import ANSWER_SECONDS, Odd, answered, odd_one
 from allranks.watch.detectors.rank_exited_early import leaver
 from allranks.watch.pace import START_SECONDS, has_trained, step_seconds
+from allranks.watch.stall import stall
 from allranks.watch.state import RunState
 from allranks.words import BLOCK, WARN, Event, Finding, Where
 
@@ -33,8 +34,12 @@ __all__ = ["ANSWER_SECONDS", "look"]
 
 AFTER = ("evidence",)
 EACH_TIME = True
+NO_PROGRESS = "no-progress"
 BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
+
+HOLDS_SECONDS = ANSWER_SECONDS + 2.0
+"""So long after the question the answers of a silent look stand for a stall: the last one may take as long to come."""
 
 DEFAULT_SECONDS = 1800.0
 """The longest of torch's own defaults (gloo's, and what a Trainer sets): a longer time-out is the user's word that a
@@ -57,21 +62,41 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
 
 
 def look(run: RunState, now: float) -> Iterator[Finding]:
+    odd = culprit(run, now)
+    if odd is not None:
+        finding = _finding(run, odd, now)
+        run.held_up = (now, odd, finding)
+        yield finding
+
+
+def culprit(run: RunState, now: float) -> Optional[Odd]:
+    """The rank that the answers name, if it is time for a word about it: what was asked in silence waits for the stall
+    unless it proves more."""
     asked, in_silence = looking.question(run)
-    if asked is None or run.quiet or now < run.paused_until:
-        return
-    if not answered(run, asked, now):
-        return
+    if asked is None or run.quiet or now < run.paused_until or not answered(run, asked, now):
+        return None
     odd = odd_one(run)
-    if odd is None or odd.rank not in run.ranks or (in_silence and not looking.proves(run, odd)):
-        return
+    if odd is None or odd.rank not in run.ranks:
+        return None
+    if in_silence and not looking.proves(run, odd) and not _is_due(run, now):
+        return None
     if not odd.proven and leaver(run, now) is not None:
-        return  # the others wait for the one that left; who reads a result on a GPU only looks unlike them
-    if has_trained(run) and not _at_the_end(run, odd, now):
-        return
-    finding = _finding(run, odd, now)
-    run.held_up = (now, odd, finding)
-    yield finding
+        return (
+            None  # the others wait for the one that left; who reads a result on a GPU only looks unlike them
+        )
+    return odd if not has_trained(run) or _at_the_end(run, odd, now) else None
+
+
+def is_named(run: RunState) -> bool:
+    """Whether a rank was named and nothing has moved since."""
+    moved = run.moved_at
+    return run.held_up is not None and moved is not None and run.held_up[0] > moved
+
+
+def _is_due(run: RunState, now: float) -> bool:
+    """Whether what was asked in silence is worth a word: the run has stalled, and the answers are new. Old ones are
+    asked for again, aloud, by `no-progress`."""
+    return is_named(run) or (looking.is_fresh(run, now, HOLDS_SECONDS) and stall(run, now) is not None)
 
 
 def _at_the_end(run: RunState, odd: Odd, now: float) -> bool:
@@ -103,7 +128,7 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
             file=odd.frame[0] if odd.frame else None,
             line=odd.frame[1] if odd.frame else None,
         ),
-        saw=f"{who} {'holds up the others' if others else 'stands still'}: {odd.reason}.",
+        saw=f"{who} {'holds up the others' if others else 'stands still'}: {odd.reason}." + _replaces(run),
         expected="all ranks in the same collective" if others else "a rank that goes on",
         why="every other rank waits for it; torch's own time-out would name the ones that wait."
         if others
@@ -111,6 +136,12 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
         fix=fix,
         evidence=odd.evidence,
     )
+
+
+def _replaces(run: RunState) -> str:
+    """Two statements about one stall would contradict each other: the one with the answers counts."""
+    said, moved = run.memory_of(NO_PROGRESS).get("said"), run.moved_at
+    return " This replaces no-progress." if said is not None and moved is not None and said > moved else ""
 
 
 def block_seconds(run: RunState) -> float:
