@@ -49,6 +49,23 @@ def test_a_plan_that_asks_nobody_says_that_it_cannot_tell() -> None:
     assert found(plan, "host-memory-loading").saw.startswith("if the image has transformers 5 or later: ")
 
 
+def test_a_model_that_only_the_image_may_hold_is_left_to_the_look_from_inside() -> None:
+    run, facts = seeds_run(4, container=IMAGE), with_memory(2 * 2**40, 4)
+    in_image = replace(run.train, arguments={**run.train.arguments, "model_name_or_path": "/in/the/image"})
+    run = replace(run, train=in_image)
+    assert found(make_plan(run, None, facts), "model-config-unreadable").verdict == WARN
+    assert found(make_plan(run, None), "model-config-unreadable").verdict == UNKNOWN
+    inside = as_inside(run, {"node-0": "/opt/env/bin/python"})
+    assert found(make_plan(inside, None, facts), "model-config-unreadable").verdict == UNKNOWN
+
+
+def test_a_model_of_the_hub_that_nobody_could_read_is_unknown_in_a_container_too() -> None:
+    run, facts = seeds_run(4, container=IMAGE), with_memory(2 * 2**40, 4)
+    of_hub = replace(run.train, arguments={**run.train.arguments, "model_name_or_path": "org/name"})
+    run = replace(run, train=of_hub)
+    assert found(make_plan(run, None, facts), "model-config-unreadable").verdict == UNKNOWN
+
+
 def test_the_host_does_not_speak_for_the_image_and_the_look_from_inside_decides() -> None:
     facts = with_versions(transformers="5.6.0", deepspeed="0.19.8")
     run = seeds_run(4, container=IMAGE)

@@ -20,10 +20,10 @@ from allranks.plan.probed import network_of
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
 from allranks.plan.setting import Setting, setting_of
-from allranks.plan.unread import OTHER_TRANSFORMERS, agreed
+from allranks.plan.unread import OTHER_TRANSFORMERS, agreed, verdict_unread
 from allranks.plan.versions import Versions, versions_of
 from allranks.spec import Run
-from allranks.words import NOTE, UNKNOWN, Facts, Finding
+from allranks.words import NOTE, UNKNOWN, WARN, Facts, Finding
 
 
 def make_plan(
@@ -147,7 +147,10 @@ def _model(
             if "tried" in (described or {}):
                 fix = _PYTHON_FIX
     key = "train.llamafactory.model_name_or_path"
-    findings.append(_unread(run, key, UNKNOWN, reason, fix))
+    in_image = config is None and str(run.train.arguments.get("model_name_or_path")).startswith("/")
+    verdict = verdict_unread(run, bool(given.facts)) if in_image else UNKNOWN
+    fix = _IMAGE_FIX if verdict == WARN else fix
+    findings.append(_unread(run, key, verdict, reason, fix))
     return None
 
 
@@ -166,6 +169,10 @@ _CONFIG_FIX = (
     "put the model's config.json beside the run file, or go on with --accept model-config-unreadable"
 )
 
+_IMAGE_FIX = (
+    "nothing, if the image holds it: it is read there before the launch; else put the model's config.json beside "
+    "the run file"
+)
 
 _PYTHON_FIX = (
     "environment: {python: PATH} of a Python with torch and transformers that know the model, "

@@ -71,7 +71,8 @@ What it looks at
 
 Why it matters
   Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
-  size is not known before it is saved. For a script of your own (train.command) it is only noted.
+  size is not known before it is saved. For a script of your own (train.command) it is only noted. With a container
+  the image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
 
 What to do
   The finding says why nobody could read it. Name a local copy of the model (model_name_or_path: /PATH), or put its
