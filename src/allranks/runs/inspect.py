@@ -13,7 +13,7 @@ from typing import Any
 from allranks import checks, prepare
 from allranks.plan import Plan, make_plan
 from allranks.reach import NodeProgram, Nodes
-from allranks.runs import at_hand, hub_config
+from allranks.runs import at_hand
 from allranks.runs.second_look import look_again
 from allranks.spec import Environment, Run
 from allranks.words import (
@@ -118,9 +118,12 @@ def planned(
     if config is None:
         found = (config_in(one, run) for one in facts)
         config = next((c for c in found if c is not None), None)
-    fetched = hub_config.config_of(run) if config is None and asks_hub else None
-    if fetched is not None:
-        config = fetched.config
+    fetched = None
+    if config is None and asks_hub:
+        from allranks.runs import hub_config  # brings ssl along, and is seldom needed
+
+        fetched = hub_config.config_of(run)
+        config = fetched.config if fetched is not None else None
     return make_plan(
         run,
         config,

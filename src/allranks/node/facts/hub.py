@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping
 
-from allranks.node import hub, hub_asking
+from allranks.node import hub
 from allranks.node.facts import _apart
 from allranks.node.facts._reading import Reading
 from allranks.node.facts.storage import MODEL_SECONDS, read_config, read_model
@@ -83,6 +83,8 @@ def lacks(found: Mapping[str, Any]) -> List[str]:
 def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
     """What the Hub answers to this node, with the ranks' variables (proxies, certificates, HF_ENDPOINT) and without a
     token. It changes this process's variables: it has a process of its own."""
+    from allranks.node import hub_asking  # brings ssl along, and most nodes have nothing to ask
+
     ranks = variables(request)
     os.environ.clear()
     os.environ.update(ranks)
