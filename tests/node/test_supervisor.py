@@ -279,7 +279,7 @@ def test_the_jobs_files_lie_beside_it_and_are_private(field):
 @pytest.mark.parametrize(
     "job, why",
     [
-        ({"cwd": "/nowhere/at/all"}, "No such file"),
+        ({"cwd": "/nowhere/at/all", "cwd_named": True}, "/nowhere/at/all is not on this node"),
         ({"files": {"journal.jsonl": ""}}, "journal.jsonl"),
         ({"argv": ["/nowhere/python", "-m", "x"]}, None),
     ],
