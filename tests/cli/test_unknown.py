@@ -111,8 +111,8 @@ def test_explain_takes_several_ids(capsys) -> None:
 def test_explain_names_every_unknown_id_with_the_nearest_at_once(capsys) -> None:
     assert main(["explain", "gpu-ec", "gpu-ecc", "port-hold"]) == 2
     said = capsys.readouterr()
-    assert "gpu-ec is no id" in said.err and "gpu-ecc" in said.err
-    assert "port-hold is no id" in said.err and "port-held" in said.err
+    assert "gpu-ec is not the id" in said.err and "gpu-ecc" in said.err
+    assert "port-hold is not the id" in said.err and "port-held" in said.err
     assert said.out == "", "nothing is printed of what was right"
 
 

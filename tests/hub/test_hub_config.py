@@ -179,8 +179,8 @@ def test_redirects_end(online: Server) -> None:
         ("http://192.0.2.1", "does not begin with https://"),
         ("https://user:pw-of-me@example.invalid", "a user or a password stands in it"),
         ("ftp://example.invalid", "does not begin with https://"),
-        ("https://", "it is no address"),
-        ("https://exam ple", "it is no address"),
+        ("https://", "it is not an address"),
+        ("https://exam ple", "it is not an address"),
     ],
 )
 def test_an_endpoint_that_is_not_https_is_not_asked(machine: Path, monkeypatch, base: str, saw: str) -> None:

@@ -81,7 +81,7 @@ CASES = {
     "  why  only names stand in a run file; values are taken from the environment of allranks.\n"
     "  do   such as secrets: [HF_TOKEN]",
     "secrets: HF_TOKEN\n": "r.yaml:4  secrets: HF_TOKEN is no list.\n  do   [HF_TOKEN]",
-    "accept: [Port Busy]\n": "r.yaml:4  accept: Port Busy is no finding's id.\n"
+    "accept: [Port Busy]\n": "r.yaml:4  accept: Port Busy is not the id of a finding.\n"
     "  do   such as driver-differs, as `allranks check FILE` prints it",
     "sweep: {a: 1}\n": "r.yaml:4  sweep.a: 1 is no list of values.\n  do   [1e-5, 5e-5]",
     "alerts: {webhook: file:///etc/passwd}\n": "r.yaml:4  alerts.webhook: it is no web address.\n"

@@ -69,7 +69,7 @@ def require_ids(what: str, ids: Iterable[str]) -> None:
 def unknown_id(before: str, name: str, pages: Iterable[str]) -> Problem:
     near = difflib.get_close_matches(name, pages, n=3)
     do = "nearest: " + ", ".join(near) if near else "allranks explain lists all ids"
-    return Problem(f"{before}{name} is no id of a finding", do=do)
+    return Problem(f"{before}{name} is not the id of a finding", do=do)
 
 
 def require_writable(path: str | Path, write: Callable[[Path], Any]) -> None:

@@ -60,9 +60,9 @@ def refused(address: str, plain: bool) -> str:
         parts = urllib.parse.urlsplit(address)
         host, _ = parts.hostname or "", parts.port
     except ValueError:
-        return "it is no address"
+        return "it is not an address"
     if not host or not address.isascii() or any(sign <= " " for sign in address):
-        return "it is no address"
+        return "it is not an address"
     if parts.username is not None or parts.password is not None:
         return "a user or a password stands in it"
     if parts.scheme == "https" or (parts.scheme == "http" and (plain or is_loopback(host))):
@@ -80,7 +80,7 @@ def is_loopback(host: str) -> bool:
 def ask(base: str, model: str, revision: str, seconds: float, token: str = "", plain: bool = False) -> Answer:
     """The endpoint's answer for the model's config.json. The time limit is that of each step of the connection."""
     if not hub.is_id(model) or not hub.is_revision(revision):
-        return Answer(trouble="that is no name of a model and a revision")
+        return Answer(trouble="that is not the name of a model and a revision")
     wrong = refused(base, plain)
     if wrong:
         return Answer(trouble=f"the endpoint: {wrong}")
@@ -95,7 +95,7 @@ def ask(base: str, model: str, revision: str, seconds: float, token: str = "", p
         try:
             address = urllib.parse.urljoin(address, answer)
         except ValueError:
-            return Answer(trouble="a redirect: it is no address")
+            return Answer(trouble="a redirect: it is not an address")
         is_weaker = base.startswith("https:") and not address.startswith("https:")
         wrong = "it does not begin with https://" if is_weaker else refused(address, plain)
         if wrong:

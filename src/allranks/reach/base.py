@@ -48,7 +48,7 @@ async def collected(node: str, readers: Sequence[Reader]) -> list[bytes]:
         while part := await reader.read(1 << 16):
             left -= len(part)
             if left < 0:
-                text = f"it printed more than {MOST_BYTES >> 20} MiB, which is no answer of allranks"
+                text = f"it printed more than {MOST_BYTES >> 20} MiB, more than any answer of allranks"
                 raise Unreachable(node, "too-much", text)
             parts.append(part)
         return b"".join(parts)

@@ -94,7 +94,10 @@ def told(name: str, revision: str, base: str, has_token: bool, answer: Answer) -
             "model_revision: a branch, tag or commit of it",
         )
     elif answer.code == "EntryNotFound":
-        saw, fix = f"{name} on {host} has no config.json: it is no model of transformers.", "another model"
+        saw, fix = (
+            f"{name} on {host} has no config.json: it is not a model that transformers can load.",
+            "another model",
+        )
     elif answer.status == 404 or answer.code == "RepoNotFound":
         saw = f"{host} was asked {who} and has no model {name} ({revision}), or does not show it."
         fix = "correct model_name_or_path; for a private model, export HF_TOKEN here and add secrets: [HF_TOKEN]"

@@ -185,7 +185,7 @@ def secret(text: str) -> str:
 def finding(text: str) -> str:
     if not re.fullmatch(FINDING, text):
         raise Wrong(
-            f"{shown(text)} is no finding's id.",
+            f"{shown(text)} is not the id of a finding.",
             do="such as driver-differs, as `allranks check FILE` prints it",
         )
     return text
