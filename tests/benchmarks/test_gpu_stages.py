@@ -26,7 +26,7 @@ CPU_PARTS = {
     "demo": ["one"],
     "save": ["one"],
 }
-"""What is not here differs from what is here in its numbers or its fault alone: all of it runs by `make bench-gpu`."""
+"""What is not here differs from what is here in its numbers or its fault alone: all of it runs in the seldom tier."""
 
 
 @pytest.fixture(scope="module")
@@ -175,4 +175,15 @@ def test_the_run_files_are_read(device: str, tmp_path: Path, monkeypatch) -> Non
     """Those of a GPU, too: a misspelt key would cost the day."""
     machine = Machine(device, "NVIDIA H200" if device == "cuda" else None, tmp_path)
     models = [run.gpus.model for run in run_files(machine, tmp_path, monkeypatch)]
-    assert models == ["H200" if device == "cuda" else "cpu"] * 7
+    assert models == ["H200" if device == "cuda" else "cpu"] * 8
+
+
+@pytest.mark.seldom
+@pytest.mark.parametrize("stage", sorted(parts.stages()))
+def test_every_part_of_every_stage_runs(stage: str, tmp_path: Path) -> None:
+    command.main([stage, "--tiny", "--out", str(tmp_path)])
+    found = store.read(tmp_path, stage, "cpu")
+    assert found is not None
+    assert set(found["parts"]) == {part.name for part in parts.stage(stage).PARTS}
+    for outcome in found["parts"].values():
+        good(outcome)
