@@ -150,12 +150,14 @@ def test_a_rank_whose_disk_is_full_goes_on_beating_and_its_end_is_heard(small, f
 @pytest.mark.lengthy
 def test_a_rank_whose_run_folder_is_removed_goes_on_beating(field, tmp_path):
     begin(field, tmp_path)
+    temporary = paths.read_object(os.path.join(field.node.root, "temporary.json"))["path"]
     shutil.rmtree(field.directory.root)
     goes_on_beating(field, "No such file or directory")
     disks = field.wait_for("sample")["data"]["disks"]
     assert {"path": field.node.root, "gone": True} in disks
     field.say(stop=0.5)
     assert field.wait_for("rank-gone")["rank"] == 0 and field.wait_for("swept")["data"]["left"] == []
+    assert not os.path.exists(temporary), "its record is gone, and the supervisor knows what it made"
 
 
 # ---- who reads the head's files ----

@@ -32,6 +32,7 @@ class Temporary:
     def __init__(self, directory: NodeDirectory):
         self._record = os.path.join(directory.root, "temporary.json")
         self._name = "allranks-" + hashlib.sha256(os.fsencode(directory.root)).hexdigest()[:12]
+        self._made_here: Dict[str, Any] = {}
         self._removing: Optional[threading.Thread] = None
 
     def environment(self, env: Mapping[str, str], told: Mapping[str, Any]) -> Dict[str, str]:
@@ -54,7 +55,9 @@ class Temporary:
 
     def path(self, uid: int) -> Optional[str]:
         """Where the folder is; None where there is none, or something else, or somebody else's, has its name."""
-        known = read_object(self._record)
+        known = (
+            read_object(self._record) or self._made_here
+        )  # the record goes if somebody removes the run's folder
         path = known.get("path")
         if not isinstance(path, str) or os.path.basename(path) != self._name:
             return None
@@ -97,10 +100,12 @@ class Temporary:
             return False
         try:
             made = os.lstat(path)
-            write_json(self._record, {"path": path, "device": made.st_dev, "inode": made.st_ino})
+            record = {"path": path, "device": made.st_dev, "inode": made.st_ino}
+            write_json(self._record, record)
         except OSError:
             os.rmdir(path)  # without its record nobody would find it again
             return False
+        self._made_here = record
         return True
 
 
