@@ -21,8 +21,9 @@ from allranks.runs import index
 from allranks.runs.acquire import Acquired, acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspect import Inspection, inspect, verdict_code
+from allranks.runs.keeper_endings import journal_unwritten
 from allranks.spec import Run
-from allranks.words import WARN, AllranksError, CouldNotTell, Event, Finding, event_from_json
+from allranks.words import AllranksError, CouldNotTell, Event, event_from_json
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 JOURNAL = "keeper/journal.jsonl"
@@ -186,14 +187,7 @@ async def journal(head: NodeProgram, run_id: str) -> AsyncIterator[Event]:
 
 def unwritten(why: str) -> Event:
     """What the head cannot write into its own journal."""
-    finding = Finding(
-        id="journal-unwritten",
-        verdict=WARN,
-        saw=f"on the head {why}: the run goes on, and its journal, state and report do not.",
-        why="what is shown here stands still, and the end of the run may not be written down.",
-        fix="make room there, or allranks stop RUN --save.",
-    )
-    return Event(time.time(), "finding", None, None, finding.as_json())
+    return Event(time.time(), "finding", None, None, journal_unwritten(f"on the head {why}").as_json())
 
 
 def parsed(lines: Iterable[str]) -> Iterable[Event]:

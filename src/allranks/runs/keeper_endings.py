@@ -99,15 +99,15 @@ def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
     )
 
 
-def journal_unwritten(node: str, path: str, why: str) -> Finding:
-    """The head's disk takes no more lines. Readers of the files see it by themselves (`node/unwritten.py`); this goes
-    to the alerts, and into the files once there is room."""
+def journal_unwritten(why: str, node: Optional[str] = None, path: Optional[str] = None) -> Finding:
+    """The head's disk takes no more lines. Readers of the files see it by themselves (`node/unwritten.py`) and show
+    this; the keeper sends it to the alerts, and writes it into the files once there is room."""
     return Finding(
         id="journal-unwritten",
         verdict=WARN,
         where=Where(node=node, file=path),
         saw=f"the run's journal cannot be written: {why}.",
-        why="the run goes on, and its journal, state and report do not.",
+        why="the run goes on, and its journal, state and report do not: what is shown of it stands still.",
         fix="make room there, or stop the run with a save: allranks stop RUN --save",
     )
 

@@ -201,6 +201,6 @@ class Record:
     def _append(self, event: Event) -> None:
         if not self.journal.append(event) and not self.refused:
             self.refused = True
-            self.finding(journal_unwritten(self.node, self.journal.path, self.journal.error))
+            self.finding(journal_unwritten(self.journal.error, self.node, self.journal.path))
         if self.also is not None:
             self.also(event.as_json())
