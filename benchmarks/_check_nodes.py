@@ -8,11 +8,11 @@ import sys
 import time
 
 from allranks import checks, spec
+from allranks.core import Facts, Node, facts_from_json
 from allranks.plan import make_plan
-from allranks.reach import NodeProgram
-from allranks.reach.nodes import Nodes
-from allranks.reach.ssh import HostKeys, SshTransport
-from allranks.words import Facts, Node, facts_from_json
+from allranks.transport import NodeProgram
+from allranks.transport.nodes import Nodes
+from allranks.transport.ssh import HostKeys, SshTransport
 
 RUN = """
 name: bench

@@ -30,9 +30,9 @@ async def bare(config: str, known_hosts: str, nodes: dict[str, str]) -> dict[str
 
 
 async def ours(config: str, known_hosts: str, nodes: dict[str, str]) -> dict[str, float]:
-    from allranks.reach import NodeProgram, Nodes
-    from allranks.reach.ssh import HostKeys, SshTransport
-    from allranks.words import Node
+    from allranks.core import Node
+    from allranks.transport import NodeProgram, Nodes
+    from allranks.transport.ssh import HostKeys, SshTransport
 
     keys = HostKeys()  # known_hosts is what the configuration names
     described = {name: Node(name, address, rank) for rank, (name, address) in enumerate(nodes.items())}

@@ -22,7 +22,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from allranks.inside.loop import Checkpoints
+from allranks.worker.deepspeed_loop import Checkpoints
 
 RANKS = 2
 SURVIVES_SECONDS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from allranks.words import extensions
+from allranks.core import extensions
 
 ROOT = Path(__file__).resolve().parent.parent
 

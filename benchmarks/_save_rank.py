@@ -22,7 +22,7 @@ from peft import LoraConfig, get_peft_model
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainingArguments
 
-from allranks.inside import trainer_saves
+from allranks.worker import trainer_checkpoints
 
 warnings.filterwarnings("ignore")
 DEVICE = os.environ.get("DEVICE", "cpu")
@@ -39,7 +39,7 @@ def model_of(hidden: int, experts: int):
     )  # fmt: skip
     base = DeepseekV3ForCausalLM(config).to(torch.bfloat16)
     blocks = {type(m) for m in base.modules() if isinstance(getattr(m, "experts", None), torch.nn.ModuleList)}
-    if blocks:  # transformers 4: see allranks.inside.moe
+    if blocks:  # transformers 4: see allranks.worker.moe
         deepspeed.utils.set_z3_leaf_modules(base, list(blocks))
     return get_peft_model(
         base, LoraConfig(r=16, lora_alpha=32, target_modules=TARGETS, task_type="CAUSAL_LM")
@@ -164,7 +164,7 @@ def size_of(folder: Path) -> int:
 
 def main() -> None:
     out, hidden, experts, saves = Path(sys.argv[1]), *map(int, sys.argv[2:])
-    trainer_saves.patch_trainer(transformers.trainer)
+    trainer_checkpoints.patch_trainer(transformers.trainer)
     trainer = trainer_of(out, hidden, experts)
     trainer.train()
     ours, checkpoint = Trainer.save_model, Trainer._save_checkpoint

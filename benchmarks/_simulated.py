@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from typing import Any
 
-from allranks.words import Event
+from allranks.core import Event
 
 
 @dataclass(frozen=True)

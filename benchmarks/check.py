@@ -44,7 +44,7 @@ def judged() -> str:
 
 def many(count: int):
     """(facts, plan, run) of `count` healthy nodes."""
-    from allranks.words import Cluster, Node, facts_from_json
+    from allranks.core import Cluster, Node, facts_from_json
     from tests.checks.recorded_clusters import cluster, planned
 
     found = cluster("a100")

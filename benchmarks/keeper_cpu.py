@@ -20,12 +20,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from allranks.faces.report_live import Live
+from allranks.core import Event
 from allranks.launch.jobs import beat_seconds
-from allranks.node.link import Dial
 from allranks.node.paths import RunDirectory
+from allranks.node.supervisor_link import Dial
+from allranks.output.report_live import Live
 from allranks.runs.keeper import Keeper
-from allranks.words import Event
 from benchmarks._simulated import Shape, events
 
 TITLE = "The keeper's own cost"

@@ -1,7 +1,7 @@
 """One module an expert under ZeRO-3: the same training with our leaf modules and without, text after text.
 
 transformers 4.52.4 calls an expert only where a token goes to it. Two ranks whose tokens go to different experts then
-gather different parameters, and wait for each other for ever; `allranks.inside` marks the blocks of experts as leaf
+gather different parameters, and wait for each other for ever; `allranks.worker` marks the blocks of experts as leaf
 modules, which are gathered whole. `TRIES=3` tries it with fewer.
 """
 
@@ -55,7 +55,7 @@ def measure() -> str:
     told = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
     return (
         f"Two ranks, gloo, transformers 4.52.4, DeepSpeed 0.16.9, the tiny DeepSeek-V3, {STEPS} steps, each time "
-        f"another random text. With `allranks.inside`: **{len(ended)} of {TRIES}** came to their end (aim: all), "
+        f"another random text. With `allranks.worker`: **{len(ended)} of {TRIES}** came to their end (aim: all), "
         f"median {statistics.median(ended):.1f} s, longest {max(ended):.1f} s. The first {len(without)} of these texts "
         f"without it, same script: {told} (*hung*: not at its end after {FACTOR} times the median; *aborted*: the "
         "ranks' gathers met with different sizes, and gloo ended one)."

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from allranks.core import Cluster, Node
 from allranks.plan import Plan, families, make_plan
 from allranks.plan.host import TRAINER_BYTES
 from allranks.spec import Run, Train
-from allranks.words import Cluster, Node
 
 TITLE = "Planning"
 

@@ -14,8 +14,8 @@ import statistics
 import time
 from collections.abc import Iterable
 
-from allranks.watch import Watch
-from allranks.words import Event, Finding, event_from_json
+from allranks.core import Event, Finding, event_from_json
+from allranks.monitor import Watch
 from benchmarks._simulated import Fault, Shape, events
 
 TITLE = "Watching a run"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from allranks.faces.pages import known
+from allranks.output.pages import known
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "findings.md"
 HEAD = """# Findings

@@ -7,10 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from allranks.faces.picture import write_svg
+from allranks.core import Event, event_from_json
 from allranks.node.paths import RunDirectory, home, read_events
+from allranks.output.picture import write_svg
 from allranks.runs.index import all_runs
-from allranks.words import Event, event_from_json
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "picture.svg"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from allranks.words import extensions
+from allranks.core import extensions
 from tests.tiers import tier_of
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")

@@ -17,7 +17,7 @@ FILES = {
     "src/allranks/plan/__init__.py": '"""See tests/plan/test_plan.py and allranks.launch.start."""\n',
     "src/allranks/runs/keeper_end.py": "",
     "src/allranks/runs/local.py": "",
-    "src/allranks/watch/pace.py": "",
+    "src/allranks/monitor/hang_thresholds.py": "",
     "tests/conftest.py": "",
     "tests/plan/test_plan.py": "import allranks.plan\nDATA = HERE / 'data' / \"counted.json\"\n",
     "tests/runs/__init__.py": "",
@@ -25,7 +25,7 @@ FILES = {
     "tests/runs/runner.py": "COMMAND = ['python', '-m', 'allranks.cli']\n",
     "tests/runs/scripts/loop.py": "",
     "tests/runs/test_ends.py": "from tests.runs.runner import COMMAND\nLOOP = 'scripts/loop.py'\n",
-    "tests/watch/test_pace.py": "from allranks.watch import pace\n",
+    "tests/monitor/test_pace.py": "from allranks.monitor import pace\n",
 }
 
 
@@ -41,9 +41,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 @pytest.mark.parametrize(
     ("changed", "asked"),
     [
-        ("tests/watch/test_pace.py", "watch/test_pace"),
+        ("tests/monitor/test_pace.py", "watch/test_pace"),
         (
-            "src/allranks/watch/pace.py",
+            "src/allranks/monitor/hang_thresholds.py",
             "runs/test_ends watch/test_pace",
         ),  # it travels to the nodes of every run
         ("src/allranks/runs/keeper_end.py", "runs/test_ends"),
@@ -66,10 +66,10 @@ def test_what_a_change_asks_for(tree: Tree, changed: str, asked: str) -> None:
 def test_the_bundle_of_this_repository_is_known() -> None:
     tree = Tree(ROOT)
     needs = tree.needs["src/allranks/node/bundle.py"]
-    assert {"src/allranks/watch/pace.py", "src/allranks/runs/keeper.py"} <= needs
+    assert {"src/allranks/monitor/hang_thresholds.py", "src/allranks/runs/keeper.py"} <= needs
     assert "src/allranks/runs/index.py" not in needs
-    assert {"tests/runs/test_faults.py", "tests/watch/test_watch_pace.py"} <= set(
-        tree.asked_for(["src/allranks/watch/pace.py"])
+    assert {"tests/runs/test_faults.py", "tests/monitor/test_watch_pace.py"} <= set(
+        tree.asked_for(["src/allranks/monitor/hang_thresholds.py"])
     )
 
 

@@ -3,7 +3,7 @@
     BACKEND=nccl|gloo DEVICE=cuda|cpu ALONE=0|1 python _hang_rank.py
 
 Two ranks: the second one sleeps instead of its fifth all-reduce. Alone: the GPU is kept busy before the fifth one, so
-that the host has enqueued it and the GPU has not begun it. Prints what `allranks.inside.flight` makes of the recorder
+that the host has enqueued it and the GPU has not begun it. Prints what `allranks.worker.flight_recorder` makes of the recorder
 and the recorder's own entries, and ends without waiting for anybody.
 """
 
@@ -18,7 +18,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from allranks.inside import flight
+from allranks.worker import flight_recorder
 
 GOOD = 4
 LOOK_SECONDS = float(os.environ.get("LOOK_SECONDS", "3"))
@@ -34,8 +34,8 @@ def look() -> None:
     """From a thread of its own, as `inside` asks while the training's thread stands still."""
     time.sleep(LOOK_SECONDS)
     began = time.monotonic()
-    kept = flight.entries()
-    told = flight.newest(kept)
+    kept = flight_recorder.entries()
+    told = flight_recorder.newest(kept)
     say("looked", seconds=time.monotonic() - began, newest=told, entries=kept[-GOOD - 2 :])
     os._exit(0)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from allranks.core import Cluster, Facts, Node
 from allranks.plan import Plan, make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS
 from allranks.spec import Run, Train
 from allranks.spec.run import Gpus
-from allranks.words import Cluster, Facts, Node
 from benchmarks._gpu.parts import TAIL, LeftOut, Machine, Part, one_rank, program
 from benchmarks._gpu.stage_facts import model_of
 from benchmarks.plan import LARGE, LLAMA, MOE, filled

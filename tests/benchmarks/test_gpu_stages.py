@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from allranks import spec
-from allranks.runs import inspect
+from allranks.runs import inspection
 from benchmarks._gpu import command, parts, stage_demo, stage_facts, stage_memory, stage_watch, store
 from benchmarks._gpu.parts import MEASURED, Machine
 
@@ -165,8 +165,8 @@ def test_nothing_stops_the_runs_on_a_machine_with_one_gpu(root: Path, tmp_path: 
     """By the recorded T4, whose GPU lacks bf16: that alone may be said of it."""
     recorded = json.loads((root / "tests" / "recorded" / "t4" / "localhost.json").read_text())
     for run in run_files(Machine("cuda", "Tesla T4", tmp_path), tmp_path, monkeypatch):
-        seen = [inspect.facts_of(node.name, {**recorded, "node": node.name}) for node in run.cluster.nodes]
-        stops = {f.id for f in inspect.judge(run, seen).findings if f.stops_launch}
+        seen = [inspection.facts_of(node.name, {**recorded, "node": node.name}) for node in run.cluster.nodes]
+        stops = {f.id for f in inspection.judge(run, seen).findings if f.stops_launch}
         assert stops - set(run.accept) <= {"precision-unsupported"}, run.name
 
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from allranks import checkpoints
-from allranks.inside import adapter_files
+from allranks.worker import adapter_files
 
 OPERATIONS = ("mkdir", "rename", "replace", "unlink", "fsync")
 

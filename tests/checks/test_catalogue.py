@@ -6,7 +6,7 @@ import pytest
 
 from allranks import checks
 from allranks.checks.catalogue import HEADINGS, all_rules
-from allranks.words import OK
+from allranks.core import OK
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, changed, cluster, judged
 from tests.recorded.compose import composed
 

@@ -16,12 +16,12 @@ import pytest
 
 from allranks import checks, spec
 from allranks.cli import main
-from allranks.faces.check import Checked, print_check, waiting, waits_for
-from allranks.faces.console import Out
-from allranks.faces.report_findings import folded
-from allranks.runs import inspect
+from allranks.core import BLOCK, NOTE, Finding, Where
+from allranks.output.check import Checked, print_check, waiting, waits_for
+from allranks.output.console import Out
+from allranks.output.report_findings import folded
+from allranks.runs import inspection
 from allranks.spec.hostfile import cluster_from_hostfile
-from allranks.words import BLOCK, NOTE, Finding, Where
 from tests.checks.recorded_clusters import FOLDER
 
 NODES = 30
@@ -132,7 +132,7 @@ def test_recorded_facts_do_not_hide_a_key_that_nothing_acts_on(
     check: Checking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = Finding("key-without-effect", BLOCK, Where(file="run.yaml"), "sweep is not acted on")
-    monkeypatch.setattr(inspect, "without_effect", lambda _run: [said])
+    monkeypatch.setattr(inspection, "without_effect", lambda _run: [said])
     code, text = check("--only", "key-without-effect")
     assert code == 1 and "sweep is not acted on" in text
 
@@ -233,7 +233,7 @@ def test_nodes_of_one_machine_stand_together() -> None:
 
 
 def spec_facts(cluster: str, node: str) -> Any:
-    from allranks.words import facts_from_json
+    from allranks.core import facts_from_json
 
     return facts_from_json(json.loads((FOLDER / cluster / f"{node}.json").read_text()))
 

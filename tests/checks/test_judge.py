@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from allranks import checks
 from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
-from allranks.checks.standing import standings
-from allranks.words import BLOCK, OK, UNKNOWN, WARN, Facts, facts_from_json, finding_from_json
+from allranks.checks.node_verdict import standings
+from allranks.core import BLOCK, OK, UNKNOWN, WARN, Facts, facts_from_json, finding_from_json
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
 
 
@@ -236,7 +236,7 @@ def test_a_script_of_ones_own_is_asked_for_with_its_json():
 
 
 def test_paths_of_a_container_are_looked_at_on_the_host():
-    from allranks.checks.asking import place
+    from allranks.checks.fact_request import place
     from allranks.spec import Container
 
     found = cluster("a100")

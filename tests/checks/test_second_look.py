@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from allranks import checks
-from allranks.checks.sharing import candidates
+from allranks.checks.shared_paths import candidates
+from allranks.core import Facts, facts_from_json
 from allranks.node import facts as node_facts
-from allranks.reach.base import Unreachable
-from allranks.reach.nodes import Nodes
-from allranks.runs.second_look import look_again
-from allranks.words import Facts, facts_from_json
+from allranks.runs.shared_storage import look_again
+from allranks.transport.base import Unreachable
+from allranks.transport.nodes import Nodes
 from tests.checks.recorded_clusters import cluster
 
 RUNS = "/home/ubuntu/runs"

@@ -17,7 +17,7 @@ import pytest
 
 from allranks import checks
 from allranks.checks.lint import COSTLY, DROPPED, SET, VOID, WRONG, arguments, deepspeed, variables
-from allranks.words import OK, facts_from_json
+from allranks.core import OK, facts_from_json
 from tests.checks.recorded_clusters import cluster, in_run, planned
 
 OFFLOAD = {

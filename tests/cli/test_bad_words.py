@@ -13,8 +13,8 @@ import pytest
 from allranks import cli
 from allranks.cli import common
 from allranks.cli.verbs import report
+from allranks.core import BadInput
 from allranks.runs import index
-from allranks.words import BadInput
 
 
 @pytest.mark.parametrize(

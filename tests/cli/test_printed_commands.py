@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from allranks import cli
-from allranks.faces.console import Out
-from allranks.faces.messages import MOST_EXPLAINED, print_findings
-from allranks.words import Finding
+from allranks.core import Finding
+from allranks.output.console import Out
+from allranks.output.messages import MOST_EXPLAINED, print_findings
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "allranks"
@@ -149,7 +149,7 @@ def test_the_reader_of_commands_can_fail(text: str, whole: bool, wanted: bool) -
 
 @pytest.mark.parametrize("amount", [1, 2, MOST_EXPLAINED, MOST_EXPLAINED + 1, 40])
 def test_the_line_under_findings_ends_with_a_command_that_runs(amount: int, capsys) -> None:
-    from allranks.faces.pages import known
+    from allranks.output.pages import known
 
     ids = sorted(known())[:amount]
     buffer = io.StringIO()

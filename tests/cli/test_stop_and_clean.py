@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from allranks.cli.verbs import clean, stop
-from allranks.runs import ending, index, last_save
+from allranks.core import BadInput
+from allranks.runs import cleanup, index, last_save
 from allranks.runs.last_save import Saving, saving_of
-from allranks.words import BadInput
 
 OLD, NEW = (
     {"step": 400, "path": "/work/out/checkpoint-400"},
@@ -41,7 +41,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(index, "find", find)
         monkeypatch.setattr(last_save, "saving", saving)
         monkeypatch.setattr(last_save, "newest_save", newest)
-        monkeypatch.setattr(ending, "stop", stop_it)
+        monkeypatch.setattr(cleanup, "stop", stop_it)
         given = {"run": "r-1", "json": False, "dry_run": False, "save": True, "yes": False, **options}
         return stop.call(Namespace(**given)), stopped
 
@@ -122,9 +122,9 @@ def cleaned(
         return []
 
     monkeypatch.setattr(index, "all_runs", runs)
-    monkeypatch.setattr(ending, "sweep", sweep)
-    monkeypatch.setattr(ending, "saved_in", saved_in)
-    monkeypatch.setattr(ending, "remove_directories", remove)
+    monkeypatch.setattr(cleanup, "sweep", sweep)
+    monkeypatch.setattr(cleanup, "saved_in", saved_in)
+    monkeypatch.setattr(cleanup, "remove_directories", remove)
     given = {
         "run": None,
         "json": False,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from allranks.cli.live import say_stopped
+from allranks.cli.run_verbs import say_stopped
+from allranks.core import BLOCK, Finding, Where
 from allranks.probe.case import Simulated
 from allranks.runs.controller import StoppedBefore
-from allranks.runs.inspect import judge
-from allranks.words import BLOCK, Finding, Where
+from allranks.runs.inspection import judge
 
 
 @pytest.mark.parametrize("acceptable", [True, False])

@@ -6,9 +6,9 @@ import asyncio
 import io
 import json
 
-from allranks.cli.live import journal
-from allranks.faces.console import Out
-from allranks.faces.terminal import LiveView
+from allranks.cli.run_verbs import journal
+from allranks.output.console import Out
+from allranks.output.terminal import LiveView
 
 FULL = "the disk of /home/x/.allranks/runs/r1/keeper is full"
 STATE = {"at": 1.0, "kind": "state", "node": "a", "rank": None, "data": {"state": "running"}}

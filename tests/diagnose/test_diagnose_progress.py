@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from allranks.cli import build_parser, diagnosing
+from allranks.cli import build_parser, diagnose_verb
 from allranks.diagnose import diagnose, parse
 from allranks.diagnose.progress import is_progress
 
@@ -147,14 +147,14 @@ TRACEBACK = (
 def exit_code(tmp_path, text, name="run.log"):
     (tmp_path / name).write_text(text, encoding="utf-8")
     options = build_parser().parse_args(["diagnose", str(tmp_path)])
-    return diagnosing.diagnose_command(options)
+    return diagnose_verb.diagnose_command(options)
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_log_with_the_end_of_a_training_is_fine(name, tmp_path, capsys):
     """Also where few steps follow a warning of which a longer training would have been the proof."""
     assert exit_code(tmp_path, WARNING + STEP + STEP + ENDS[name] + "\n") == 0
-    assert diagnosing.NOTHING in capsys.readouterr().out
+    assert diagnose_verb.NOTHING in capsys.readouterr().out
     assert exit_code(tmp_path, WARNING + STEP * 12 + ENDS[name] + "\n") == 0
     assert exit_code(tmp_path, STEP * 12 + ENDS[name] + "\n") == 0
 

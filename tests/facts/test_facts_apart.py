@@ -12,7 +12,7 @@ import time
 import pytest
 
 from allranks.node import facts
-from allranks.node.facts import _apart, _commands
+from allranks.node.facts import _commands, _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
 
 pytestmark = pytest.mark.lengthy
@@ -41,7 +41,9 @@ def test_a_hanging_task_is_given_up_and_the_others_answer():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(60)
 
-    outcomes = _apart.run({"hang": hang, "fine": lambda send: send({"fact": "x", "value": 2})}, 0.5)
+    outcomes = _reader_processes.run(
+        {"hang": hang, "fine": lambda send: send({"fact": "x", "value": 2})}, 0.5
+    )
     assert time.monotonic() - began < 30
     assert outcomes["fine"].reason is None and outcomes["fine"].messages == [{"fact": "x", "value": 2}]
     assert outcomes["hang"].reason == "did not answer within 0.5 s"
@@ -56,7 +58,7 @@ def test_a_given_up_task_takes_its_programs_along(tmp_path):
         mark.write_text(str(child.pid))
         child.wait()
 
-    _apart.run({"program": run_program}, 0.5)
+    _reader_processes.run({"program": run_program}, 0.5)
     assert until_gone(int(mark.read_text()))
 
 
@@ -69,14 +71,16 @@ def test_what_a_given_up_program_leaves_is_taken_along(tmp_path):
         except Unreadable as error:
             send({"fact": "x", "reason": str(error)})
 
-    outcome = _apart.run({"ask": ask}, 5.0)["ask"]
+    outcome = _reader_processes.run({"ask": ask}, 5.0)["ask"]
     assert outcome.reason is None and "did not answer" in outcome.messages[0]["reason"]
     assert until_gone(int(mark.read_text()))
 
 
 def test_a_stopped_task_is_given_up_too():
     began = time.monotonic()
-    outcome = _apart.run({"stopped": lambda _send: os.kill(os.getpid(), signal.SIGSTOP)}, 0.4)["stopped"]
+    outcome = _reader_processes.run({"stopped": lambda _send: os.kill(os.getpid(), signal.SIGSTOP)}, 0.4)[
+        "stopped"
+    ]
     assert time.monotonic() - began < 30
     assert "did not answer" in str(outcome.reason)
 
@@ -94,7 +98,7 @@ def test_a_stopped_task_is_given_up_too():
     ids=["killed", "exits", "raises", "no-json", "floods", "overflows"],
 )
 def test_a_failing_task_is_a_reason(task, reason):
-    outcome = _apart.run({"bad": task}, 20.0)["bad"]
+    outcome = _reader_processes.run({"bad": task}, 20.0)["bad"]
     assert reason in str(outcome.reason)
 
 
@@ -119,11 +123,11 @@ def test_an_abandoned_task_does_not_hold_the_callers_output_open():
 def test_nested_limits_end_before_those_around_them():
     def outer(send):
         try:
-            _apart.call(lambda: time.sleep(60), 30.0)
+            _reader_processes.call(lambda: time.sleep(60), 30.0)
         except Unreadable as error:
             send({"fact": "inner", "reason": str(error)})
 
-    outcome = _apart.run({"outer": outer}, 1.0)["outer"]
+    outcome = _reader_processes.run({"outer": outer}, 1.0)["outer"]
     assert outcome.reason is None
     assert "did not answer" in outcome.messages[0]["reason"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import extensions as words
 from allranks.node import facts
 from allranks.node.facts import extensions
-from allranks.words import extensions as words
 
 # As torch 2.13's utils/file_baton.py takes it.
 BUILDER = "import os, sys; fd = os.open(sys.argv[1], os.O_CREAT | os.O_EXCL); print(1, flush=True); sys.stdin.read()"

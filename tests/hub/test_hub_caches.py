@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from allranks import checks
-from allranks.node import facts, hub
-from allranks.runs.inspect import local_config, planned
-from allranks.words import Facts, facts_from_json
+from allranks.core import Facts, facts_from_json
+from allranks.node import facts, hub_cache
+from allranks.runs.inspection import local_config, planned
 from tests.hub.folders import CONFIG, MODEL, PARAMETERS, a_run, keep
 from tests.hub.server import PATH, Server
 
@@ -36,14 +36,14 @@ def told(run, number: int = 0) -> Facts:
     ],
 )
 def test_the_cache_is_where_the_variables_say(variables: dict[str, str], folder: str) -> None:
-    assert hub.cache({"HOME": "/u", **variables}) == folder
+    assert hub_cache.cache({"HOME": "/u", **variables}) == folder
 
 
 @pytest.mark.parametrize(
     "name", ["../x", "a/../b", "a/b/c", "/a", "~/a", "./a", "a--b/c", "", "a/b\n", ".a/b"]
 )
 def test_what_may_be_a_path_is_no_model_of_the_hub(name: str) -> None:
-    assert not hub.is_id(name)
+    assert not hub_cache.is_id(name)
 
 
 @pytest.mark.parametrize("commit", ["../../../elsewhere", "/etc", "", "a/b", ".."])
@@ -51,8 +51,8 @@ def test_a_ref_that_leads_out_of_the_cache_leads_nowhere(tmp_path: Path, commit:
     keep(tmp_path)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "models--Qwen--Qwen2.5-0.5B" / "refs" / "main").write_text(commit)
-    assert hub.snapshot(str(tmp_path), MODEL, "main") is None
-    assert hub.snapshot(str(tmp_path), MODEL, "../refs/main") is None
+    assert hub_cache.snapshot(str(tmp_path), MODEL, "main") is None
+    assert hub_cache.snapshot(str(tmp_path), MODEL, "../refs/main") is None
 
 
 @pytest.mark.parametrize("variable", ["HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"])

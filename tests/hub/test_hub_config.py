@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from allranks.cli import main
-from allranks.node import hub_asking
+from allranks.node import hub_request
 from allranks.runs import hub_config
-from allranks.runs.inspect import judge, planned
+from allranks.runs.inspection import judge, planned
 from tests.hub.folders import MODEL, PARAMETERS, a_run, keep
 from tests.hub.server import PATH, Server
 
@@ -113,7 +113,7 @@ def test_a_hub_that_does_not_answer_is_given_up(online: Server, monkeypatch) -> 
 )
 def test_what_the_hub_answers_is_data(online: Server, monkeypatch, body: bytes, saw: str) -> None:
     monkeypatch.setattr(hub_config.hub_asking, "MOST_BYTES", 1 << 20)
-    monkeypatch.setattr("allranks.runs.at_hand.pythons", lambda _python: [])
+    monkeypatch.setattr("allranks.runs.local_inputs.pythons", lambda _python: [])
     online.gives(body=body)
     (one,) = planned(a_run()).findings
     assert saw in one.saw and "\x1b" not in one.saw and one.verdict == "unknown"
@@ -163,8 +163,8 @@ def test_a_redirect_elsewhere_is_not_followed(online: Server, to: str) -> None:
 
 
 def test_a_redirect_from_https_leads_to_no_port_of_this_machine(online: Server, monkeypatch) -> None:
-    monkeypatch.setattr(hub_asking, "_once", lambda *_: online.base + "/x")
-    answer = hub_asking.ask("https://example.invalid", MODEL, "main", 1.0)
+    monkeypatch.setattr(hub_request, "_once", lambda *_: online.base + "/x")
+    answer = hub_request.ask("https://example.invalid", MODEL, "main", 1.0)
     assert answer.trouble == "a redirect: it does not begin with https://" and online.seen == []
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Cluster, Node, extensions
 from allranks.launch import jobs, scripts
 from allranks.launch.jobs import Places
 from allranks.plan import Plan, make_plan
 from allranks.spec import Container, Environment, Launch, Run, Save, Train
-from allranks.words import Cluster, Node, extensions
 
 NASTY = (
     "",

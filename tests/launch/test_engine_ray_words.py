@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import pytest
 
 from allranks import spec
+from allranks.core import BadInput
 from allranks.launch import engines, jobs
 from allranks.launch.engines import Launch, _ray_driver, ray
-from allranks.node import processes, ray_holding, ray_job, sweep
+from allranks.node import processes, ray_cluster, ray_job, sweep
 from allranks.node.paths import NodeDirectory, RunDirectory
 from allranks.plan import make_plan
-from allranks.reach import Nodes
 from allranks.runs import keeper_engine, ray_nodes
-from allranks.words import BadInput
+from allranks.transport import Nodes
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
 SITE = "launch: {with: ray, address: '10.0.0.1:8265'}\n"
@@ -100,18 +100,18 @@ def test_what_ray_cannot_be_told_is_refused(text: str, more: str, match: str) ->
 
 def test_the_start_of_rays_own_program_leaves_nothing_open(tmp_path: Path) -> None:
     node = NodeDirectory(str(tmp_path), "node-0")
-    words = ray_holding.start_words("/e/ray", node, "/tmp/x", {"peer": None, "gpus": 8}, 1234)
+    words = ray_cluster.start_words("/e/ray", node, "/tmp/x", {"peer": None, "gpus": 8}, 1234)
     assert {"--block", "--dashboard-host=127.0.0.1", "--port=0", "--num-gpus=8"} <= set(words)
     assert not {"stop", "--dashboard-host=0.0.0.0"} & set(words)
-    worker = ray_holding.start_words("/e/ray", node, "/tmp/x", {"head": "10.0.0.1:6000"}, None)
+    worker = ray_cluster.start_words("/e/ray", node, "/tmp/x", {"head": "10.0.0.1:6000"}, None)
     assert "--address=10.0.0.1:6000" in worker and "--head" not in worker
-    env = ray_holding.environment({"PATH": "/bin", "RAY_ADDRESS": "other", "HF_TOKEN": "s"}, "/t")
+    env = ray_cluster.environment({"PATH": "/bin", "RAY_ADDRESS": "other", "HF_TOKEN": "s"}, "/t")
     assert (env["RAY_AUTH_MODE"], env["RAY_AUTH_TOKEN_PATH"]) == ("token", "/t")
     assert "RAY_ADDRESS" not in env and "HF_TOKEN" not in env
 
 
 def test_rays_folder_leaves_room_for_the_names_of_its_sockets() -> None:
-    folder = ray_holding.folder_of(RunDirectory("a-very-long-name-1121-abcd"), "node-with-a-long-name")
+    folder = ray_cluster.folder_of(RunDirectory("a-very-long-name-1121-abcd"), "node-with-a-long-name")
     longest = f"{folder}/r/session_2026-11-21_08-22-40_291187_3054321/sockets/plasma_store"
     assert len(longest) < 107
 
@@ -124,19 +124,19 @@ def test_ray_is_found_beside_the_environments_python_and_its_python_in_its_first
         for name in ("ray", "python3.11"):
             (tmp_path / place / name).chmod(0o755)
     own, site = str(tmp_path / "env" / "ray"), str(tmp_path / "site" / "ray")
-    assert ray_holding.find_ray(f"{tmp_path}/env/python", str(tmp_path / "site")) == own
-    assert ray_holding.find_ray(f"{tmp_path}/none/python", str(tmp_path / "site")) == site
-    assert ray_holding.find_ray("python3", str(tmp_path)) is None
-    assert ray_holding.python_of(own) == f"{tmp_path}/env/python3.11"
+    assert ray_cluster.find_ray(f"{tmp_path}/env/python", str(tmp_path / "site")) == own
+    assert ray_cluster.find_ray(f"{tmp_path}/none/python", str(tmp_path / "site")) == site
+    assert ray_cluster.find_ray("python3", str(tmp_path)) is None
+    assert ray_cluster.python_of(own) == f"{tmp_path}/env/python3.11"
 
 
 def test_only_a_folder_of_ones_own_is_removed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
     (tmp_path / "link").symlink_to(target)
-    ray_holding.remove(str(tmp_path / "link"))
+    ray_cluster.remove(str(tmp_path / "link"))
     assert target.exists()
-    ray_holding.remove(str(target))
+    ray_cluster.remove(str(target))
     assert not target.exists()
 
 
@@ -146,7 +146,7 @@ def test_what_a_killed_holder_left_is_found_and_removed(
     monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path))
     directory = RunDirectory("r")
     directory.create(node="node-0")
-    folder = Path(ray_holding.folder_of(directory, "node-0"))
+    folder = Path(ray_cluster.folder_of(directory, "node-0"))
     folder.mkdir()
     try:
         (folder / "socket").write_text("")
@@ -154,7 +154,7 @@ def test_what_a_killed_holder_left_is_found_and_removed(
         sweep.sweep("r")
         assert not folder.exists()
     finally:
-        ray_holding.remove(str(folder))
+        ray_cluster.remove(str(folder))
 
 
 def test_the_supervisor_is_known_by_pid_and_start_time_of_what_its_actor_started(
@@ -164,7 +164,7 @@ def test_the_supervisor_is_known_by_pid_and_start_time_of_what_its_actor_started
     directory = RunDirectory("r")
     directory.create(node="node-0")
     node = directory.node("node-0")
-    holder = ray_holding.Holder(directory, node, ["ray"], {})
+    holder = ray_cluster.Holder(directory, node, ["ray"], {})
     assert not holder._supervisor_stands()
     record = {"pid": os.getpid(), "start_time": processes.start_time(os.getpid())}
     (Path(node.root) / "ray-guard.json").write_text(json.dumps(record))

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allranks import spec
+from allranks.core import BadInput, Node
 from allranks.launch import engines, pages
 from allranks.launch.engines import Launch, deepspeed, mpi, pdsh, slurm
-from allranks.node import orders
+from allranks.node import engine_orders
 from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
-from allranks.reach import Completed
-from allranks.runs import acquire, slurm_jobs, sweep
-from allranks.words import BadInput, Node
+from allranks.runs import allocation, slurm_jobs, sweep
+from allranks.transport import Completed
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
 CPU = "{count: 4, model: cpu}"
@@ -96,8 +96,8 @@ def test_no_gpus_are_asked_for_where_training_on_cpus_is_meant(monkeypatch: pyte
     async def counts(_: list[str]) -> Completed:
         return Completed(0, b"gpu:4", b"")
 
-    monkeypatch.setattr(acquire.slurm_jobs, "ask", counts)
-    asked = [asyncio.run(acquire.counts_gpus(launch(more=f"gpus: {form}\n").run)) for form in ("4", CPU)]
+    monkeypatch.setattr(allocation.slurm_jobs, "ask", counts)
+    asked = [asyncio.run(allocation.counts_gpus(launch(more=f"gpus: {form}\n").run)) for form in ("4", CPU)]
     assert asked == [True, False]
 
 
@@ -171,10 +171,10 @@ def test_a_job_is_ours_by_its_comment_alone() -> None:
 
 def test_a_requeue_takes_no_secret_along() -> None:
     more = "resume: auto\nlaunch: {with: slurm}\n"
-    assert acquire.requeues(launch(more=more).run)
-    assert not acquire.requeues(launch(more=more + "secrets: [TOKEN]\n").run)
+    assert allocation.requeues(launch(more=more).run)
+    assert not allocation.requeues(launch(more=more + "secrets: [TOKEN]\n").run)
     with pytest.raises(BadInput, match="stand in no file"):
-        acquire.requeues(launch(more="launch: {with: slurm, extra: [--requeue]}\nsecrets: [TOKEN]\n").run)
+        allocation.requeues(launch(more="launch: {with: slurm, extra: [--requeue]}\nsecrets: [TOKEN]\n").run)
 
 
 def test_the_waiting_job_is_told_by_a_file_that_is_whole_at_once() -> None:
@@ -247,45 +247,45 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
 
 def test_an_order_reaches_the_one_who_waits_and_the_answer_comes_back(directory: RunDirectory) -> None:
     def supervise() -> None:
-        awaited = orders.wait("r", "a", seconds=60)
+        awaited = engine_orders.wait("r", "a", seconds=60)
         awaited.answer({"supervisor": awaited.wanted})
 
     waiting = threading.Thread(target=supervise)
     wanted = {"key": "00" * 32, "secrets": {"TOKEN": "x" * 300_000}, "job": {"env": {"A": "Grüße\n'"}}}
     waiting.start()
-    assert orders.hand("r", "a", wanted, seconds=60) == {"supervisor": wanted}
+    assert engine_orders.hand("r", "a", wanted, seconds=60) == {"supervisor": wanted}
     waiting.join()
 
 
 def test_nobody_waits(directory: RunDirectory) -> None:
-    with pytest.raises(orders.NoOrder, match="started nothing here within 0 s"):
-        orders.hand("r", "a", {}, seconds=0.1)
+    with pytest.raises(engine_orders.NoOrder, match="started nothing here within 0 s"):
+        engine_orders.hand("r", "a", {}, seconds=0.1)
 
 
 def test_both_ends_go_when_the_runs_folder_goes(directory: RunDirectory) -> None:
     Path(directory.marker).unlink()
-    with pytest.raises(orders.NoOrder, match="called off"):
-        orders.wait("r", "a", seconds=60)
-    with pytest.raises(orders.NoOrder, match="called off"):
-        orders.hand("r", "a", {}, seconds=60)
+    with pytest.raises(engine_orders.NoOrder, match="called off"):
+        engine_orders.wait("r", "a", seconds=60)
+    with pytest.raises(engine_orders.NoOrder, match="called off"):
+        engine_orders.hand("r", "a", {}, seconds=60)
 
 
 def test_a_supervisor_that_dies_before_it_is_ready_is_said(directory: RunDirectory) -> None:
-    waiting = threading.Thread(target=lambda: orders.wait("r", "a", 60).connection.close())
+    waiting = threading.Thread(target=lambda: engine_orders.wait("r", "a", 60).connection.close())
     waiting.start()
-    with pytest.raises(orders.NoOrder, match="ended before it was ready"):
-        orders.hand("r", "a", {"key": ""}, seconds=60)
+    with pytest.raises(engine_orders.NoOrder, match="ended before it was ready"):
+        engine_orders.hand("r", "a", {"key": ""}, seconds=60)
     waiting.join()
 
 
 def test_another_users_order_is_not_taken(directory: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     refused: list[str] = []
     looked = threading.Semaphore(0)
-    monkeypatch.setattr(orders, "_same_user", lambda connection: looked.release())  # None: it is not
+    monkeypatch.setattr(engine_orders, "_same_user", lambda connection: looked.release())  # None: it is not
     waiting = threading.Thread(target=lambda: refused.append(no_order("r", "a", 60)))
     waiting.start()
-    with pytest.raises(orders.NoOrder, match="another user"):
-        orders.hand("r", "a", {"key": "secret"}, seconds=60)
+    with pytest.raises(engine_orders.NoOrder, match="another user"):
+        engine_orders.hand("r", "a", {"key": "secret"}, seconds=60)
     assert looked.acquire(timeout=60) and looked.acquire(timeout=60), "both ends look"
     Path(directory.marker).unlink()
     waiting.join()
@@ -297,6 +297,6 @@ def test_an_order_that_never_comes_is_said(directory: RunDirectory) -> None:
 
 
 def no_order(run_id: str, node: str, seconds: float) -> str:
-    with pytest.raises(orders.NoOrder) as error:
-        orders.wait(run_id, node, seconds)
+    with pytest.raises(engine_orders.NoOrder) as error:
+        engine_orders.wait(run_id, node, seconds)
     return str(error.value)

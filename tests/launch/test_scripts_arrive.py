@@ -270,7 +270,7 @@ def test_a_folder_with_any_name_works_elsewhere(stage, make, nasty) -> None:
 def test_the_real_mpirun_keeps_order_and_values(stage, make, nasty, needs) -> None:
     needs("mpirun")
     stage.remove_stub("mpirun")
-    from allranks.words import Node
+    from allranks.core import Node
 
     nodes = (Node("alpha", "localhost", 0), Node("beta", "localhost", 1))
     run = make(nasty, {"V": "a\n'b'; $x"}, {"OWN": "beta's"}, nodes=nodes, same_host=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import BadInput, Cluster, Node
 from allranks.launch import scripts
 from allranks.launch.scripts import File
 from allranks.plan import make_plan
 from allranks.spec import Container, Environment, Launch
-from allranks.words import BadInput, Cluster, Node
 
 PAIR = (Node("a", "10.0.0.1", 0, gpus=2), Node("b", "10.0.0.2", 1, gpus=2))
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from allranks import spec
+from allranks.core import BadInput
 from allranks.launch import jobs, trackers
 from allranks.plan import make_plan
-from allranks.words import BadInput
 
 NODE = "nodes: [{name: a, address: 10.0.0.1}]\n"
 

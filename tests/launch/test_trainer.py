@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from allranks.core import Cluster, Node
 from allranks.launch import trainer
 from allranks.spec import Gpus, Launch, Run, Save, Train
-from allranks.words import Cluster, Node
 
 
 def run_with(launch: str = "local", save: Save | None = None, file: str | None = None, **arguments) -> Run:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from allranks import spec
+from allranks.core import BadInput
 from allranks.launch import jobs, scripts
 from allranks.launch.jobs import Places
 from allranks.plan import make_plan
-from allranks.words import BadInput
 
 HERE = "nodes: localhost\ngpus: {model: cpu}\n"
 AWAY = "nodes: {a: 10.0.0.1, b: 10.0.0.2}\ngpus: 2\n"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import Process
 from allranks.node import paths, processes
-from allranks.node.link import Listener
-from allranks.node.temporary import Temporary
-from allranks.node.vault import Vault
-from allranks.words import Process
+from allranks.node.secret_store import Vault
+from allranks.node.supervisor_link import Listener
+from allranks.node.temporary_folder import Temporary
 
 HERE = Path(__file__).resolve().parent
 KEY = bytes(range(32))

@@ -13,8 +13,8 @@ import zipfile
 
 import pytest
 
+from allranks.core import process_from_json
 from allranks.node import bundle, paths
-from allranks.words import process_from_json
 
 pytestmark = pytest.mark.lengthy
 
@@ -52,10 +52,10 @@ def test_the_same_source_makes_the_same_bytes():
 
 def test_it_holds_what_nodes_need_and_no_more():
     names = zipfile.ZipFile(io.BytesIO(bundle.build())).namelist()
-    assert {"__main__.py", "sitecustomize.py", "allranks/__init__.py", "allranks/words/events.py"} <= set(
+    assert {"__main__.py", "sitecustomize.py", "allranks/__init__.py", "allranks/core/events.py"} <= set(
         names
     )
-    assert {"allranks/runs/__init__.py", "allranks/runs/keeper.py", "allranks/faces/report.py"} <= set(names)
+    assert {"allranks/runs/__init__.py", "allranks/runs/keeper.py", "allranks/output/report.py"} <= set(names)
     rooms = {name.split("/")[1] for name in names if name.count("/") > 1}
     assert rooms == {"words", "node", "inside", "watch", "diagnose", "checkpoints", "runs", "faces"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
@@ -83,7 +83,7 @@ def test_every_module_in_it_can_be_imported_there(sent, python):
         name[:-3].replace("/", ".") for name in names if name.startswith("allranks/") and name.endswith(".py")
     ]
     modules = sorted({name[: -len(".__init__")] if name.endswith(".__init__") else name for name in modules})
-    outside = ("allranks.inside.", "allranks.node.ranksite", "allranks.node.__main__")
+    outside = ("allranks.worker.", "allranks.node.sitecustomize_stub", "allranks.node.__main__")
     script = "import importlib, json, sys; sys.path.insert(0, sys.argv[1])\n"
     script += "for name in json.load(sys.stdin): importlib.import_module(name)\n"
     wanted = [name for name in modules if not name.startswith(outside)]
@@ -165,7 +165,7 @@ def test_nothing_of_the_callers_environment_takes_part(sent, tmp_path):
 PROBE = """
 import json, os, sys
 said = {"path": [entry for entry in sys.path if entry.endswith(".zip") and "bundles" in entry]}
-said["inside"] = "allranks.inside.site" in sys.modules
+said["inside"] = "allranks.worker.activation" in sys.modules
 said["theirs"] = "user_site_ran" in sys.modules
 try:
     import allranks

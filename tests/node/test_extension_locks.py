@@ -45,7 +45,7 @@ def load(name):
 RANK = """
 import sys
 sys.path[:0] = sys.argv[1:3]
-from allranks.inside.site import activate
+from allranks.worker.activation import activate
 activate()
 import torch, torch.utils.cpp_extension
 print(torch.utils.cpp_extension.load("quick"), flush=True)

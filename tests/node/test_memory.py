@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from allranks.node.evidence import DEATH_SECONDS, Evidence
 from allranks.node.memory import NO_LIMIT, Groups, machine
 from allranks.node.samples import Sampler
+from allranks.node.stall_evidence import DEATH_SECONDS, Evidence
 
 
 class Tree:
@@ -69,15 +69,15 @@ def test_no_limit_and_no_group_is_nothing(tree: Tree) -> None:
 
 
 def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeypatch) -> None:
-    from allranks.node import evidence
-    from allranks.watch.kernel import OUT_OF_MEMORY
+    from allranks.monitor.kernel_log import OUT_OF_MEMORY
+    from allranks.node import stall_evidence
 
     tree.set(tree.job, 16 << 30, kills=3)
     tree.set(tree.step, None, kills=3)
     tree.groups.look([9])
     assert tree.groups.kills(DEATH_SECONDS) == []
     tree.set(tree.step, None, kills=4)
-    monkeypatch.setattr(evidence, "kernel_log", lambda **_: ([], "dmesg may not be read"))
+    monkeypatch.setattr(stall_evidence, "kernel_log", lambda **_: ([], "dmesg may not be read"))
     seen = Evidence("a", "python3", lambda rank: "", tree.groups)
     seen._tell_kernel(DEATH_SECONDS)
     (event,) = seen.take()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BadInput, Event
 from allranks.node import journal as journals
 from allranks.node import paths
-from allranks.words import BadInput, Event
 
 
 @pytest.mark.parametrize("name", ["a", "node-0", "0902-a", "A.b_c", "_x", "x" * 128])

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import Process
 from allranks.node import processes
-from allranks.words import Process
 
 
 @pytest.fixture

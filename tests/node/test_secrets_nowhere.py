@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from allranks.node import paths, read
-from allranks.node.redact import forms
-from allranks.node.vault import Vault
+from allranks.node import paths, run_reader
+from allranks.node.redaction import forms
+from allranks.node.secret_store import Vault
 
 pytestmark = pytest.mark.lengthy
 
@@ -87,7 +87,7 @@ def test_a_reader_never_sees_the_canary_while_the_run_lives(field):
     while (seconds := time.monotonic() - began) < 2 or (not whole() and seconds < 60):
         for path in ("logs/torchrun.log", "logs/rank-0.log", "ranks/rank-0.jsonl"):
             try:
-                texts.add(read.chunk(field.run_id, f"nodes/node-0/{path}")["text"])
+                texts.add(run_reader.chunk(field.run_id, f"nodes/node-0/{path}")["text"])
             except OSError:
                 continue
     assert whole()

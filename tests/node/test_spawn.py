@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from allranks.core import BadInput
 from allranks.node import bundle, paths, spawn, sweep
-from allranks.words import BadInput
 
 TABLE = """\
 E1121 02:08:55.185000 14210 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1

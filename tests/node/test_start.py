@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import BadInput, process_from_json
 from allranks.node import paths, processes
 from allranks.node.start import read_order
-from allranks.words import BadInput, process_from_json
 
 KEY = bytes(range(32))
 HEAD = """
 import sys, threading
-from allranks.node.link import Listener
+from allranks.node.supervisor_link import Listener
 from allranks.node.program import main
 
 class Keeper(threading.Thread):

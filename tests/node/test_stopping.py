@@ -6,10 +6,10 @@ import signal
 
 import pytest
 
+from allranks.core import Process
 from allranks.node import stopping
 from allranks.node.processes import Stat
 from allranks.node.stopping import FORCE_SECONDS, Stopping
-from allranks.words import Process
 
 RANK = Stat(7, "rank", "S", 1, 7, 70, 0)
 

@@ -14,10 +14,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from allranks.core import Event
 from allranks.node import paths, processes
+from allranks.node.descendants import Tree
 from allranks.node.supervisor import Supervisor
-from allranks.node.tree import Tree
-from allranks.words import Event
 
 pytestmark = pytest.mark.lengthy
 
@@ -343,7 +343,7 @@ def test_our_own_child_is_neither_reaped_nor_stopped(home, tmp_path):
     script = """
 import os, subprocess, sys, time
 from allranks.node import processes
-from allranks.node.tree import Tree
+from allranks.node.descendants import Tree
 processes.adopt_orphans()
 tree = Tree("node-0", "r1", sys.argv[1])
 ours = subprocess.Popen(["sh", "-c", "exit 7"])

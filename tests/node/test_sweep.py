@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
+from allranks.core import BadInput
 from allranks.node import paths, processes, sweep
-from allranks.node.vault import Vault
-from allranks.words import BadInput
+from allranks.node.secret_store import Vault
 
 pytestmark = pytest.mark.lengthy
 

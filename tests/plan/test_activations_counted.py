@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Cluster, Node
 from allranks.plan.activations import activations_of
 from allranks.plan.families import describe
-from allranks.plan.full import trained_fully
 from allranks.plan.lora import trained_by_lora
 from allranks.plan.setting import setting_of
+from allranks.plan.trainable import trained_fully
 from allranks.spec import Run, Train
-from allranks.words import Cluster, Node
 
 pytestmark = pytest.mark.training
 

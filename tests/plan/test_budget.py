@@ -8,12 +8,12 @@ from functools import cache
 
 import pytest
 
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Cluster, Facts, Node
 from allranks.plan import ids, make_plan, page
 from allranks.plan.budget import case_of
 from allranks.plan.hardware import gpu_named
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
 from allranks.spec import Container, Environment, Gpus, Run, Train
-from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Cluster, Facts, Node
 from tests.plan.published import GIB, LLAMA_8B, ROOT, V3
 
 SHORT = {**V3, "num_hidden_layers": 6}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from allranks.core import BLOCK, WARN, Cluster, Node
 from allranks.plan import make_plan
 from allranks.plan.deepspeed_keys import ZERO_KEYS, void_keys
 from allranks.spec import Gpus, Run, Train
-from allranks.words import BLOCK, WARN, Cluster, Node
 
 DATA = Path(__file__).parent / "data"
 CONFIG = {

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Cluster, Node
 from allranks.plan import families
-from allranks.plan.full import trained_by
 from allranks.plan.lora import ALL_LINEAR, Lora, linear_names, trained_by_lora
 from allranks.plan.setting import setting_of
+from allranks.plan.trainable import trained_by
 from allranks.spec import Run, Train
-from allranks.words import Cluster, Node
 
 pytestmark = pytest.mark.training
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from allranks.core import BLOCK, NOTE, UNKNOWN, Cluster, Facts, Node
 from allranks.plan import make_plan
 from allranks.spec import Container, Gpus, Launch, Network, Run, Train
-from allranks.words import BLOCK, NOTE, UNKNOWN, Cluster, Facts, Node
 
 MLA = "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"
 V3 = {"model_type": "deepseek_v3"}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Cluster, Node
 from allranks.plan import families, make_plan, meta_device
 from allranks.plan.lora import ALL_LINEAR, Lora, trained_by_lora
 from allranks.plan.model import UnknownModel
 from allranks.spec import Gpus, Run, Train
-from allranks.words import Cluster, Node
 
 SMALL: dict[str, Any] = {
     "hidden_size": 64,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BLOCK, UNKNOWN, Cluster, Facts, Node
 from allranks.plan import make_plan
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory
 from allranks.spec import Container, Gpus, Run, Train
-from allranks.words import BLOCK, UNKNOWN, Cluster, Facts, Node
 from tests.plan.published import GIB, LLAMA_8B, ROOT, V3
 
 
@@ -309,7 +309,7 @@ def test_a_probe_without_figures_changes_nothing(probe: dict) -> None:
 
 
 def test_the_probes_own_document_is_understood() -> None:
-    from allranks.plan.probed import network_of
+    from allranks.plan.measured_bandwidth import network_of
     from allranks.probe.results import Collective, Link, RankSaid, Results
 
     ranks = tuple(

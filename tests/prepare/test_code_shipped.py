@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from allranks.node import ship
+from allranks.core import BadInput
+from allranks.node import upload
 from allranks.prepare import code
-from allranks.prepare.trouble import NotReady
-from allranks.reach import NodeProgram
-from allranks.reach.local import LocalTransport
+from allranks.prepare.failures import NotReady
 from allranks.spec import Run, loads
-from allranks.words import BadInput
+from allranks.transport import NodeProgram
+from allranks.transport.local import LocalTransport
 
 RUN = loads("nodes: localhost\ntrain: {command: [train.py]}\n")
 
@@ -78,7 +78,7 @@ def test_what_a_run_wrote_beside_its_code_is_kept_and_the_code_not_sent_again(
     (place / "__pycache__" / "train.pyc").write_bytes(b"x")
     (place / "outputs").mkdir()
     (place / "outputs" / "adapter").write_text("precious")
-    assert ship.code(packed.digest, b"") == {"path": str(place), "digest": packed.digest}
+    assert upload.code(packed.digest, b"") == {"path": str(place), "digest": packed.digest}
     assert asyncio.run(code.send(here(), packed)) == str(place)
     assert (place / "outputs" / "adapter").read_text() == "precious"
 
@@ -158,7 +158,7 @@ def archive(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> bytes
 )
 def test_a_hostile_archive_writes_nothing_outside(hostile: bytes, home: Path) -> None:
     with pytest.raises(BadInput):
-        ship.code("ab" * 32, hostile)
+        upload.code("ab" * 32, hostile)
     assert not (home / "outside").exists() and not (home / "code" / "outside").exists()
 
 
@@ -170,5 +170,5 @@ def test_an_archive_cannot_write_through_its_own_link(home: Path, tmp_path: Path
         tar.addfile(link)
         tar.addfile(tarfile.TarInfo("way/outside"), io.BytesIO(b""))
     with pytest.raises(BadInput, match="through a link"):
-        ship.code("ab" * 32, buffer.getvalue())
+        upload.code("ab" * 32, buffer.getvalue())
     assert not (tmp_path / "outside").exists()

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from allranks.prepare import containers
+from allranks.prepare.container_commands import Contained
 from allranks.prepare.description import Description
+from allranks.prepare.failures import NotReady
 from allranks.prepare.images import unsaid
-from allranks.prepare.inside import Contained
-from allranks.prepare.trouble import NotReady
-from allranks.reach import Completed, NodeProgram, Unreachable
+from allranks.transport import Completed, NodeProgram, Unreachable
 
 WANTED = Description(
     "docker", "image@sha256:01", "allranks-lora-node-0-1", "node-0", "/home/u/.allranks", "0:0"

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from allranks.prepare.inside import Contained
+from allranks.prepare.container_commands import Contained
 from allranks.prepare.records import record_of
-from allranks.reach import NodeProgram
+from allranks.transport import NodeProgram
 
 DOCKER = Contained(
     engine="docker",

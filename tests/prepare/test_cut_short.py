@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from allranks.prepare import ops
-from allranks.prepare.watched import WATCH
-from allranks.reach import NodeProgram
-from allranks.reach.local import LocalTransport
+from allranks.prepare.progress import WATCH
+from allranks.transport import NodeProgram
+from allranks.transport.local import LocalTransport
 
 WAIT_SECONDS = 60.0
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from allranks.prepare import NotReady, Prepared, dataset, tokenize
-from allranks.reach import open_nodes
 from allranks.spec import Run, load
+from allranks.transport import open_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "tiny-deepseek-v3.yaml"

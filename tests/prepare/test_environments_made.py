@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from allranks.prepare import environment
-from allranks.prepare.trouble import NotReady
-from allranks.reach import NodeProgram
-from allranks.reach.local import LocalTransport
+from allranks.prepare.failures import NotReady
 from allranks.spec import Environment, loads
+from allranks.transport import NodeProgram
+from allranks.transport.local import LocalTransport
 from tests.prepare.wheels import packages, write_wheel
 
 RUN = loads("nodes: localhost\ntrain: {command: [train.py]}\n")

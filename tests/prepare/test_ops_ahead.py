@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from allranks.prepare import ops
-from allranks.prepare.trouble import NotReady
-from allranks.reach import NodeProgram
-from allranks.reach.local import LocalTransport
+from allranks.prepare.failures import NotReady
 from allranks.spec import Run, loads
+from allranks.transport import NodeProgram
+from allranks.transport.local import LocalTransport
 
 CPU, GPU = "deepspeed.ops.op_builder.cpu", "deepspeed.ops.op_builder"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Node
 from allranks.probe.results import DATA, Ear
 from allranks.probe.tcp import MANY_NODES, Asked, dial_all
-from allranks.reach import Nodes
-from allranks.words import Node
+from allranks.transport import Nodes
 
 
 class Program:

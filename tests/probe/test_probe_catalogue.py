@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from allranks.checks.catalogue import HEADINGS
+from allranks.core import OK, Finding
 from allranks.probe.case import Case, Simulated
 from allranks.probe.catalogue import all_rules, page
 from allranks.probe.judge import judge
-from allranks.words import OK, Finding
 
 ALL = all_rules()
 CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import Node
 from allranks.probe import collective
 from allranks.probe.case import Simulated
 from allranks.probe.collective import Ranks
 from allranks.probe.judge import judge
 from allranks.probe.results import Collective, Results
 from allranks.probe.steps import Step, proposed, steps
-from allranks.reach import reached
-from allranks.words import Node
+from allranks.transport import reached
 from tests.runs.runner import free_port
 
 pytestmark = pytest.mark.lengthy

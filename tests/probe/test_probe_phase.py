@@ -13,7 +13,7 @@ import pytest
 
 from allranks.probe import Probed
 from allranks.probe.case import Simulated
-from allranks.runs.probing import merged, takes_place, with_environment
+from allranks.runs.probe_phase import merged, takes_place, with_environment
 from tests.rig.rig import STATE, Rig, address, only_one
 
 LOOP = Path(__file__).resolve().parents[1] / "runs" / "scripts" / "loop.py"

@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.node import bundle
-from allranks.node.probing import dial, ending, listen, ranks, talk
+from allranks.node.probing import dialer, end, protocol, ranks
+from allranks.node.probing import listener as listen
 
 KEY = "11" * 32
 
@@ -68,7 +69,7 @@ def dialled(
     port: int, address: str = "127.0.0.1", node: str = "b", seconds: float = 30.0, key: str = KEY
 ) -> dict:
     target = {"node": node, "address": address, "port": port, "kind": "data", "clock": True}
-    return dial.dial({"node": "a", "key": key, "seconds": seconds, "targets": [target]})["dials"][0]
+    return dialer.dial({"node": "a", "key": key, "seconds": seconds, "targets": [target]})["dials"][0]
 
 
 def test_a_node_of_the_probe_answers_with_its_name_its_clock_and_what_it_sees() -> None:
@@ -112,7 +113,7 @@ def test_a_dropped_port_is_told_in_time_and_costs_the_others_nothing() -> None:
                 {"node": "b", "address": "127.0.0.1", "port": there["port"], "kind": "data"},
             ]
             began = time.monotonic()
-            found = dial.dial({"node": "a", "key": KEY, "seconds": 3.0, "targets": targets})["dials"]
+            found = dialer.dial({"node": "a", "key": KEY, "seconds": 3.0, "targets": targets})["dials"]
     assert [one["outcome"] for one in found] == ["dropped", "ok"]
     assert time.monotonic() - began < 100, "the kernel itself gives up after 127 s"
 
@@ -120,7 +121,7 @@ def test_a_dropped_port_is_told_in_time_and_costs_the_others_nothing() -> None:
 def test_both_directions_and_the_round_trip_are_measured() -> None:
     with listening() as there:
         target = {"node": "b", "address": "127.0.0.1", "port": there["port"]}
-        found = dial.measure({"node": "a", "key": KEY, "target": target, "streams": 2, "seconds": 0.1})
+        found = dialer.measure({"node": "a", "key": KEY, "target": target, "streams": 2, "seconds": 0.1})
     for way in ("sent", "received"):
         assert found[way]["streams"] == 2 and found[way]["bytes_per_second"] > 1e7
     assert 0 < found["latency"]["least"] <= found["latency"]["median"] < 0.1
@@ -129,7 +130,7 @@ def test_both_directions_and_the_round_trip_are_measured() -> None:
 def test_a_part_that_cannot_be_measured_says_why() -> None:
     with nobody() as free:
         target = {"node": "b", "address": "127.0.0.1", "port": free}
-        found = dial.measure({"node": "a", "key": KEY, "target": target, "seconds": 0.1})
+        found = dialer.measure({"node": "a", "key": KEY, "target": target, "seconds": 0.1})
     assert all("refused" in found[part]["reason"] for part in ("latency", "sent", "received"))
 
 
@@ -158,8 +159,8 @@ def test_whatever_a_stranger_sends_is_no_message(noise: bytes) -> None:
     with left, right:
         left.sendall(noise)
         left.shutdown(socket.SHUT_WR)
-        with pytest.raises((talk.Stranger, talk.Silent)):
-            talk.receive(right, bytes.fromhex(KEY), time.monotonic() + 0.5)
+        with pytest.raises((protocol.Stranger, protocol.Silent)):
+            protocol.receive(right, bytes.fromhex(KEY), time.monotonic() + 0.5)
 
 
 def test_a_listener_takes_no_question_without_the_key_and_sends_nothing_back() -> None:
@@ -241,13 +242,13 @@ def test_nothing_of_the_caller_s_environment_reaches_a_rank_but_what_a_run_inher
 
 
 def test_who_has_the_key_ends_a_listener_and_nobody_else() -> None:
-    with ending.Ending({"key": KEY, "node": "b"}, "listen", lambda: False) as over:
+    with end.Ending({"key": KEY, "node": "b"}, "listen", lambda: False) as over:
         assert not over()
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
             stranger.sendto(b"end", over.name)
         assert not over()
-        assert ending.end({"key": "22" * 32, "node": "b"})["told"] == []
-        assert ending.end({"key": KEY, "node": "b"})["told"] == ["listen"]
+        assert end.end({"key": "22" * 32, "node": "b"})["told"] == []
+        assert end.end({"key": KEY, "node": "b"})["told"] == ["listen"]
         assert over() and over()
 
 

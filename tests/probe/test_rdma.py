@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import Node
 from allranks.node.probing import rdma
 from allranks.probe import rdma as between
 from allranks.probe.results import Ear
-from allranks.reach import NodeProgram, Nodes
-from allranks.reach.local import LocalTransport
-from allranks.words import Node
+from allranks.transport import NodeProgram, Nodes
+from allranks.transport.local import LocalTransport
 
 LINE = "-" * 87
 TABLE = f"""{LINE}

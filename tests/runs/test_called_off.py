@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Node
 from allranks.runs.engine_start import EngineStart
-from allranks.words import Node
 
 
 def test_an_order_of_an_interrupted_start_ends_with_it() -> None:

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from allranks.cli import main
+from allranks.core import Blocked, Node
 from allranks.node import paths, processes
-from allranks.reach import NodeProgram, Nodes, Unreachable
-from allranks.reach.local import LocalTransport
-from allranks.runs import controller, ending, index
+from allranks.runs import cleanup, controller, index
 from allranks.spec import Run, loads
-from allranks.words import Blocked, Node
+from allranks.transport import NodeProgram, Nodes, Unreachable
+from allranks.transport.local import LocalTransport
 
 RUN_ID = "lora-1122-abcd"
 
@@ -229,7 +229,7 @@ def test_stop_calls_off_a_start_which_undoes_itself(cluster: Cluster, start: Sim
     async def stopped() -> dict[str, Any]:
         task = asyncio.ensure_future(start.submit())
         await asyncio.wait_for(start.begun.wait(), 60)
-        result = await asyncio.wait_for(ending.stop(RUN_ID), 60)
+        result = await asyncio.wait_for(cleanup.stop(RUN_ID), 60)
         with pytest.raises(Blocked, match="called its start off"):
             await task
         return result

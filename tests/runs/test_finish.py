@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import Event
 from allranks.node.paths import RunDirectory
 from allranks.runs.keeper_finish import Finish
 from allranks.runs.keeper_record import Record
-from allranks.words import Event
 
 RUN = "proved-1121-abcd"
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from allranks.runs import keeper_first_word
-from allranks.runs.keeper_first_word import AGAIN_SECONDS, LISTEN_SECONDS, FirstWord
-from allranks.watch import Watch
-from allranks.words import Diagnosis, Event
+from allranks.core import Diagnosis, Event
+from allranks.monitor import Watch
+from allranks.runs import keeper_provisional
+from allranks.runs.keeper_provisional import AGAIN_SECONDS, LISTEN_SECONDS, FirstWord
 
 
 def watched(*events: Event) -> Watch:
@@ -80,13 +80,13 @@ def test_a_verdict_that_takes_long_is_asked_for_seldom(monkeypatch) -> None:
         clock.now += 3.0
 
     clock = SimpleNamespace(now=50.0, monotonic=lambda: clock.now, time=lambda: 1e9)
-    monkeypatch.setattr(keeper_first_word, "time", clock)
+    monkeypatch.setattr(keeper_provisional, "time", clock)
     monkeypatch.setattr(watch, "verdict", slow)
     word = FirstWord(lambda _: None)
     while clock.now < 110.0:
         word.look(watch, False)
         clock.now += 0.1
-    assert len(looks) >= 2 and 3.0 * len(looks) <= keeper_first_word.LOOK_SHARE * 60.0 + 3.0
+    assert len(looks) >= 2 and 3.0 * len(looks) <= keeper_provisional.LOOK_SHARE * 60.0 + 3.0
 
 
 def test_the_next_attempt_has_a_word_of_its_own() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from allranks.node.link import Dial
+from allranks.core import Diagnosis, Event, Where
 from allranks.node.paths import RunDirectory, write_json
+from allranks.node.supervisor_link import Dial
 from allranks.runs import keeper, keeper_listener, keeper_saves
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
-from allranks.words import Diagnosis, Event, Where
 
 pytestmark = pytest.mark.lengthy
 

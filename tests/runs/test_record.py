@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from allranks.core import WARN, Diagnosis, Finding, Where
 from allranks.node.paths import RunDirectory
 from allranks.runs import keeper_record
 from allranks.runs.keeper_alerts import MOST_FINDINGS, Alerts
 from allranks.runs.keeper_record import Record
-from allranks.words import WARN, Diagnosis, Finding, Where
 
 RUN = "kept-1121-abcd"
 

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from allranks.core import Facts
 from allranks.prepare.environment import Activated
-from allranks.reach import NodeProgram, Nodes
 from allranks.runs.controller import Before, Starting
-from allranks.runs.inspect import Inspection
+from allranks.runs.inspection import Inspection
 from allranks.spec import load
-from allranks.words import Facts
+from allranks.transport import NodeProgram, Nodes
 
 FILE = """
 nodes: localhost

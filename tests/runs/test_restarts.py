@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Diagnosis, Event, Where
+from allranks.monitor.rank_records import RankState
 from allranks.node import processes
-from allranks.runs import keeper_apart, keeper_finish
+from allranks.runs import keeper_finish, keeper_io_worker
 from allranks.runs.keeper_finish import LOOK_AGAIN_SECONDS, Finish
 from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_restart import (
@@ -25,8 +27,6 @@ from allranks.runs.keeper_restart import (
     Restarts,
     settle_seconds,
 )
-from allranks.watch.records import RankState
-from allranks.words import Diagnosis, Event, Where
 from tests.runs.runner import Runner, free_port
 
 
@@ -144,10 +144,12 @@ def test_a_node_that_is_gone_has_no_spare() -> None:
 
 
 def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
-    monkeypatch.setattr(keeper_apart, "BOOT", "import time\ntime.sleep(60)")
-    monkeypatch.setitem(keeper_apart.SECONDS, "verify", 0.5)
+    monkeypatch.setattr(keeper_io_worker, "BOOT", "import time\ntime.sleep(60)")
+    monkeypatch.setitem(keeper_io_worker.SECONDS, "verify", 0.5)
     beats = []
-    answer, why = keeper_apart.call("verify", {"folder": "/", "expect": {}}, lambda: beats.append(1) or True)
+    answer, why = keeper_io_worker.call(
+        "verify", {"folder": "/", "expect": {}}, lambda: beats.append(1) or True
+    )
     assert answer is None and "did not end within" in why
     assert beats
 
@@ -155,7 +157,7 @@ def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
 def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Path) -> None:
     """Of four whole adapters one has our state, one a changed one, one a trainer's pickles, one none."""
     from allranks.checkpoints.resuming import STATE
-    from allranks.inside.adapter_files import COVERED, MANIFEST, digest
+    from allranks.worker.adapter_files import COVERED, MANIFEST, digest
     from tests.runs.test_finish import write_adapter
 
     for step, names in ((10, STATE), (20, STATE), (30, ("optimizer.pt", "scheduler.pt")), (40, ())):
@@ -176,14 +178,14 @@ def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Pa
 def test_without_a_checkpoint_the_word_of_the_runs_beginning_stands_or_is_taken_back(
     tmp_path: Path, keep_word: bool
 ) -> None:
-    (tmp_path / keeper_apart.CHOICE).write_text(json.dumps({"from": "/elsewhere/checkpoint-7"}))
+    (tmp_path / keeper_io_worker.CHOICE).write_text(json.dumps({"from": "/elsewhere/checkpoint-7"}))
     assert gone_on_from(tmp_path, keep_word) == (None, "/elsewhere/checkpoint-7" if keep_word else None)
 
 
 def test_a_word_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / keeper_apart.CHOICE).mkdir()
+    (tmp_path / keeper_io_worker.CHOICE).mkdir()
     asked = {"folder": str(tmp_path), "expect": None, "keep_word": False}
-    answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
+    answer, trouble = keeper_io_worker.call("go_on", asked, lambda: True)
     assert not trouble and answer is not None
     assert answer["found"] is None and "directory" in answer["unchosen"].lower()
 
@@ -201,7 +203,7 @@ def looking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
         seen.clock += 1.0
         return False  # as of any run that has failed
 
-    monkeypatch.setattr(keeper_apart, "call", call)
+    monkeypatch.setattr(keeper_io_worker, "call", call)
     monkeypatch.setattr(keeper_finish, "time", SimpleNamespace(monotonic=lambda: seen.clock))
     record = SimpleNamespace(
         finding=seen.found.append,
@@ -250,16 +252,16 @@ def test_who_asks_to_stop_waits_for_no_further_look(looking: SimpleNamespace) ->
 def test_a_folder_that_cannot_be_listed_is_no_empty_one(tmp_path: Path, keep_word: bool) -> None:
     (tmp_path / "output").write_text("no folder")
     asked = {"folder": str(tmp_path / "output"), "expect": None, "keep_word": keep_word}
-    answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
+    answer, trouble = keeper_io_worker.call("go_on", asked, lambda: True)
     assert answer is None and trouble == "Not a directory"
 
 
 def gone_on_from(folder: Path, keep_word: bool) -> tuple[str | None, str | None]:
     """What the keeper hears, and what the ranks will read."""
     asked = {"folder": str(folder), "expect": None, "keep_word": keep_word}
-    answer, trouble = keeper_apart.call("go_on", asked, lambda: True)
+    answer, trouble = keeper_io_worker.call("go_on", asked, lambda: True)
     assert not trouble and answer is not None, trouble
-    word = json.loads((folder / keeper_apart.CHOICE).read_text())
+    word = json.loads((folder / keeper_io_worker.CHOICE).read_text())
     return answer["found"] and answer["found"]["path"], word["from"]
 
 
@@ -368,6 +370,6 @@ def test_what_the_keeper_started_ends_with_a_killed_supervisor(tmp_path: Path) -
 
 
 def test_a_child_whose_supervisor_has_gone_already_does_nothing() -> None:
-    words = [sys.executable, "-I", "-S", "-c", keeper_apart.LEASH + "print('at work')", "1", "60"]
+    words = [sys.executable, "-I", "-S", "-c", keeper_io_worker.LEASH + "print('at work')", "1", "60"]
     done = subprocess.run(words, capture_output=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, b"")

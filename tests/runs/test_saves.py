@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from allranks.core import Event
 from allranks.runs.keeper_saves import Saves
-from allranks.words import Event
 
 WHOLE = {"whole": True, "step": 1, "findings": []}
 DAMAGED = {

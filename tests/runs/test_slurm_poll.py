@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from allranks.reach.base import Completed
-from allranks.runs import acquire, slurm_jobs, slurm_queue
-from allranks.words import CouldNotTell
+from allranks.core import CouldNotTell
+from allranks.runs import allocation, slurm_jobs, slurm_queue
+from allranks.transport.base import Completed
 
 
 class Skipping(selectors.DefaultSelector):  # type: ignore[misc,valid-type]
@@ -71,7 +71,7 @@ def in_fake_time(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def waits(number: str) -> tuple[float, str]:
-    job = await acquire.granted(number, "r", lambda event: None)
+    job = await allocation.granted(number, "r", lambda event: None)
     return asyncio.get_running_loop().time(), job.shown
 
 

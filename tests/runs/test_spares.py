@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from allranks.node.link import Message
+from allranks.core import Diagnosis, Event, Where
 from allranks.node.paths import RunDirectory
 from allranks.node.spawn import at_place
+from allranks.node.supervisor_link import Message
 from allranks.runs.keeper import Keeper
-from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS
-from allranks.runs.keeper_places import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_restart import Restarts
+from allranks.runs.keeper_spares import Places, Swap, seconds_until_alone
+from allranks.runs.keeper_stop_request import STOP_MARGIN_SECONDS
 from allranks.spec import load
-from allranks.words import Diagnosis, Event, Where
 from tests.runs.runner import Runner
 
 TASK = {

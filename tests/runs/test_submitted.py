@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from allranks.cli import main
-from allranks.runs import acquire
+from allranks.runs import allocation
 from allranks.spec import loads
 
 SBATCH = """#!/bin/sh
@@ -38,7 +38,7 @@ def test_ctrl_c_while_the_job_is_submitted_gives_it_back(
     run = loads("nodes: 2\nlaunch: {with: slurm}\ntrain: {command: [train.py]}\n")
 
     async def interrupted() -> None:
-        task = asyncio.ensure_future(acquire.submitted(run, "lora-1", [[]]))
+        task = asyncio.ensure_future(allocation.submitted(run, "lora-1", [[]]))
         end = time.monotonic() + 60
         while not (tmp_path / "asked").exists() and not task.done() and time.monotonic() < end:
             await asyncio.sleep(0.02)

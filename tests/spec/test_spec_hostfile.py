@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BadInput
 from allranks.spec import cluster_from_hostfile
-from allranks.words import BadInput
 
 GUIDE = {
     "basic": ("node1 slots=8\nnode2 slots=8\nnode3 slots=8\nnode4 slots=8\n", [8, 8, 8, 8], None, {}),

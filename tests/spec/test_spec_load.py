@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from allranks import spec
+from allranks.core import BadInput
 from allranks.spec import loads
 from allranks.spec.start import quoted
-from allranks.words import BadInput
 
 SMALLEST = "nodes: node[1-2]\ngpus: 8\ntrain: {llamafactory: {stage: sft, max_steps: 100}}\n"
 EXAMPLES = Path(__file__).parents[2] / "examples"

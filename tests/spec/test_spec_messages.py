@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BadInput
 from allranks.spec import loads, schema_keys
 from allranks.spec.start import quoted
-from allranks.words import BadInput
 
 GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
 IGNORED = "it would be ignored, and the run would not be the one that was meant."

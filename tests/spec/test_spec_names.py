@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BadInput
 from allranks.spec import expand, fold
 from allranks.spec.names import MAX_NAMES
-from allranks.words import BadInput
 
 SCONTROL = {
     "node[1-3,7]": "node1 node2 node3 node7",

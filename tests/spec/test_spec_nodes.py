@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from allranks.core import BadInput
 from allranks.spec import loads
 from allranks.spec.start import quoted
-from allranks.words import BadInput
 
 
 def run_of(nodes: str, more: str = "", file=None):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BadInput
 from allranks.spec import cluster_from_hostfile, fold, init_text, loads, local_cluster
-from allranks.words import BadInput
 
 
 def brief(run):

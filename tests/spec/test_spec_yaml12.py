@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.core import BadInput
 from allranks.spec import loads
+from allranks.spec.problems import Problems
 from allranks.spec.start import quoted
 from allranks.spec.tree import Scalar, Table, plain, scalar_value, walk
-from allranks.spec.trouble import Problems
 from allranks.spec.yaml12 import parse
-from allranks.words import BadInput
 
 VALUES = {
     "1e-5": 1e-5,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Dict, NamedTuple, Tuple
 
-from allranks.words import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding, Where
+from allranks.core import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding, Where
 
 
 class Kind(NamedTuple):

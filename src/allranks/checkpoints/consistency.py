@@ -9,7 +9,7 @@ from allranks.checkpoints import adapter as parts
 from allranks.checkpoints.adapter import Adapter, Config
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.weights import Tensor, printable
-from allranks.words import WARN, Finding
+from allranks.core import WARN, Finding
 
 _PAIRS = ((parts.A, parts.B), (parts.EMBEDDING_A, parts.EMBEDDING_B))
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")

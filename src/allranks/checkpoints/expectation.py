@@ -24,7 +24,7 @@ from allranks.checkpoints.adapter import Adapter
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.consistency import pairs, pattern_of
 from allranks.checkpoints.weights import Tensor, printable
-from allranks.words import Finding
+from allranks.core import Finding
 
 _RESIDUAL_FAMILIES = frozenset(
     ("llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "deepseek_v2", "deepseek_v3",

@@ -21,8 +21,8 @@ from allranks.checkpoints.copying import sync
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 from allranks.checkpoints.weights import tensors_of
+from allranks.core import BLOCK, UNKNOWN, Finding
 from allranks.node import memory
-from allranks.words import BLOCK, UNKNOWN, Finding
 
 EXPORT = "allranks-export.json"
 EXPORTING = ".allranks-exporting-"

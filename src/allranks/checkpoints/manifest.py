@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.weights import Damaged, printable
-from allranks.words import Finding
+from allranks.core import Finding
 
 MANIFEST = "allranks.json"
 TRAINER_STATE = "trainer_state.json"
@@ -23,7 +23,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 @dataclass(frozen=True)
 class Manifest:
     """What a save wrote beside its files: `files` maps a relative path to (bytes, SHA-256 in hex); `exact` is its word
-    on whether the values are those that the ranks held (see `inside.exact`), `again` how many were gathered twice."""
+    on whether the values are those that the ranks held (see `worker.gather_check`), `again` how many were gathered twice."""
 
     step: Optional[int] = None
     world_size: Optional[int] = None

@@ -21,7 +21,7 @@ from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.removal import Home, NotOurs
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, Report, verify
 from allranks.checkpoints.weights import printable
-from allranks.words import UNKNOWN, Finding
+from allranks.core import UNKNOWN, Finding
 
 MARK = ".allranks-run"
 """Lies in a run's output folder and holds {"run_id": …}: what makes the folder the run's own."""

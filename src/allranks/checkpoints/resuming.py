@@ -15,11 +15,11 @@ from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.find import find
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.verify import WEIGHTS, Report, verify
-from allranks.words import NOTE, Finding
+from allranks.core import NOTE, Finding
 
 STATE = ("allranks-resume.json", "allranks-resume.safetensors")
 _RUN_ID = re.compile(r"(.+)-\d{4}-[a-z2-9]{4}")
-"""`<name>-<month and day>-<four letters>`, as runs/identity.py makes it."""
+"""`<name>-<month and day>-<four letters>`, as runs/run_id.py makes it."""
 
 
 def look(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from allranks.checkpoints.catalogue import found
-from allranks.words import Finding
+from allranks.core import Finding
 
 RESERVE = 1.1
 """A tenth more than planned: file systems round up, write the new save before the old one goes, and keep

@@ -15,7 +15,7 @@ from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.values import scan
 from allranks.checkpoints.weights import Damaged, Tensor, printable, read_header
-from allranks.words import BLOCK, UNKNOWN, Finding
+from allranks.core import BLOCK, UNKNOWN, Finding
 
 WEIGHTS, PICKLED, CONFIG = "adapter_model.safetensors", "adapter_model.bin", "adapter_config.json"
 MAX_CONFIG_BYTES = 16 << 20
@@ -116,7 +116,7 @@ def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
 
 
 def _gathered(manifest: manifests.Manifest) -> str:
-    """What the save said of its gather (`inside.exact`); nothing where it said nothing."""
+    """What the save said of its gather (`worker.gather_check`); nothing where it said nothing."""
     if manifest.exact is None:
         return ""
     again = "; gathered again: %d" % manifest.again if manifest.again else ""

@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from allranks.checks.asking import request
 from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context
+from allranks.checks.fact_request import request
 from allranks.checks.lint import Line
-from allranks.checks.lint.of_run import lines
-from allranks.checks.standing import COLUMNS, Standing
-from allranks.checks.standing import standings as standings_of
-from allranks.checks.words import named, shown
+from allranks.checks.lint.run_settings import lines
+from allranks.checks.node_verdict import COLUMNS, Standing
+from allranks.checks.node_verdict import standings as standings_of
+from allranks.checks.phrases import named, shown
+from allranks.core import UNKNOWN, WARN, Facts, Finding, Where
 from allranks.spec import Run
-from allranks.words import UNKNOWN, WARN, Facts, Finding, Where
 
 __all__ = [
     "COLUMNS",

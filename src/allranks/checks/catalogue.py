@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from allranks.checks.case import Case
-from allranks.words import Finding
+from allranks.core import Finding
 
 HEADINGS = ("What it looks at", "Why it matters", "What to do", "Source")
 

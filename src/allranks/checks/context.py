@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from allranks.core import BLOCK, NOTE, OK, WARN, Facts, Finding, Node, Where
 from allranks.spec import Run
-from allranks.words import BLOCK, NOTE, OK, WARN, Facts, Finding, Node, Where
 
 _MISSING = object()
 

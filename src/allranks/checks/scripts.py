@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.asking import command_files
 from allranks.checks.context import Context, View, mapping
+from allranks.checks.fact_request import command_files
 
 
 def applies(context: Context) -> bool:

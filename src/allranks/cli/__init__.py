@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from allranks import __version__
-from allranks.words.errors import AllranksError, BadInput, Blocked, Problem
+from allranks.core.errors import AllranksError, BadInput, Blocked, Problem
 
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
 """How the help lists the verbs: in the order of a run's life; any other verb comes after them."""
@@ -118,7 +118,7 @@ def say_fault(error: Exception, as_json: bool) -> int:
     """What nobody foresaw is a fault of ours: where it happened, for the one who mends it."""
     import traceback
 
-    from allranks.faces.clean import clean
+    from allranks.output.clean import clean
 
     # A message may hold what a node said: it is data here too, line by line.
     for line in "".join(traceback.format_exception(error)).splitlines():
@@ -134,7 +134,7 @@ def say_error(error: AllranksError, as_json: bool) -> int:
         problems = error.problems if isinstance(error, BadInput) else [Problem(str(error))]
         print(json.dumps({"error": str(error), "problems": [p.as_json() for p in problems]}, indent=2))
     else:
-        from allranks.faces.clean import clean
+        from allranks.output.clean import clean
 
         print(clean(str(error)), file=sys.stderr)
     return error.exit_code

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allranks.words.errors import BadInput, Problem
+from allranks.core.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from allranks.spec import Run
@@ -58,7 +58,7 @@ def require_ids(what: str, ids: Iterable[str]) -> None:
     wanted = list(ids)
     if not wanted:
         return
-    from allranks.faces.pages import known
+    from allranks.output.pages import known
 
     pages = known()
     problems = [unknown_id(f"{what}: ", name, pages) for name in wanted if name not in pages]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from allranks.core import Diagnosis
 from allranks.diagnose.catalogue import ids, modules, page, title
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean, parse, read, split
 from allranks.diagnose.ranking import conclude
-from allranks.words import Diagnosis
 
 __all__ = [
     "Evidence", "Line", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read", "split",

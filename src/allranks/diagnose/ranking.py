@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
+from allranks.core import Diagnosis, Where
 from allranks.diagnose.catalogue import modules, section
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
-from allranks.words import Diagnosis, Where
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from allranks.core import Node, extensions
 from allranks.launch import render, trackers, trainer
 from allranks.launch.engines import slurm
 from allranks.plan import Plan
 from allranks.spec import Run
-from allranks.words import Node, extensions
 
 GRACE_SECONDS = 10.0
 """From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, which is longer than anyone

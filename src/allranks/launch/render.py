@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allranks.words import Cluster, Node
+from allranks.core import Cluster, Node
 
 
 def torchrun(python: str, cluster: Cluster, node: Node, port: int, script: Sequence[str]) -> list[str]:

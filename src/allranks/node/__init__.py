@@ -4,7 +4,7 @@
 `start` makes a `supervisor`, which has a `spawn` (torchrun), `ranks` (what they write), a `tree` (what lives below)
 and a `dial` to the keeper's `link`. `read` looks at runs, `stop` and `sweep` end them, `put` leaves files.
 `processes` and `ownership` decide what may be signalled, `stopping` in which order. `paths`, `files` and `journal`
-are the run directory; `redact`, `scrub` and `vault` keep secrets out of it. `ranksite` is the bundle's sitecustomize.
+are the run directory; `redaction`, `log_redaction` and `secret_store` keep secrets out of it. `sitecustomize_stub` is the bundle's sitecustomize.
 `facts` is what a node says of itself.
 
 Standard library alone, Python 3.8 and up.

@@ -14,7 +14,7 @@ import zipfile
 from typing import Iterator, List, Tuple
 
 import allranks
-from allranks.node import paths, private
+from allranks.node import paths, private_folder
 
 ROOMS = ("words", "node", "inside", "watch", "diagnose", "checkpoints")
 PARTS = (("runs", ("__init__", "keeper")), ("faces", ("__init__", "report")))
@@ -75,7 +75,7 @@ kept = install(sys.argv[0], bundle_bytes)
 from allranks.node.program import main
 
 def keep(directory, job, key, secrets):
-    from allranks.faces import report_live
+    from allranks.output import report_live
     from allranks.runs import keeper
     return keeper.keep(directory, job, key, secrets, report_live.Live(int(job.get("world_size") or 1)))
 
@@ -126,7 +126,7 @@ def receive_command() -> List[str]:
 def install() -> str:
     """Puts the bundle into this machine's own home; its path. Raises OSError."""
     path = path_in(paths.home())
-    private.write(path, build())
+    private_folder.write(path, build())
     return path
 
 

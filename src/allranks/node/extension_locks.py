@@ -2,7 +2,7 @@
 
 torch lets one process compile an operator. It makes the file `lock` and removes it when it is done; a process that is
 killed leaves it, and every later one of that user waits for it without end. A rank of ours writes down each lock that
-it makes (`inside/compiling.py`). The file is the run's, and is removed, only if all of this holds:
+it makes (`worker/compilation.py`). The file is the run's, and is removed, only if all of this holds:
 
 1. It is the very file that the rank made: device, inode and time of making, empty, with one name, of the run's user.
 2. The rank that made it lives no more.

@@ -8,8 +8,8 @@ import math
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
+from allranks.core import Event, event_from_json
 from allranks.node.files import FLAGS, open_regular, value_of
-from allranks.words import Event, event_from_json
 
 LINE_BYTES = 1 << 20
 """A longer line is no event: it is skipped, since a reader that waits for its end would wait for ever."""

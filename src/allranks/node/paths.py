@@ -11,7 +11,8 @@ import re
 import stat
 from typing import List, Optional
 
-from allranks.node import private
+from allranks.core import BadInput, Problem
+from allranks.node import private_folder
 from allranks.node.files import (
     FLAGS,
     open_regular,
@@ -25,7 +26,6 @@ from allranks.node.files import (
     write_text,
 )
 from allranks.node.journal import Journal, Lines, Tail, events_of, read_events
-from allranks.words import BadInput, Problem
 
 __all__ = [
     "Journal",
@@ -165,7 +165,7 @@ class RunDirectory:
 
         Raises OSError, also where the run directory is a link or belongs to another user.
         """
-        private.make(
+        private_folder.make(
             os.path.join(self.home, "runs")
         )  # may be a link: where the home lies is the user's choice
         make_private(self.root)
@@ -185,7 +185,7 @@ class RunDirectory:
             owner = os.lstat(self.root).st_uid
         except OSError:
             return me
-        return me if me or owner == private.NOBODY else owner
+        return me if me or owner == private_folder.NOBODY else owner
 
     def is_marked(self) -> bool:
         return read_text(self.marker, 256).strip() == self.run_id
@@ -204,7 +204,7 @@ class RunDirectory:
 def make_private(path: str) -> None:
     """Makes a folder of mode 0700 where there is none; raises OSError where a link or a file is there."""
     try:
-        private.make(os.path.dirname(path))
+        private_folder.make(os.path.dirname(path))
         os.mkdir(path, 0o700)
     except FileExistsError:
         if not stat.S_ISDIR(os.lstat(path).st_mode):

@@ -11,7 +11,7 @@ import errno
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from allranks.words import Process, process_from_json
+from allranks.core import Process, process_from_json
 
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
 """System call numbers, the same on every architecture: they came after the tables were unified. Called

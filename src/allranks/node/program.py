@@ -1,6 +1,6 @@
 """The node program: `python3 -c BOOT … VERB …` (`bundle.py`), one JSON document on standard output.
 
-It is called by programs, over whatever reaches a node. Exit codes are those of `words.errors`; an error
+It is called by programs, over whatever reaches a node. Exit codes are those of `core.errors`; an error
 is a JSON document too: `{"error": text, "problems": [...]}`.
 """
 
@@ -12,7 +12,7 @@ import select
 import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from allranks.words import AllranksError, BadInput, Problem
+from allranks.core import AllranksError, BadInput, Problem
 
 INPUT_BYTES = 64 << 20
 
@@ -85,7 +85,7 @@ def _start(words: List[str], keep: Any) -> Optional[Dict[str, Any]]:
     The order comes by standard input, or with `--ordered` by the verb `order`. A NODE of `@NAME` is the value
     of that environment variable: srun starts the same words on every node.
     """
-    from allranks.node import orders, start
+    from allranks.node import engine_orders, start
 
     stay, ordered = _flag(words, "--stay"), _flag(words, "--ordered")
     run_id, node = _words(words, "RUN", "NODE")
@@ -93,7 +93,7 @@ def _start(words: List[str], keep: Any) -> Optional[Dict[str, Any]]:
         node = os.environ.get(node[1:], "")
     say, wanted = _print, None
     if ordered:
-        awaited = orders.wait(run_id, node)
+        awaited = engine_orders.wait(run_id, node)
         say, wanted = awaited.answer, awaited.wanted
     try:
         order = start.read_order(run_id, node, _input() if wanted is None else wanted)
@@ -113,32 +113,32 @@ def _start(words: List[str], keep: Any) -> Optional[Dict[str, Any]]:
 
 def _order(words: List[str]) -> Dict[str, Any]:
     """`order RUN NODE`, the order on standard input: hands it to the supervisor that an engine started here."""
-    from allranks.node import orders
+    from allranks.node import engine_orders
 
     run_id, node = _words(words, "RUN", "NODE")
-    return orders.hand(run_id, node, _input())
+    return engine_orders.hand(run_id, node, _input())
 
 
 def _read(words: List[str]) -> Any:
     """`read runs`, `read status RUN`, `read listing RUN`, `read chunk RUN PATH [OFFSET [BYTES]]`."""
-    from allranks.node import read
+    from allranks.node import run_reader
 
     what = words.pop(0) if words else ""
     if what == "runs":
-        return {"runs": read.runs()}
+        return {"runs": run_reader.runs()}
     if what == "status":
-        return read.status(*_words(words, "RUN"))
+        return run_reader.status(*_words(words, "RUN"))
     if what == "listing":
-        return read.listing(*_words(words, "RUN"))
+        return run_reader.listing(*_words(words, "RUN"))
     if what == "chunk":
         run_id, path = _words(words[:2], "RUN", "PATH")
-        return read.chunk(run_id, path, *[_number(word) for word in words[2:4]])
+        return run_reader.chunk(run_id, path, *[_number(word) for word in words[2:4]])
     raise BadInput(Problem(saw=f"{what!r} is nothing to read.", do="runs, status, listing or chunk"))
 
 
 def _follow(words: List[str]) -> None:
     """`follow RUN PATTERN… [--from PATH BYTE]…`: one JSON line a piece, until the run's end."""
-    from allranks.node import read
+    from allranks.node import run_reader
 
     offsets = {}
     while "--from" in words:
@@ -148,7 +148,7 @@ def _follow(words: List[str]) -> None:
         del words[at : at + 3]
     if not words:
         raise BadInput(Problem(saw="follow needs a run.", do="follow RUN PATTERN…"))
-    for piece in read.follow(words[0], words[1:] or ["*"], offsets, gone=_gone()):
+    for piece in run_reader.follow(words[0], words[1:] or ["*"], offsets, gone=_gone()):
         _print(piece)
 
 
@@ -199,20 +199,20 @@ def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
     wanted = _input()
     try:
         if what in ("dial", "measure"):
-            from allranks.node.probing import dial
+            from allranks.node.probing import dialer
 
-            return dial.dial(wanted) if what == "dial" else dial.measure(wanted)
+            return dialer.dial(wanted) if what == "dial" else dialer.measure(wanted)
         if what == "rdma":
             from allranks.node.probing import rdma
 
             return rdma.run(wanted)
-        from allranks.node.probing import ending, listen, ranks
+        from allranks.node.probing import end, listener, ranks
 
         if what == "end":
-            return ending.end(wanted)
-        if what in ending.WORKING:
-            work = listen.run if what == "listen" else ranks.run
-            with ending.Ending(wanted, what, _gone()) as over:
+            return end.end(wanted)
+        if what in end.WORKING:
+            work = listener.run if what == "listen" else ranks.run
+            with end.Ending(wanted, what, _gone()) as over:
                 for line in work(wanted, over):
                     _print(line)
             return None
@@ -227,10 +227,10 @@ def _ray(words: List[str]) -> Optional[Dict[str, Any]]:
     """`ray up RUN NODE`: this node's Ray. `ray submit RUN`: the run's job; prints the engine's lines."""
     what = words.pop(0) if words else ""
     if what == "up":
-        from allranks.node import ray_holding
+        from allranks.node import ray_cluster
 
         run_id, node = _words(words, "RUN", "NODE")
-        return ray_holding.up(run_id, node, _input())
+        return ray_cluster.up(run_id, node, _input())
     if what == "submit":
         from allranks.node import ray_job
 
@@ -270,18 +270,18 @@ def _flag(words: List[str], name: str) -> bool:
 
 def _code(words: List[str]) -> Dict[str, Any]:
     """`code SHA256`, a tar archive or nothing on standard input."""
-    from allranks.node import ship
+    from allranks.node import upload
 
     (digest,) = _words(words, "SHA256")
-    return ship.code(digest, sys.stdin.buffer.read())
+    return upload.code(digest, sys.stdin.buffer.read())
 
 
 def _build_environment(words: List[str]) -> Dict[str, Any]:
     """`environment`, `{"python", "lock", "wheels"}` on standard input."""
-    from allranks.node import ship
+    from allranks.node import upload
 
     _words(words)
-    return ship.environment(_input())
+    return upload.environment(_input())
 
 
 def _all_of(words: List[str], name: str) -> List[str]:

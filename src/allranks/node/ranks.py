@@ -11,11 +11,11 @@ import re
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
+from allranks.core import Event
 from allranks.node import processes
-from allranks.node.evidence import Watched
-from allranks.node.lines import Mailbox
+from allranks.node.line_socket import Mailbox
 from allranks.node.paths import Tail, events_of
-from allranks.words import Event
+from allranks.node.stall_evidence import Watched
 
 _FILE = re.compile(r"rank-(\d+)\.jsonl")
 

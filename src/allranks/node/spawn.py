@@ -11,11 +11,11 @@ import subprocess
 import sys
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.core import BadInput, Problem
 from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
-from allranks.node.temporary import Temporary
-from allranks.words import BadInput, Problem
+from allranks.node.temporary_folder import Temporary
 
 INHERITED = (
     # who and where we are

@@ -15,11 +15,11 @@ import time
 import traceback
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
+from allranks.core import BadInput, Problem
 from allranks.node import processes
 from allranks.node.paths import RunDirectory, read_object, read_text, write_json
-from allranks.node.redact import SHORTEST, too_short
+from allranks.node.redaction import SHORTEST, too_short
 from allranks.node.supervisor import Supervisor
-from allranks.words import BadInput, Problem
 
 Keep = Callable[[RunDirectory, Mapping[str, Any], bytes, Mapping[str, str]], Any]
 """Starts the run's keeper in a thread of this process and returns it; it has `port` and `is_alive()`."""

@@ -8,7 +8,7 @@ import time
 from typing import Any, Dict
 
 from allranks.node.paths import RunDirectory, read_json, write_json
-from allranks.node.read import FINAL, status
+from allranks.node.run_reader import FINAL, status
 
 
 def ask(run_id: str, save: bool = False) -> Dict[str, Any]:

@@ -9,9 +9,9 @@ import signal
 import time
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
+from allranks.core import Process
 from allranks.node import processes
 from allranks.node.processes import Stat
-from allranks.words import Process
 
 FORCE_SECONDS = 10.0
 """How long SIGKILL is repeated. What lives then hangs in the kernel (state D: a dead NFS server, a GPU

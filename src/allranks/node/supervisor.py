@@ -14,20 +14,20 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
+from allranks.core import BadInput, Event
 from allranks.node import processes, shared_memory, spawn
-from allranks.node.departure import WARNINGS, Departure
-from allranks.node.evidence import Evidence
-from allranks.node.link import Dial
+from allranks.node.descendants import Tree
+from allranks.node.log_redaction import Scrubber, files_below, files_with_secrets
 from allranks.node.paths import Journal, RunDirectory, read_bytes, write_json, write_text
+from allranks.node.preemption import WARNINGS, Departure
 from allranks.node.ranks import Ranks
-from allranks.node.redact import Redactor
+from allranks.node.redaction import Redactor
 from allranks.node.samples import Sampler, places_of
-from allranks.node.scrub import Scrubber, files_below, files_with_secrets
+from allranks.node.secret_store import Vault
+from allranks.node.stall_evidence import Evidence
 from allranks.node.stopping import OWN_END, Stopping
-from allranks.node.tree import Tree
-from allranks.node.vault import Vault
+from allranks.node.supervisor_link import Dial
 from allranks.node.wire import LINE_BYTES
-from allranks.words import BadInput, Event
 
 TURN_SECONDS = 0.2
 """How often files are looked at. A rank's end and a word of the keeper wake the loop at once."""

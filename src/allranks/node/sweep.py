@@ -11,18 +11,18 @@ import time
 from contextlib import contextmanager, suppress
 from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
-from allranks.node import extension_locks, models, processes, ray_holding, shared_memory
+from allranks.core import BadInput, Problem, Process
+from allranks.node import extension_locks, processes, ray_cluster, saved_models, shared_memory
+from allranks.node.log_redaction import Scrubber
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
 from allranks.node.paths import RunDirectory, Tail, read_object
-from allranks.node.read import FINAL, status
-from allranks.node.redact import Redactor
+from allranks.node.redaction import Redactor
 from allranks.node.removal import remove_tree
-from allranks.node.scrub import Scrubber
+from allranks.node.run_reader import FINAL, status
+from allranks.node.secret_store import Vault
 from allranks.node.stopping import FORCE_SECONDS, Stopping
 from allranks.node.supervisor import KEEPER_SECONDS
-from allranks.node.temporary import Temporary
-from allranks.node.vault import Vault
-from allranks.words import BadInput, Problem, Process
+from allranks.node.temporary_folder import Temporary
 
 DRAFT = re.compile(r"\..+\.[0-9]+\.[0-9]+\.draft")
 """As `files.write_text` names what it has not finished: `.<name>.<pid>.<thread>.draft`."""
@@ -136,7 +136,7 @@ class Sweep:
 
     def _folders_of_ray(self) -> List[str]:
         """What a cluster of the run's own left in /tmp when its holder was killed (`ray_holding.py`)."""
-        folders = [ray_holding.folder_of(self.directory, name) for name in self.directory.nodes()]
+        folders = [ray_cluster.folder_of(self.directory, name) for name in self.directory.nodes()]
         return [folder for folder in folders if os.path.lexists(folder)]
 
     def tidy(self) -> List[str]:
@@ -153,7 +153,7 @@ class Sweep:
             if path in temporary:
                 continue
             if os.path.isdir(path):
-                ray_holding.remove(path)
+                ray_cluster.remove(path)
             elif not path.startswith(self.directory.root + os.sep):
                 with suppress(FileNotFoundError):
                     os.unlink(path)  # in /dev/shm, which may itself be a link, or a lock of torch's
@@ -264,11 +264,11 @@ def clean(
     if not dry_run:
         _refuse_living(found)
         found.tidy()
-    saved, rest = models.find(found.directory)
+    saved, rest = saved_models.find(found.directory)
     answer["models"] = saved
     if dry_run:
         return {**answer, "rest": rest or not saved}
-    spared = set() if with_models else models.spared(found.directory, saved)
+    spared = set() if with_models else saved_models.spared(found.directory, saved)
     kept = remove_tree(os.path.dirname(found.directory.root), run_id, spared)
     answer["kept"] = [path for path in kept if path not in spared]
     return {**answer, "removed": None if spared else found.directory.root}

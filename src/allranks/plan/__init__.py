@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from allranks.plan.make import make_plan
     from allranks.plan.pages import ids, page
+    from allranks.plan.planner import make_plan
     from allranks.plan.result import Plan
 
 __all__ = ["Plan", "ids", "make_plan", "page"]

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.case import Case
 from allranks.plan.memory import DOES_NOT_FIT, FITS, memory_of
-from allranks.plan.nearest import (
+from allranks.plan.planning_input import Case
+from allranks.plan.smaller_settings import (
     Change,
     changed,
     json_paste,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
 from allranks.plan.advice import faster
-from allranks.plan.case import Case
 from allranks.plan.environment import is_loopback
 from allranks.plan.gather import NON_REENTRANT
 from allranks.plan.hardware import hardware_of
@@ -23,15 +23,15 @@ from allranks.plan.memory import (
     memory_of,
 )
 from allranks.plan.model import Model
-from allranks.plan.nearest import Change, nearest_that_fits, one_line
-from allranks.plan.refused import binding, other_roads, refused
+from allranks.plan.planning_input import Case
 from allranks.plan.setting import Setting
+from allranks.plan.smaller_settings import Change, nearest_that_fits, one_line
 from allranks.plan.traffic import traffic_json, traffic_of
-from allranks.plan.unread import verdict_unread, whose
+from allranks.plan.unknown_model import verdict_unread, whose
+from allranks.plan.unsupported_advice import binding, other_roads, refused
 from allranks.plan.versions import HOLDS_RECOMPUTED, SEQUENTIAL_GATHERS, Versions
 from allranks.plan.zero import zero_of
 from allranks.spec import Run
-from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
 
 GIB = 2**30
 

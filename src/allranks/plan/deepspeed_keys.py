@@ -10,9 +10,9 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.core import BLOCK, WARN, Finding
 from allranks.plan.setting import Setting
 from allranks.spec import Run
-from allranks.words import BLOCK, WARN, Finding
 
 VOID: Mapping[str, str] = {
     "activation_checkpointing": "it configures deepspeed.checkpointing, which transformers' models never call; "

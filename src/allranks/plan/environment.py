@@ -8,8 +8,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
+from allranks.core import Facts, Node
 from allranks.spec import CPU, Run
-from allranks.words import Facts, Node
 
 TCP_FABRICS = ("tcp", "socket", "ethernet")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from allranks.plan.case import Case
+from allranks.plan.planning_input import Case
 
 STORAGE = (
     ("one NFS server at 1 GB/s", 1e9),

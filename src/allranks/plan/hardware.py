@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from allranks.core import Facts
 from allranks.plan.environment import TCP_FABRICS, interface_of, is_loopback
 from allranks.spec import Run
-from allranks.words import Facts
 
 GIB = 2**30
 

@@ -7,7 +7,7 @@ joined into new tensors on every rank before any is copied. 4.52 reads shard by 
 
 from __future__ import annotations
 
-from allranks.plan.case import Case
+from allranks.plan.planning_input import Case
 
 GIB = 2**30
 

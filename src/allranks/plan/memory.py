@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.case import Case
+from allranks.plan.planning_input import Case
 
 FITS, TOO_CLOSE, DOES_NOT_FIT = "fits", "too-close", "does-not-fit"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.core import BLOCK, Finding, Node, Where
 from allranks.spec import Run
-from allranks.words import BLOCK, Finding, Node, Where
 
 
 def visible_devices(run: Run, node: Node) -> tuple[str, ...] | None:

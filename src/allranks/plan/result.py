@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks.core import Finding
 from allranks.plan.lora import Trained
 from allranks.plan.model import Model
 from allranks.plan.setting import Setting
 from allranks.spec import Run
-from allranks.words import Finding
 
 
 @dataclass(frozen=True)

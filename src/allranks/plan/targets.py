@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 
+from allranks.core import BLOCK, WARN, Finding
 from allranks.plan.lora import Lora, Trained, is_pattern, linear_names, trained_by_lora
 from allranks.plan.model import Model
 from allranks.spec import Run
-from allranks.words import BLOCK, WARN, Finding
 
 KEY = "train.llamafactory.lora_target"
 

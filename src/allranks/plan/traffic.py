@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.case import Case
 from allranks.plan.first_step import first_step, loading
 from allranks.plan.hardware import Network
+from allranks.plan.planning_input import Case
 
 EFFICIENCY_DENSE, EFFICIENCY_EXPERTS = 0.40, 0.15
 """Share of the GPU's peak that training reaches: 0.40 for dense models with Hugging Face code (PaLM, arXiv 2204.02311,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from allranks.core import Facts
 from allranks.spec import Run
-from allranks.words import Facts
 
 Version = tuple[int, ...]
 
@@ -30,7 +30,7 @@ FLOAT32_ADAPTERS: Version = (0, 19, 2)
 @dataclass(frozen=True)
 class Versions:
     """None where nobody knows (an image that nobody has looked into). What then depends on transformers is planned
-    for both kinds (`plan/unread.py`)."""
+    for both kinds (`plan/unknown_model.py`)."""
 
     transformers: Version | None
     deepspeed: Version | None

@@ -8,11 +8,11 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from allranks.node import ship
-from allranks.prepare.trouble import blocked
-from allranks.reach import NodeProgram
+from allranks.core import BadInput, Problem
+from allranks.node import upload
+from allranks.prepare.failures import blocked
 from allranks.spec import Run
-from allranks.words import BadInput, Problem
+from allranks.transport import NodeProgram
 
 LEFT_OUT = (
     ".git",
@@ -59,7 +59,7 @@ def pack(run: Run) -> Code:
                 entry.size = (folder / name).stat().st_size
                 with (folder / name).open("rb") as file:
                     archive.addfile(entry, file)
-    return Code(ship.digest_of(str(folder), set(names)), buffer.getvalue(), len(names))
+    return Code(upload.digest_of(str(folder), set(names)), buffer.getvalue(), len(names))
 
 
 def chosen(folder: Path, run: Run) -> list[str]:
@@ -69,7 +69,7 @@ def chosen(folder: Path, run: Run) -> list[str]:
             run, f"code: {folder} is no folder", "there is nothing to ship.", "the folder of your code"
         )
     names, size = [], 0
-    for name, found in ship.entries(str(folder)):
+    for name, found in upload.entries(str(folder)):
         if any(part in LEFT_OUT for part in Path(name).parts) or name.endswith(".pyc"):
             continue
         path = folder / name

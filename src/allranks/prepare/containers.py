@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from allranks.core import BadInput, Facts, Node, Problem
 from allranks.prepare import apptainer, engine, login
+from allranks.prepare.container_commands import Contained
+from allranks.prepare.container_processes import LIVING, described
 from allranks.prepare.description import LABEL, OURS, Description, Mount, container_name
+from allranks.prepare.failures import NotReady, blocked, last_words
 from allranks.prepare.images import Image, Step, first_object, short, unsaid
-from allranks.prepare.inside import Contained
-from allranks.prepare.living import LIVING, described
-from allranks.prepare.trouble import NotReady, blocked, last_words
-from allranks.reach import Completed, NodeProgram, Unreachable
 from allranks.spec import Run
-from allranks.words import BadInput, Facts, Node, Problem
+from allranks.transport import Completed, NodeProgram, Unreachable
 
 ASK_SECONDS = 60.0
 LATE_LOOKS, LATE_SECONDS = 5, 1.0

@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from allranks.prepare.trouble import blocked, last_words
-from allranks.prepare.watched import WATCH
-from allranks.reach import NodeProgram
+from allranks.prepare.failures import blocked, last_words
+from allranks.prepare.progress import WATCH
 from allranks.spec import Run
+from allranks.transport import NodeProgram
 
 TOKENIZE_SECONDS = 4 * 3600.0
 """Millions of long samples on few workers; the process-group timeout of a run would be over long before."""

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from allranks.node.redact import SHORTEST
-from allranks.prepare.trouble import NotReady, blocked, last_words
-from allranks.reach import NodeProgram, Nodes, ProgramFailed
+from allranks.core import BadInput, Finding, Node, Problem
+from allranks.node.redaction import SHORTEST
+from allranks.prepare.failures import NotReady, blocked, last_words
 from allranks.spec import Run
-from allranks.spec.trouble import SECRET_NAME, looks_like_token
-from allranks.words import BadInput, Finding, Node, Problem
+from allranks.spec.problems import SECRET_NAME, looks_like_token
+from allranks.transport import NodeProgram, Nodes, ProgramFailed
 
 BUILD_SECONDS = 3700.0
 ACTIVATE_SECONDS = 120.0

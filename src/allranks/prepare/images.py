@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.prepare import engine
-from allranks.prepare.trouble import blocked, last_words
-from allranks.reach import Completed, NodeProgram
+from allranks.prepare.failures import blocked, last_words
+from allranks.transport import Completed, NodeProgram
 
 PULL_SECONDS = 3600.0
 """A training image has 10 to 30 GB; at 100 Mbit/s 30 GB take 40 minutes."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from allranks.core import BLOCK, UNKNOWN, Facts, Finding
 from allranks.spec import Run
-from allranks.words import BLOCK, UNKNOWN, Facts, Finding
 
 GIB = 1 << 30
 

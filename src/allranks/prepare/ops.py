@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from allranks.checks.asking import uses_deepspeed
-from allranks.prepare.trouble import blocked, last_words
-from allranks.prepare.watched import WATCH
-from allranks.reach import NodeProgram
+from allranks.checks.fact_request import uses_deepspeed
+from allranks.core import extensions
+from allranks.prepare.failures import blocked, last_words
+from allranks.prepare.progress import WATCH
 from allranks.spec import Run
-from allranks.words import extensions
+from allranks.transport import NodeProgram
 
 BUILD_SECONDS = 1800.0
 """CPUAdam takes about a minute on one core; CUDA operators for several architectures take ten."""
@@ -105,7 +105,7 @@ with contextlib.redirect_stdout(sys.stderr):
 print(json.dumps(built))
 """
 )
-"""Run by the training environment's Python, which keeps its operators in a folder of its own (`words/extensions.py`).
+"""Run by the training environment's Python, which keeps its operators in a folder of its own (`core/extensions.py`).
 
 `builder.load` has torch compile what is not up to date, as DeepSpeed itself does at the first use. What that left is
 noted, and the next time ninja is asked whether all of it is still current: importing torch would take seconds. A build

@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from allranks.core import WARN, Finding, Node, Where
 from allranks.prepare import containers
-from allranks.prepare.inside import Contained, entered
-from allranks.prepare.living import described
-from allranks.prepare.ready import each
-from allranks.prepare.trouble import NotReady
-from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
-from allranks.words import WARN, Finding, Node, Where
+from allranks.prepare.container_commands import Contained, entered
+from allranks.prepare.container_processes import described
+from allranks.prepare.failures import NotReady
+from allranks.prepare.readiness import each
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 
 def record_path(node: str) -> str:

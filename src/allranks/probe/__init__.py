@@ -6,7 +6,7 @@ judge it and ask nothing. `docs/probe.md` says what is tried and how long it tak
 
 from allranks.probe.catalogue import ids, page
 from allranks.probe.judge import judge
-from allranks.probe.run import Options, Probed, probe
+from allranks.probe.prober import Options, Probed, probe
 from allranks.probe.steps import Step, steps
 
 __all__ = ["Options", "Probed", "Step", "ids", "judge", "page", "probe", "steps"]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
+from allranks.core import Cluster, Node
 from allranks.probe.results import DATA, OK, RENDEZVOUS, Collective, Dial, Ear, Link, Pair, RankSaid, Results
 from allranks.spec.run import Network, Run, Train
-from allranks.words import Cluster, Node
 
 RATE, LATENCY = 1.18e9, 80e-6
 """10 Gb/s Ethernet less its headers, and a round trip through one switch."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from allranks.words import Finding
+from allranks.core import Finding
 
 
 @dataclass(frozen=True)

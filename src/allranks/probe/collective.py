@@ -17,7 +17,7 @@ from typing import Any
 from allranks.probe.results import Collective, RankSaid, mapping, number, text
 from allranks.probe.steps import Step
 from allranks.probe.tcp import END_SECONDS, lines, tell_to_end
-from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 AFTER_FAILURE_SECONDS = 3.0
 """Once a rank has failed the others cannot succeed; they get this long to say what they saw."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from allranks.checks.words import named
+from allranks.checks.phrases import named
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Finding, Where
+from allranks.core import OK as FINE
 from allranks.probe import blame as blaming
 from allranks.probe.blame import Blame
 from allranks.probe.catalogue import all_rules
 from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Pair, Results
 from allranks.spec import Run
-from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Finding, Where
-from allranks.words import OK as FINE
 
 
 def judge(results: Results, run: Run) -> list[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from allranks.probe.results import Ear, Link, Pair, number, text
-from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 SECONDS = 1
 ASK_SECONDS = 45.0

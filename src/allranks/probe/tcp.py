@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks.core import Node
 from allranks.probe.blame import slow
 from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Link, Pair, dials_of, ear_of, links_of
-from allranks.reach import NodeProgram, Nodes, ProgramFailed, Unreachable
-from allranks.words import Node
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 DIAL_SECONDS = 4.0
 """A connection's limit. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT): both are waited for."""

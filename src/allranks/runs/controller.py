@@ -17,17 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from allranks import launch, prepare
-from allranks.launch.jobs import Job, Places
-from allranks.node import bundle
-from allranks.node.redact import Redactor
-from allranks.reach import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
-from allranks.runs import begun, engine_start, index, probing
-from allranks.runs.ending import clean_each, has_run
-from allranks.runs.identity import new_run_id
-from allranks.runs.inspect import Inspection, Tell, inspect, inspect_inside, python_of
-from allranks.runs.ports import freed
-from allranks.spec import Run
-from allranks.words import (
+from allranks.core import (
     BLOCK,
     UNKNOWN,
     BadInput,
@@ -40,10 +30,20 @@ from allranks.words import (
     Where,
     stopping_launch,
 )
+from allranks.launch.jobs import Job, Places
+from allranks.node import bundle
+from allranks.node.redaction import Redactor
+from allranks.runs import engine_start, index, launch_record, probe_phase
+from allranks.runs.cleanup import clean_each, has_run
+from allranks.runs.inspection import Inspection, Tell, inspect, inspect_inside, python_of
+from allranks.runs.ports import freed
+from allranks.runs.run_id import new_run_id
+from allranks.spec import Run
+from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 
 START_SECONDS = 30.0
 ORDER_SECONDS = 130.0
-"""Above what `order` itself waits for the engine and for the supervisor (`node/orders.py`)."""
+"""Above what `order` itself waits for the engine and for the supervisor (`node/engine_orders.py`)."""
 SUBMITTED = "submitted.json"
 """Left in the head's run directory when every supervisor has been started: without it the submission was cut."""
 
@@ -115,11 +115,11 @@ async def submit(
     me = asyncio.current_task()
     assert me is not None
     calling_off = asyncio.ensure_future(
-        begun.called_off(lambda: bool(index.entry(run_id).get("called_off")), me)
+        launch_record.called_off(lambda: bool(index.entry(run_id).get("called_off")), me)
     )
     try:
         await starting.prepare()
-        if probing.takes_place(run, probe):
+        if probe_phase.takes_place(run, probe):
             await starting.probe()
         await starting.start(secrets)
     except BaseException:
@@ -204,8 +204,8 @@ class Starting:
     async def probe(self) -> None:
         """Tries the network as training will see it; the ranks get the interface and fabric that were proved."""
         self.before.phase("probe")
-        probed = await probing.probe_run(self.prepared.inside, self.run, self.plan, self.prepared.python)
-        self.plan = probing.with_environment(self.plan, probed)
+        probed = await probe_phase.probe_run(self.prepared.inside, self.run, self.plan, self.prepared.python)
+        self.plan = probe_phase.with_environment(self.plan, probed)
         self.inspection = replace(self.inspection, plan=self.plan)
         against = stopping_launch(probed.findings, self.run.accept)
         if against:

@@ -8,15 +8,15 @@ from collections.abc import Coroutine, Mapping
 from types import ModuleType
 from typing import Any
 
+from allranks.core import Finding, Node
 from allranks.launch import Places, engines
 from allranks.launch.engines import ray
 from allranks.plan import Plan
-from allranks.prepare.inside import ContainedTransport
-from allranks.reach import Nodes, ProgramFailed, Unreachable
-from allranks.reach.base import Transport
-from allranks.reach.local import LocalTransport
+from allranks.prepare.container_commands import ContainedTransport
 from allranks.spec import Run
-from allranks.words import Finding, Node
+from allranks.transport import Nodes, ProgramFailed, Unreachable
+from allranks.transport.base import Transport
+from allranks.transport.local import LocalTransport
 
 LAST_WORDS_SECONDS = 3.0
 """After a node without a supervisor: how long the engine's own word about it may take."""

@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from allranks.checks.asking import hub_model
-from allranks.node import hub, hub_asking
-from allranks.node.hub_asking import Answer
+from allranks.checks.fact_request import hub_model
+from allranks.node import hub_cache, hub_request
+from allranks.node.hub_request import Answer
 from allranks.spec import Run
 
 SECONDS = 6.0
@@ -37,12 +37,12 @@ def config_of(run: Run) -> FromHub | None:
     if model is None:
         return None
     name, revision = model
-    base = hub_asking.endpoint({**os.environ, **run.env})
+    base = hub_request.endpoint({**os.environ, **run.env})
     nowhere = f"no config.json of {name} ({revision}) was found here or on a node that was asked"
-    forbidden = hub.offline(os.environ) or hub.offline(run.env)
+    forbidden = hub_cache.offline(os.environ) or hub_cache.offline(run.env)
     if forbidden:
         return FromHub(None, f"{nowhere}, and the Hub was not asked ({forbidden}).", f"{COPY}, {ACCEPT}")
-    wrong = hub_asking.refused(base, plain=False)
+    wrong = hub_request.refused(base, plain=False)
     if wrong:
         saw = f"{nowhere}, and the Hub was not asked: HF_ENDPOINT cannot be used from here, {wrong}."
         return FromHub(None, saw, f"HF_ENDPOINT: https://HOST, or {COPY}, {ACCEPT}")
@@ -53,15 +53,15 @@ def config_of(run: Run) -> FromHub | None:
 def own_token(base: str) -> str:
     """This user's token, if it may go to this endpoint: the Hub's own, or the one that the user's variables name. An
     endpoint that the run file alone names gets none, since a run file may be somebody else's."""
-    if base not in (hub_asking.ENDPOINT, hub_asking.endpoint(os.environ)):
+    if base not in (hub_request.ENDPOINT, hub_request.endpoint(os.environ)):
         return ""
-    if hub.is_set(os.environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN"):
+    if hub_cache.is_set(os.environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN"):
         return ""
     token = os.environ.get("HF_TOKEN") or os.environ.get("HUGGING_FACE_HUB_TOKEN") or ""
     if not token:
         try:
-            with Path(hub.token_file(os.environ)).open("rb") as file:
-                token = file.read(hub.MOST_TOKEN_BYTES).decode("utf-8", "replace")
+            with Path(hub_cache.token_file(os.environ)).open("rb") as file:
+                token = file.read(hub_cache.MOST_TOKEN_BYTES).decode("utf-8", "replace")
         except OSError:
             return ""
     token = token.strip()
@@ -71,7 +71,7 @@ def own_token(base: str) -> str:
 @lru_cache(maxsize=16)
 def asked(base: str, model: str, revision: str, token: str) -> Answer:
     """Asked once in this process: `run` plans several times."""
-    return within(SECONDS, lambda: hub_asking.ask(base, model, revision, SECONDS, token))
+    return within(SECONDS, lambda: hub_request.ask(base, model, revision, SECONDS, token))
 
 
 def within(seconds: float, question: Callable[[], Answer]) -> Answer:
@@ -84,7 +84,7 @@ def within(seconds: float, question: Callable[[], Answer]) -> Answer:
 
 
 def told(name: str, revision: str, base: str, has_token: bool, answer: Answer) -> FromHub:
-    host = hub_asking.host_of(base)
+    host = hub_request.host_of(base)
     who = "with this user's token" if has_token else "without a token"
     if answer.status == 200 and not answer.trouble:
         return read(name, host, answer.body)

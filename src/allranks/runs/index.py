@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from allranks.node import paths, private
+from allranks.core import BadInput, Node, Problem
+from allranks.node import paths, private_folder
 from allranks.node.paths import RunDirectory
-from allranks.reach import Nodes, ProgramFailed, Unreachable, open_nodes, reached
-from allranks.runs import begun, headless, slurm_queue
+from allranks.runs import launch_record, lost_head, slurm_queue
 from allranks.spec import Run, load
-from allranks.words import BadInput, Node, Problem
+from allranks.transport import Nodes, ProgramFailed, Unreachable, open_nodes, reached
 
 ASKED = 50
 """Heads that are asked for `ps`: the newest runs; an older one is asked by its whole id."""
@@ -26,9 +26,9 @@ def folder() -> Path:
     home = paths.home()
     place = Path(home) / "index"
     try:
-        private.check_home(home)
+        private_folder.check_home(home)
         if place.exists():
-            private.check(str(place), place.stat())
+            private_folder.check(str(place), place.stat())
     except PermissionError as error:
         why, _, fix = str(error.strerror).partition(". Fix: ")
         raise BadInput(Problem(f"{error.filename}: {why}", do=fix)) from None
@@ -42,7 +42,7 @@ def remember(run_id: str, run: Run) -> None:
 
 def remember_starting(run_id: str, run: Run) -> None:
     """The entry of a run before anything of it is on a node: its start may be cut off."""
-    write(run_id, {**entry_of(run_id, run), "starting": begun.record(run_id)})
+    write(run_id, {**entry_of(run_id, run), "starting": launch_record.record(run_id)})
 
 
 def call_off(run_id: str) -> None:
@@ -71,7 +71,7 @@ def entry_of(run_id: str, run: Run) -> dict[str, Any]:
 
 def write(run_id: str, entry: dict[str, Any]) -> None:
     try:
-        private.make(str(folder()))
+        private_folder.make(str(folder()))
         paths.write_json(str(place(run_id)), entry)
     except OSError:
         return
@@ -118,7 +118,7 @@ async def all_runs() -> list[dict[str, Any]]:
     ]
     elsewhere = elsewhere[:ASKED]
     begins = {e.get("id"): e for e in known if e.get("starting")}
-    here = [begun.settled(begins.get(run["id"], {}), run) for run in here]
+    here = [launch_record.settled(begins.get(run["id"], {}), run) for run in here]
     told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
     jobs = {str(e.get("id")): str(e.get("address")) for e in known if e.get("launch") == "slurm"}
     here = await asyncio.gather(*(slurm_queue.settled(run, jobs.get(run["id"])) for run in here))
@@ -160,7 +160,7 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     try:
         told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
         told["id"] = run_id  # of this run, whatever the node calls it
-        told = begun.settled(entry, told)
+        told = launch_record.settled(entry, told)
         return await slurm_queue.settled(
             told, entry.get("address") if entry.get("launch") == "slurm" else None
         )
@@ -180,9 +180,9 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
         if isinstance(error, ProgramFailed):
             # A head that answers is not gone, even if its program fails.
             missing = {"missing": True} if await lacks(nodes, run_id) else {}
-            return begun.settled(entry, {**known, **missing}, answered=bool(missing))
-        told = begun.settled(entry, known, answered=False)
-        return told if told["state"] else {**known, **await headless.lost(nodes, run_id, str(error))}
+            return launch_record.settled(entry, {**known, **missing}, answered=bool(missing))
+        told = launch_record.settled(entry, known, answered=False)
+        return told if told["state"] else {**known, **await lost_head.lost(nodes, run_id, str(error))}
     finally:
         await nodes.close()
 

@@ -14,16 +14,22 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
+from allranks.core import BLOCK, Diagnosis, Event, Finding, event_from_json
+from allranks.monitor import ANSWER_SECONDS, Watch, start_patience
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
-from allranks.runs import keeper_finish, keeper_listener, keeper_places, keeper_restart, keeper_saves
-from allranks.runs.keeper_again import places_now, settle
+from allranks.runs import keeper_finish, keeper_listener, keeper_restart, keeper_saves, keeper_spares
 from allranks.runs.keeper_alerts import alerts_of
-from allranks.runs.keeper_endings import STOP_MARGIN_SECONDS, StopRequest, after_the_end, fault, no_training
-from allranks.runs.keeper_first_word import FirstWord
+from allranks.runs.keeper_provisional import FirstWord
 from allranks.runs.keeper_record import Record
-from allranks.watch import ANSWER_SECONDS, Watch, looking
-from allranks.words import BLOCK, Diagnosis, Event, Finding, event_from_json
+from allranks.runs.keeper_respawn_wait import places_now, settle
+from allranks.runs.keeper_stop_request import (
+    STOP_MARGIN_SECONDS,
+    StopRequest,
+    after_the_end,
+    fault,
+    no_training,
+)
 
 STALLS = ("no-progress", "rank-exited-early", "rank-silent")
 """The findings after which all ranks are asked for what they do, before anything is killed."""
@@ -49,7 +55,7 @@ class Keeper(threading.Thread):
         self.record = Record(directory, job, self.nodes, alerts_of(job, secrets or {}))
         self.record.also = getattr(report, "add", None)
         self.watch = Watch({**self.task["expect"], "head": job["node"]})
-        self.places = keeper_places.Places(self.task)
+        self.places = keeper_spares.Places(self.task)
         self.joined: Dict[str, bool] = {}
         self.ended: Dict[str, int] = {}
         self.tails: Dict[str, Dict[str, str]] = {}
@@ -217,7 +223,7 @@ class Keeper(threading.Thread):
                 self._on_message(message.node, message.data)
         for statement in [*self.watch.tick(time.time()), *self.saves.take(self.record.note)]:
             self._state(statement)
-        why = looking.due(self.watch.run, time.time())
+        why = start_patience.due(self.watch.run, time.time())
         if why:
             self._ask_for_evidence(why, quiet=True)
         self._heed_stop()
@@ -289,7 +295,7 @@ class Keeper(threading.Thread):
             self.record.diagnosis(statement)
             return
         self.record.finding(statement)
-        if statement.id in STALLS and looking.due_again(self.watch.run, time.time()):
+        if statement.id in STALLS and start_patience.due_again(self.watch.run, time.time()):
             self._ask_for_evidence(statement.id)
         if statement.verdict == BLOCK:
             self.blocking.append(statement)
@@ -298,7 +304,7 @@ class Keeper(threading.Thread):
 
     def _ask_for_evidence(self, why: str, **more: bool) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
-        stands = not more and looking.is_fresh(self.watch.run, time.time())
+        stands = not more and start_patience.is_fresh(self.watch.run, time.time())
         about = {"why": why, **more, **({"stands": True} if stands else {})}
         self._hear(Event(time.time(), "evidence", self.job["node"], None, about))
         if not stands:

@@ -17,9 +17,9 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 
+from allranks.core import BLOCK, UNKNOWN, WARN
 from allranks.node.ownership import RUN_ID_VARIABLE
-from allranks.runs.keeper_apart import GIVE_UP_SECONDS, LEASH, leash, wait_for
-from allranks.words import BLOCK, UNKNOWN, WARN
+from allranks.runs.keeper_io_worker import GIVE_UP_SECONDS, LEASH, leash, wait_for
 
 GATHER_SECONDS = 10.0
 """Between two messages: what comes meanwhile goes out together. The first goes out at once."""
@@ -51,7 +51,7 @@ except OSError as error:
     sys.exit(127)
 """
 """After `LEASH`: becomes the command, in a process group that can be ended as a whole. Not in a session of its own:
-what leaves the supervisor's is taken for a rank's (`node/tree.py`), and would be stopped with the ranks. What Python
+what leaves the supervisor's is taken for a rank's (`node/descendants.py`), and would be stopped with the ranks. What Python
 ignores the command does not; why it could not be started is told over what `exec` closes."""
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import List
 
+from allranks.core import WARN, Finding, Where
 from allranks.node.paths import RunDirectory, Tail
-from allranks.words import WARN, Finding, Where
 
 MOST = 64
 """Findings of one run; a broken driver must not fill the journal."""

@@ -8,12 +8,12 @@ import subprocess
 import time
 from typing import Any, Callable, Dict, List, Optional
 
+from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 from allranks.node import memory
 from allranks.node.paths import RunDirectory, read_json, write_text
-from allranks.runs import keeper_apart, keeper_saves
+from allranks.runs import keeper_io_worker, keeper_saves
 from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_record import Record
-from allranks.words import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 
 LOOK_AGAIN_SECONDS = 30.0
 """Between two looks for what to go on from: a remount or a file server's failover takes minutes
@@ -30,7 +30,7 @@ times what the seeds' adapter needs; a larger base is verified by its files alon
 PROOF = """
 import runpy, sys
 sys.path.insert(0, sys.argv.pop(1))
-runpy.run_module("allranks.inside.proof", run_name="__main__", alter_sys=True)
+runpy.run_module("allranks.worker.proof", run_name="__main__", alter_sys=True)
 """
 """Runs the proof out of the bundle in the training environment, which need not have allranks installed."""
 
@@ -49,7 +49,7 @@ class Finish:
     def open_output(self) -> bool:
         """Makes the run's own output folder and marks it as this run's; False and a finding where it cannot."""
         asked = {"folder": self.output_dir, "run_id": self.job["run_id"]}
-        answer, trouble = keeper_apart.call("open", asked, self.pulse)
+        answer, trouble = keeper_io_worker.call("open", asked, self.pulse)
         if answer is None:
             self.record.finding(
                 Finding(
@@ -77,7 +77,7 @@ class Finish:
             self.look_for_adapter()
             return "succeeded"
         asked = {"folder": self.output_dir, "expect": dict(wanted)}
-        report, trouble = keeper_apart.call("verify", asked, self.pulse, stoppable=True)
+        report, trouble = keeper_io_worker.call("verify", asked, self.pulse, stoppable=True)
         if report is None:
             self.record.finding(self._unverified(trouble))
             return "failed"
@@ -105,7 +105,7 @@ class Finish:
     def look_for_adapter(self) -> None:
         """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
-        answer, trouble = keeper_apart.call("newest", asked, self.pulse)
+        answer, trouble = keeper_io_worker.call("newest", asked, self.pulse)
         if trouble:
             self.record.finding(self._unverified(trouble))
         newest = (answer or {}).get("found")
@@ -116,12 +116,12 @@ class Finish:
         """`found`: the report of the newest verified checkpoint, that the next attempt goes on from, or None where
         there is none. None in place of that where nobody could find out: then nothing starts again.
 
-        The ranks find word of it in the output folder (`inside/trainer_saves.py`); without a checkpoint an earlier
+        The ranks find word of it in the output folder (`worker/trainer_checkpoints.py`); without a checkpoint an earlier
         word is taken back, or stands with `keep_word`. Storage that does not answer is asked again for a while."""
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
         deadline = time.monotonic() + HELD_UP_SECONDS
         while True:
-            answer, trouble = keeper_apart.call("go_on", asked, self.pulse)
+            answer, trouble = keeper_io_worker.call("go_on", asked, self.pulse)
             trouble = trouble or str((answer or {}).get("unchosen") or "")
             if not trouble:
                 return answer
@@ -151,7 +151,7 @@ class Finish:
             self.record.finding(too_big)
             return {"changed": None}
         self.record.phase("prove")
-        held = [keeper_apart.LEASH + PROOF, *keeper_apart.leash(PROOF_SECONDS, parent=0)]
+        held = [keeper_io_worker.LEASH + PROOF, *keeper_io_worker.leash(PROOF_SECONDS, parent=0)]
         argv = [self.task["python"], "-c", *held, self.job["inside"], "--base", base]
         argv += ["--adapter", self.output_dir, "--json"]
         answer, trouble = self._run(argv)
@@ -197,7 +197,7 @@ class Finish:
             )
         except OSError as error:
             return None, str(error)
-        out, err, trouble = keeper_apart.wait_for(child, self.pulse, PROOF_SECONDS)
+        out, err, trouble = keeper_io_worker.wait_for(child, self.pulse, PROOF_SECONDS)
         if trouble:
             return None, trouble
         try:
@@ -218,7 +218,7 @@ class Finish:
             where=Where(node=self.job["node"], file=self.output_dir),
             saw=f"the base model is {size / 2**30:.1f} GiB, {free / 2**30:.1f} GiB of memory are free here.",
             why="the adapter was verified by its tensors and was not loaded onto its base.",
-            fix="load it where the base fits: python -m allranks.inside.proof --base … --adapter …",
+            fix="load it where the base fits: python -m allranks.worker.proof --base … --adapter …",
         )
 
     def _unproved(self, trouble: str) -> Finding:
@@ -237,7 +237,7 @@ class Finish:
         """Removes what nobody needs of this run's own output folder; a failed prune never fails a run."""
         self.record.phase("prune")
         asked = {"folder": self.output_dir, "keep": int(self.task["keep"]), "run_id": str(self.job["run_id"])}
-        pruned, trouble = keeper_apart.call(
+        pruned, trouble = keeper_io_worker.call(
             "prune", {**asked, "expect": self.task.get("adapter")}, self.pulse
         )
         if pruned is None:

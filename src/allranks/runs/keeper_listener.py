@@ -9,9 +9,9 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping
 
-from allranks.node.link import Listener, Message
+from allranks.core import BLOCK, WARN, Finding, Where
 from allranks.node.paths import read_json
-from allranks.words import BLOCK, WARN, Finding, Where
+from allranks.node.supervisor_link import Listener, Message
 
 POLL_SECONDS = 0.2
 HELD_UP_FROM_SECONDS = 3.0

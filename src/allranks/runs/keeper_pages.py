@@ -261,7 +261,7 @@ Why it matters
   Its tensors were verified; what it does to the model's outputs was not shown here.
 
 What to do
-  python -m allranks.inside.proof --base BASE --adapter ADAPTER, where the base model fits.
+  python -m allranks.worker.proof --base BASE --adapter ADAPTER, where the base model fits.
 """,
     "adapter-unproved": """The adapter could not be loaded onto its base model.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
+from allranks.core import Diagnosis, Event, Finding, Process
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.node.stopping import OWN_END
 from allranks.runs.keeper_alerts import Alerts
-from allranks.runs.keeper_endings import journal_unwritten, processes_left
 from allranks.runs.keeper_engine import Lost
-from allranks.words import Diagnosis, Event, Finding, Process
+from allranks.runs.keeper_stop_request import journal_unwritten, processes_left
 
 STATE_EVERY_SECONDS = 1.0
 """How often steps and findings may rewrite state.json; a change of state or phase does so at once. It holds all

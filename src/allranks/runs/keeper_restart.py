@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from allranks.runs.keeper_places import Swap
-from allranks.words import WARN, Diagnosis, Event, Finding, Where
+from allranks.core import WARN, Diagnosis, Event, Finding, Where
+from allranks.runs.keeper_spares import Swap
 
 CAN_PASS = frozenset((
     "rank-sigkilled", "cpu-oom-killed", "rank-silent", "rank-holds-up", "no-progress", "collective-timeout-straggler",

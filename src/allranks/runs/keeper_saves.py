@@ -14,8 +14,8 @@ import time
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
-from allranks.runs import keeper_apart
-from allranks.words import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
+from allranks.runs import keeper_io_worker
 
 Answer = Tuple[Optional[Dict[str, Any]], str]
 Call = Callable[[str, Mapping[str, Any]], Answer]
@@ -34,7 +34,7 @@ END_SECONDS = 600.0
 
 
 def call_apart(what: str, arguments: Mapping[str, Any]) -> Answer:
-    return keeper_apart.call(what, arguments, lambda: True)
+    return keeper_io_worker.call(what, arguments, lambda: True)
 
 
 class Saves:
@@ -259,7 +259,7 @@ def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool])
     path = None if wanted == "auto" else str(wanted)
     copies = os.path.join(str(task["copy_to"]), str(job["run_id"])) if task.get("copy_to") else None
     asked = {"folder": folder, "expect": task.get("adapter"), "path": path, "copies": copies}
-    answer, trouble = keeper_apart.call("earlier", asked, pulse, stoppable=True)
+    answer, trouble = keeper_io_worker.call("earlier", asked, pulse, stoppable=True)
     if answer is None:
         again = "when the storage answers again: the same command."
         record.finding(resume_unknown(job["node"], path or folder, trouble, again))
@@ -275,7 +275,7 @@ def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool])
                            "passed_over": answer["passed_over"]})  # fmt: skip
     if found is None:
         return path is None  # nothing verified is there yet: the run begins
-    chosen, trouble = keeper_apart.call("choose", {"folder": folder, "path": found["path"]}, pulse)
+    chosen, trouble = keeper_io_worker.call("choose", {"folder": folder, "path": found["path"]}, pulse)
     return chosen is not None
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.reach import ProgramFailed, Unreachable
 from allranks.runs import index
-from allranks.runs.ending import FINAL
+from allranks.runs.cleanup import FINAL
+from allranks.transport import ProgramFailed, Unreachable
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from allranks.reach import folded
+from allranks.transport import folded
 
 
 @dataclass(frozen=True)

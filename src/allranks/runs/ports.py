@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from allranks.reach import Nodes, ProgramFailed, Unreachable
-from allranks.runs.inspect import Inspection, inspect
+from allranks.core import NOTE, Finding, Where
+from allranks.runs.inspection import Inspection, inspect
 from allranks.spec import Run
-from allranks.words import NOTE, Finding, Where
+from allranks.transport import Nodes, ProgramFailed, Unreachable
 
 
 def holders(seen: Inspection) -> dict[str, str]:

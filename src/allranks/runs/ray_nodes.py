@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from allranks.core import BadInput, Problem
 from allranks.launch.engines import ray
 from allranks.node import ray_job
 from allranks.spec import Run
-from allranks.words import BadInput, Problem
 
 
 async def chosen(run: Run) -> Run:

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from allranks.reach.base import Completed, Unreachable
-from allranks.reach.local import LocalTransport
+from allranks.core import CouldNotTell
 from allranks.runs.slurm_poll import Together, of_loop
-from allranks.words import CouldNotTell
+from allranks.transport.base import Completed, Unreachable
+from allranks.transport.local import LocalTransport
 
 HERE = LocalTransport("this machine")
 MARK = "allranks:"

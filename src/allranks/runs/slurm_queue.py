@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.core import CouldNotTell
 from allranks.runs import slurm_jobs
-from allranks.words import CouldNotTell
 
 FINAL = ("succeeded", "failed", "stopped", "lost")
 

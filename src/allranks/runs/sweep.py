@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from allranks.core import Event
 from allranks.launch import trainer
-from allranks.runs import acquire
-from allranks.runs.identity import new_run_id
+from allranks.runs import allocation
+from allranks.runs.run_id import new_run_id
 from allranks.spec import Run
-from allranks.words import Event
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ async def all_of(
     run: Run,
     tell: Callable[[One, str, Event], None],
     again: Callable[..., list[str]],
-    work: Callable[[acquire.Acquired, One], Awaitable[dict[str, Any]]],
+    work: Callable[[allocation.Acquired, One], Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
     """Takes each combination through its nodes and `work`; the states, in the order of the array.
 
@@ -62,12 +62,12 @@ async def all_of(
     """
     ones = combinations(run)
     base = new_run_id(run.name)
-    array = await acquire.submitted(run, base, [again(*single.sets) for single in ones], tasks=len(ones))
+    array = await allocation.submitted(run, base, [again(*single.sets) for single in ones], tasks=len(ones))
 
     async def one(index: int) -> dict[str, Any]:
         single, run_id = ones[index], f"{base}-{index}"
         try:
-            acquired = await acquire.one(
+            acquired = await allocation.one(
                 single.run, run_id, f"{array}_{index}", lambda event: tell(single, run_id, event)
             )
             return await work(acquired, single)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import shlex
 
+from allranks.core import BadInput, Cluster
 from allranks.spec import validate
 from allranks.spec.nodes import MAX_GPUS, Draft, from_text, make_cluster
+from allranks.spec.problems import Problems, Wrong, nearest, shown
 from allranks.spec.reading import Reading
 from allranks.spec.tree import Scalar
-from allranks.spec.trouble import Problems, Wrong, nearest, shown
-from allranks.words import BadInput, Cluster
 
 SLOTS = ("slots", "cpu", "cpus", "count")
 LIMITS = ("max_slots", "max-slots", "slots_max")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from allranks.spec.trouble import Wrong, shown
-from allranks.words import BadInput, Problem
+from allranks.core import BadInput, Problem
+from allranks.spec.problems import Wrong, shown
 
 MAX_NAMES = 16_384
 """More is a mistyped range: the largest published training runs have about that many nodes."""

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks.core import BadInput, Cluster, Node
 from allranks.spec import text as files
 from allranks.spec import validate
 from allranks.spec.names import MAX_NAMES, expanded
+from allranks.spec.problems import Wrong, shown
 from allranks.spec.reading import MISSING, Reading, described, integer, mapping, scalar, text
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
-from allranks.spec.trouble import Wrong, shown
-from allranks.words import BadInput, Cluster, Node
 
 NODE_KEYS = ("name", "address", "gpus", "interface", "port", "user", "labels", "env")
 PLACED_BY_LAUNCHER = ("slurm", "ray")

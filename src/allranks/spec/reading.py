@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from allranks.core import NOTE, BadInput, Finding, Where
 from allranks.spec import validate
+from allranks.spec.problems import MAX_SHOWN_PATH, Problems, Wrong, nearest, shown
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
-from allranks.spec.trouble import MAX_SHOWN_PATH, Problems, Wrong, nearest, shown
-from allranks.words import NOTE, BadInput, Finding, Where
 
 Reader = Callable[[Tree, str, "Reading"], Any]
 

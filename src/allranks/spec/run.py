@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from allranks.words import Cluster, Finding, Where
+from allranks.core import Cluster, Finding, Where
 
 LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
 """`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""

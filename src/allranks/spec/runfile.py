@@ -9,18 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from allranks.core import BadInput, Cluster, Problem
 from allranks.spec import text as files
 from allranks.spec import train as training
 from allranks.spec import validate
 from allranks.spec.nodes import make_cluster, read_nodes
+from allranks.spec.problems import Problems, Wrong, looks_like_token, shown
 from allranks.spec.reading import MISSING, Reading, described
 from allranks.spec.run import Container, Environment, Gpus, Launch, Network, Run, Save, Train
 from allranks.spec.schema import BY_PATH, KEYS, below, elsewhere
 from allranks.spec.sets import apply_sets
 from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
-from allranks.spec.trouble import Problems, Wrong, looks_like_token, shown
 from allranks.spec.yaml12 import parse
-from allranks.words import BadInput, Cluster, Problem
 
 SLURM_ALONE = ("partition", "account", "time")
 

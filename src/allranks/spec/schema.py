@@ -12,6 +12,7 @@ from typing import Any
 
 from allranks.spec import validate
 from allranks.spec.nodes import GPU_COUNT, PORT, read_env
+from allranks.spec.problems import Wrong, nearest, shown
 from allranks.spec.reading import (
     Reader,
     Reading,
@@ -30,7 +31,6 @@ from allranks.spec.reading import (
 )
 from allranks.spec.run import LAUNCHERS
 from allranks.spec.tree import Scalar, Sequence, Tree, plain
-from allranks.spec.trouble import Wrong, nearest, shown
 
 ENGINES = ("docker", "podman", "apptainer", "none")
 TRANSPORTS = ("asyncssh", "openssh")

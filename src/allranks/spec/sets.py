@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import re
 
+from allranks.core import BadInput
 from allranks.spec import train as training
+from allranks.spec.problems import Wrong, shown
 from allranks.spec.reading import Reading
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree
-from allranks.spec.trouble import Wrong, shown
 from allranks.spec.yaml12 import MAX_DEPTH, parse
-from allranks.words import BadInput
 
 
 def apply_sets(tree: Table, sets: list[str], reading: Reading) -> None:

@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
+from allranks.core import BadInput, Cluster, Node, Problem
 from allranks.spec.hostfile import cluster_from_hostfile
 from allranks.spec.names import fold
 from allranks.spec.nodes import from_text, make_cluster
+from allranks.spec.problems import Problems, Wrong
 from allranks.spec.reading import Reading
 from allranks.spec.text import at_home, is_file, read
 from allranks.spec.tree import Scalar, scalar_value
-from allranks.spec.trouble import Problems, Wrong
-from allranks.words import BadInput, Cluster, Node, Problem
 
 PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./~@+-]*")
 RANGE = re.compile(r"[A-Za-z0-9_.,@\[\]-]+")

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from allranks.words import BadInput, Problem
+from allranks.core import BadInput, Problem
 
 MAX_BYTES = 1 << 20
 """1 MiB: a run file of 16,384 nodes with addresses is smaller."""

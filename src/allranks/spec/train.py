@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from allranks.core import BadInput
 from allranks.spec import text as files
 from allranks.spec import validate
+from allranks.spec.problems import Wrong, shown
 from allranks.spec.reading import MISSING, Reading, described, mapping, text, words
 from allranks.spec.run import Train
 from allranks.spec.tree import Entry, Scalar, Table, Tree, plain
-from allranks.spec.trouble import Wrong, shown
 from allranks.spec.yaml12 import parse
-from allranks.words import BadInput
 
 LAUNCHERS = {
     "torchrun": "torchrun",

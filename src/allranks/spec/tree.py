@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from allranks.spec.trouble import Wrong
+from allranks.spec.problems import Wrong
 
 INTEGER = re.compile(r"[-+]?[0-9]+")
 OCTAL = re.compile(r"0o[0-7]+")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from allranks.spec.trouble import Wrong, looks_like_token, shown
+from allranks.spec.problems import Wrong, looks_like_token, shown
 
 HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"

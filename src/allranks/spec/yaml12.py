@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from allranks.core import BadInput, Problem
+from allranks.spec.problems import Problems, Wrong, shown
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, scalar_value
-from allranks.spec.trouble import Problems, Wrong, shown
-from allranks.words import BadInput, Problem
 
 MAX_DEPTH = 32
 MAX_PARTS = 100_000

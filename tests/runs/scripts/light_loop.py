@@ -1,4 +1,4 @@
-"""A rank without torch: it tells its steps to `allranks.inside` as hooks do, and can be told to go wrong."""
+"""A rank without torch: it tells its steps to `allranks.worker` as hooks do, and can be told to go wrong."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from allranks.inside import site  # the bundle's: only there, below a supervisor, is a rank one
+from allranks.worker import activation  # the bundle's: only there, below a supervisor, is a rank one
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=20)
@@ -20,7 +20,7 @@ parser.add_argument("--once", action="store_true", help="the fault comes in the 
 parser.add_argument("--on", default="", help="the fault comes on this node alone")
 options = parser.parse_args()
 
-rank = site.ACTIVE
+rank = activation.ACTIVE
 assert rank is not None
 mine = int(os.environ["RANK"]) == options.rank and options.on in ("", os.environ["ALLRANKS_NODE"])
 mine = mine and not (options.once and os.environ.get("ALLRANKS_ATTEMPT", "0") != "0")

@@ -10,7 +10,7 @@ import deepspeed
 import torch
 from peft import LoraConfig, get_peft_model
 
-from allranks.inside.loop import Checkpoints
+from allranks.worker.deepspeed_loop import Checkpoints
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=100000)

@@ -27,9 +27,9 @@ from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import WRONG
 from allranks.checks.lint.arguments import GONE
-from allranks.checks.lint.of_run import accepted, argument_lines, version
-from allranks.plan.unread import verdict_unread
-from allranks.words import BLOCK, WARN, Finding
+from allranks.checks.lint.run_settings import accepted, argument_lines, version
+from allranks.core import BLOCK, WARN, Finding
+from allranks.plan.unknown_model import verdict_unread
 
 UNKNOWN_BLOCKS = False
 

@@ -23,11 +23,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.asking import trusts_remote_code
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
-from allranks.checks.words import counted, listed
-from allranks.words import Finding
+from allranks.checks.fact_request import trusts_remote_code
+from allranks.checks.phrases import counted, listed
+from allranks.core import Finding
 
 NEEDS = ("code.folders",)
 UNKNOWN_BLOCKS = False

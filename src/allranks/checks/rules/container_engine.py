@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
+from allranks.core import Finding
 from allranks.spec import Container
-from allranks.words import Finding
 
 NEEDS = ("containers.engine",)
 

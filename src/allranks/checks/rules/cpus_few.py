@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("system.cpus",)
 UNKNOWN_BLOCKS = False

@@ -22,11 +22,11 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from allranks.checks.asking import dataset
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.fact_request import dataset
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("storage.dataset",)
 

@@ -24,9 +24,9 @@ from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import COSTLY, VOID, WRONG
 from allranks.checks.lint.deepspeed import IGNORED, TOP
-from allranks.checks.lint.of_run import deepspeed_lines
+from allranks.checks.lint.run_settings import deepspeed_lines
+from allranks.core import Finding
 from allranks.plan.deepspeed_keys import VOID as PLANNERS
-from allranks.words import Finding
 
 UNKNOWN_BLOCKS = False
 

@@ -27,8 +27,8 @@ from packaging.version import InvalidVersion
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("software.requires", "software.versions")
 UNKNOWN_BLOCKS = False

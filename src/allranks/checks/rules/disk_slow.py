@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping, number
 from allranks.checks.rules.disk_space import target
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("storage.paths", "system.allranks_home")
 UNKNOWN_BLOCKS = False

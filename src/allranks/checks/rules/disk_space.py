@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import place
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping, number
-from allranks.checks.words import gib
-from allranks.words import Finding
+from allranks.checks.fact_request import place
+from allranks.checks.phrases import gib
+from allranks.core import Finding
 
 NEEDS = ("storage.paths", "system.allranks_home")
 

@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from allranks.checks import gpus
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("driver.module", "driver.libraries")
 applies = gpus.applies

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.rules.container_engine import IN_DOCKER
-from allranks.words import Finding
+from allranks.core import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

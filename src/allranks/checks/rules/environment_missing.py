@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.core import Finding
 
 
 def applies(context: Context) -> bool:

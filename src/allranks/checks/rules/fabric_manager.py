@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from allranks.checks import gpus, versions
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("driver.nvswitches", "driver.fabric_manager", "gpus.list")
 applies = gpus.applies

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.checks.lint.of_run import version
-from allranks.words import Finding
+from allranks.checks.lint.run_settings import version
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 KEY = "stage3_gather_16bit_weights_on_model_save"

@@ -23,8 +23,8 @@ from typing import Any
 from allranks.checks import gpus
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping, number
-from allranks.checks.words import gib, listed
-from allranks.words import Finding
+from allranks.checks.phrases import gib, listed
+from allranks.core import Finding
 
 NEEDS = ("gpus.list",)
 applies = gpus.applies

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from allranks.checks import gpus
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("gpus.list",)
 applies = gpus.applies

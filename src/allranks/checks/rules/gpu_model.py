@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from allranks.checks import gpus
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import gib, listed
-from allranks.words import Finding
+from allranks.checks.phrases import gib, listed
+from allranks.core import Finding
 
 NEEDS = ("gpus.list",)
 applies = gpus.applies

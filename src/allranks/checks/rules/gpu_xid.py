@@ -14,7 +14,7 @@ Reboot the node, and have the GPU replaced where the same Xid returns.
 
 ## Source
 NVIDIA's Xid catalog, https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html. One table holds what
-allranks takes from it (`allranks/words/xids.py`); the check, the verdicts and the restarts all judge by it.
+allranks takes from it (`allranks/core/xids.py`); the check, the verdicts and the restarts all judge by it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from allranks.checks import gpus
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding, xids
+from allranks.core import Finding, xids
 
 NEEDS = ("driver.xids",)
 UNKNOWN_BLOCKS = False

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import Remove, Unreadable, fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import counted
-from allranks.words import Finding
+from allranks.checks.phrases import counted
+from allranks.core import Finding
 
 NEEDS = ("gpus.list",)
 

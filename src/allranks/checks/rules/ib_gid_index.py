@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("infiniband.devices",)
 applies = fabric.wants_infiniband

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("infiniband.devices",)
 applies = fabric.wants_infiniband

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("infiniband.devices", "infiniband.verbs")
 applies = fabric.wants_infiniband

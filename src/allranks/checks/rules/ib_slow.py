@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("infiniband.devices",)
 UNKNOWN_BLOCKS = False

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("network.interfaces",)
 

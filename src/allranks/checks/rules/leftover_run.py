@@ -22,8 +22,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing
-from allranks.checks.words import counted, listed
-from allranks.words import Finding
+from allranks.checks.phrases import counted, listed
+from allranks.core import Finding
 
 NEEDS = ("leftovers.runs",)
 UNKNOWN_BLOCKS = False

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("system.machine_id", "system.boot_id")
 UNKNOWN_BLOCKS = False

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.checks.words import gib
-from allranks.words import Finding
+from allranks.checks.phrases import gib
+from allranks.core import Finding
 
 NEEDS = ("system.limits", "infiniband.devices")
 applies = fabric.wants_infiniband

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import of_hub
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import listed
-from allranks.node import hub
-from allranks.words import BLOCK, WARN, Finding
+from allranks.checks.fact_request import of_hub
+from allranks.checks.phrases import listed
+from allranks.core import BLOCK, WARN, Finding
+from allranks.node import hub_cache
 
 NEEDS = ("hub.model",)
 UNKNOWN_BLOCKS = False
@@ -100,7 +100,7 @@ def trouble(context: Context, view: View) -> tuple[str, str, str] | None:
     """The verdict, the reason and what follows. It is certain unless ranks start in a folder that may hold the model
     under that very name."""
     certain = WARN if context.run.train.workdir else BLOCK
-    forbidden, answer = hub.offline(context.run.env), view.map("hub.reach")
+    forbidden, answer = hub_cache.offline(context.run.env), view.map("hub.reach")
     host, status = answer.get("host"), answer.get("status")
     if forbidden:
         return certain, f"with {forbidden} nothing is downloaded", ENDS

@@ -23,11 +23,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.asking import model as folder
 from allranks.checks.case import Remove, fires, silent
 from allranks.checks.context import Context, View, listing, mapping
-from allranks.checks.words import counted, listed
-from allranks.words import Finding
+from allranks.checks.fact_request import model as folder
+from allranks.checks.phrases import counted, listed
+from allranks.core import Finding
 
 NEEDS = ("storage.model",)
 KEY = "train.llamafactory.model_name_or_path"

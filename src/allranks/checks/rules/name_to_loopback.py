@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, listing, mapping
-from allranks.words import Finding, Node
+from allranks.core import Finding, Node
 
 NEEDS = ("network.resolved",)
 applies = fabric.several_machines

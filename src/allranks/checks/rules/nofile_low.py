@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("system.limits",)
 UNKNOWN_BLOCKS = False

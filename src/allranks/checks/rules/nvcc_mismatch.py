@@ -24,7 +24,7 @@ from allranks.checks import versions
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.rules.compiler_missing import FUSED, compiled
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("software.nvcc", "software.torch_cuda")
 

@@ -29,11 +29,11 @@ from typing import Any
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, listing, mapping, number
 from allranks.checks.filesystems import SHARED
+from allranks.checks.phrases import duration
 from allranks.checks.rules.compiler_missing import compiled
 from allranks.checks.rules.port_held import holder_text
 from allranks.checks.versions import parts
-from allranks.checks.words import duration
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("extensions.locks",)
 UNKNOWN_BLOCKS = False

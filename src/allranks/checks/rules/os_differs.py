@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.words import shown
-from allranks.words import Finding
+from allranks.checks.phrases import shown
+from allranks.core import Finding
 
 NEEDS = ("system.os_release", "system.kernel", "system.architecture")
 UNKNOWN_BLOCKS = False

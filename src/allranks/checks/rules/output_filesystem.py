@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.filesystems import NETWORK
+from allranks.checks.phrases import gib
 from allranks.checks.rules.disk_space import checkpoint_bytes, target
-from allranks.checks.words import gib
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("storage.paths", "system.allranks_home")
 UNKNOWN_BLOCKS = False

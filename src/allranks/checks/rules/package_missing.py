@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import uses_deepspeed
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.checks.fact_request import uses_deepspeed
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 
 NEEDS = ("software.versions",)
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import place
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
+from allranks.checks.fact_request import place
+from allranks.checks.phrases import listed
 from allranks.checks.rules.container_engine import IN_DOCKER
-from allranks.checks.words import listed
-from allranks.words import Finding
+from allranks.core import Finding
 
 
 def applies(context: Context) -> bool:

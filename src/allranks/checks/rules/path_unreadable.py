@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.words import UNKNOWN, Finding
+from allranks.core import UNKNOWN, Finding
 
 NEEDS = ("storage.paths", "storage.files")
 

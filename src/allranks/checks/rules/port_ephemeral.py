@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("network.local_port_range",)
 UNKNOWN_BLOCKS = False

@@ -24,8 +24,8 @@ from typing import Any
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, listing, mapping, number
-from allranks.checks.words import duration
-from allranks.words import Finding
+from allranks.checks.phrases import duration
+from allranks.core import Finding
 
 NEEDS = ("network.ports",)
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
-from allranks.words import Finding
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 applies = fabric.several_machines

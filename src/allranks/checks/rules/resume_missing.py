@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import place
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.words import Finding
+from allranks.checks.fact_request import place
+from allranks.core import Finding
 
 NEEDS = ("storage.paths",)
 

@@ -23,7 +23,7 @@ from allranks.checks import scripts
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.rules.script_missing import COMMAND, FILE
-from allranks.words import Finding, Where
+from allranks.core import Finding, Where
 
 UNKNOWN_BLOCKS = False
 applies = scripts.applies

@@ -24,9 +24,9 @@ from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import VOID, WRONG
 from allranks.checks.lint.deepspeed import lines
-from allranks.checks.lint.of_run import accepted
+from allranks.checks.lint.run_settings import accepted
 from allranks.checks.rules.script_missing import FILE
-from allranks.words import Finding, Where
+from allranks.core import Finding, Where
 
 UNKNOWN_BLOCKS = False
 MARKS = (

@@ -19,10 +19,10 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.asking import shipped
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.words import UNKNOWN, Finding
+from allranks.checks.fact_request import shipped
+from allranks.core import UNKNOWN, Finding
 
 NEEDS = ("storage.files",)
 

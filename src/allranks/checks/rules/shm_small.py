@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping, number
-from allranks.checks.words import gib
-from allranks.words import Finding
+from allranks.checks.phrases import gib
+from allranks.core import Finding
 
 NEEDS = ("storage.paths",)
 UNKNOWN_BLOCKS = False

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import REACHING
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.checks.fact_request import REACHING
+from allranks.core import Finding
 
 NEEDS = ("ssh.reached",)
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.filesystems import SHARED
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("storage.paths",)
 

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.checks.words import shown
-from allranks.words import Finding
+from allranks.checks.phrases import shown
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 

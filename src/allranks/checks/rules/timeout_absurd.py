@@ -22,8 +22,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.checks.words import duration
-from allranks.words import Finding
+from allranks.checks.phrases import duration
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
-from allranks.checks.words import counted, duration, listed
-from allranks.words import Finding
+from allranks.checks.phrases import counted, duration, listed
+from allranks.core import Finding
 
 NEEDS = ("leftovers.others",)
 UNKNOWN_BLOCKS = False

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import COSTLY
-from allranks.checks.lint.of_run import variable_lines
-from allranks.words import Finding
+from allranks.checks.lint.run_settings import variable_lines
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 

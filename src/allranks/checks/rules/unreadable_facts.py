@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View
-from allranks.checks.words import counted, listed
-from allranks.words import UNKNOWN, WARN, Finding
+from allranks.checks.phrases import counted, listed
+from allranks.core import UNKNOWN, WARN, Finding
 
 ABSENT = "it is not among the facts (recorded by another version, or cut off)"
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View
-from allranks.words import UNKNOWN, Finding
+from allranks.core import UNKNOWN, Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.rules.storage_differs import SHARED
-from allranks.words import Finding
+from allranks.core import Finding
 
 NEEDS = ("system.user", "storage.paths")
 UNKNOWN_BLOCKS = False

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import VOID
-from allranks.checks.lint.of_run import variable_lines
+from allranks.checks.lint.run_settings import variable_lines
 from allranks.checks.lint.variables import RENAMED
-from allranks.words import Finding
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.words import Finding
+from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 

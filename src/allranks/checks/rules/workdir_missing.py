@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.asking import shipped, workdir
 from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View, mapping
-from allranks.words import Finding
+from allranks.checks.fact_request import shipped, workdir
+from allranks.core import Finding
 
 NEEDS = ("storage.files",)
 

@@ -25,10 +25,10 @@ from allranks.cli.common import (
 
 if TYPE_CHECKING:
     from allranks.checks import Standing
-    from allranks.faces.check import Checked
-    from allranks.runs.inspect import Inspection
+    from allranks.core import Facts, Finding
+    from allranks.output.check import Checked
+    from allranks.runs.inspection import Inspection
     from allranks.spec import Run
-    from allranks.words import Facts, Finding
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +59,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks.faces.check import as_json, print_check, waiting
-    from allranks.runs.inspect import judge, verdict_code, without_effect
+    from allranks.output.check import as_json, print_check, waiting
+    from allranks.runs.inspection import judge, verdict_code, without_effect
 
     require_ids("--only", options.only)
     require_ids("--skip", options.skip)
@@ -87,8 +87,8 @@ def call(options: argparse.Namespace) -> int:
 def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: float | None) -> Checked:
     """The findings that were asked for, how each node stands by them, and the settings line by line."""
     from allranks import checks
-    from allranks.faces.check import Checked
-    from allranks.words import OK
+    from allranks.core import OK
+    from allranks.output.check import Checked
 
     def wanted(name: str) -> bool:
         return name not in options.skip and name in (options.only or [name])
@@ -110,8 +110,8 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
 
 
 async def looked_at(run: Run, heard: Callable[[str], None], accept_new_hosts: bool) -> Inspection:
-    from allranks.runs.acquire import looking
-    from allranks.runs.inspect import inspect
+    from allranks.runs.allocation import looking
+    from allranks.runs.inspection import inspect
 
     found = await looking(run, accept_new_hosts)
     try:
@@ -122,8 +122,8 @@ async def looked_at(run: Run, heard: Callable[[str], None], accept_new_hosts: bo
 
 def recorded(run: Run, folder: str) -> list[Facts]:
     """The facts of DIR/<node>.json; a node without a file is unreadable, which is a verdict and no error."""
-    from allranks.runs.inspect import facts_of
-    from allranks.words import Facts
+    from allranks.core import Facts
+    from allranks.runs.inspection import facts_of
 
     found = []
     for node in run.cluster.nodes:

@@ -62,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli import checkpointing, exporting
+    from allranks.cli import checkpoint_verbs, export_verb
 
-    kinds = {"verify": checkpointing.verify, "prune": checkpointing.prune, "export": exporting.export}
+    kinds = {"verify": checkpoint_verbs.verify, "prune": checkpoint_verbs.prune, "export": export_verb.export}
     return kinds[options.kind](options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from allranks.cli.common import add_json, agreed, print_json
-from allranks.words.errors import BadInput, CouldNotTell, Problem
+from allranks.core.errors import BadInput, CouldNotTell, Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +37,9 @@ def call(options: argparse.Namespace) -> int:
     """3 if a node could not be looked at or cleaned, or if nobody can tell whether the named run has ended."""
     import asyncio
 
-    from allranks.faces.clean import clean
-    from allranks.reach import folded
-    from allranks.runs.ending import leftovers, not_done, tidy
+    from allranks.output.clean import clean
+    from allranks.runs.cleanup import leftovers, not_done, tidy
+    from allranks.transport import folded
 
     if options.models and not options.files:
         raise BadInput(

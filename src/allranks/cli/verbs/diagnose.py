@@ -19,6 +19,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli.diagnosing import diagnose_command
+    from allranks.cli.diagnose_verb import diagnose_command
 
     return diagnose_command(options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from allranks.cli.common import add_json, print_json, unknown_id
-from allranks.words.errors import BadInput
+from allranks.core.errors import BadInput
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.faces.pages import known
+    from allranks.output.pages import known
 
     pages = known()
     if not options.ids:

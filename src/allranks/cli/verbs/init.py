@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from allranks.cli.common import add_json, positive, print_json, require_writable
-from allranks.words import BadInput, Problem
+from allranks.core import BadInput, Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

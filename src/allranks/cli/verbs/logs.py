@@ -26,6 +26,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli.showing_logs import logs_command
+    from allranks.cli.log_view import logs_command
 
     return logs_command(options)

@@ -63,10 +63,10 @@ def price(text: str) -> float:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.faces.plan import print_plan
-    from allranks.runs.at_hand import script_findings
-    from allranks.runs.inspect import planned, read_object, verdict_code
-    from allranks.words import BadInput, Problem
+    from allranks.core import BadInput, Problem
+    from allranks.output.plan import print_plan
+    from allranks.runs.inspection import planned, read_object, verdict_code
+    from allranks.runs.local_inputs import script_findings
 
     run = load_run(options)
     probe = read_object(options.probe) if options.probe else None
@@ -94,10 +94,10 @@ def call(options: argparse.Namespace) -> int:
 
 def rendered(options: argparse.Namespace, run: Run, plan: Plan) -> dict[str, Any]:
     """Writes the scripts and says what was written."""
+    from allranks.core import BadInput, Problem
     from allranks.launch import scripts
     from allranks.launch.scripts import write
-    from allranks.runs.inspect import python_of
-    from allranks.words import BadInput, Problem
+    from allranks.runs.inspection import python_of
 
     if not options.render or not options.output:
         raise BadInput(

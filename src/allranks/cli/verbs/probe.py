@@ -58,9 +58,9 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
     import sys
 
-    from allranks.faces.clean import clean
-    from allranks.faces.terminal import print_findings
-    from allranks.runs.inspect import verdict_code
+    from allranks.output.clean import clean
+    from allranks.output.terminal import print_findings
+    from allranks.runs.inspection import verdict_code
 
     run = load_run(options)
     quiet = options.json or not sys.stderr.isatty()
@@ -81,8 +81,8 @@ def call(options: argparse.Namespace) -> int:
 
 async def probed_now(run, options: argparse.Namespace, say):
     from allranks.probe import Options, probe
-    from allranks.runs.acquire import looking
-    from allranks.runs.inspect import planned, python_of
+    from allranks.runs.allocation import looking
+    from allranks.runs.inspection import planned, python_of
 
     found = await looking(run, options.accept_new_hosts)
     try:

@@ -20,7 +20,7 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
     import time
 
-    from allranks.faces.table import print_runs
+    from allranks.output.table import print_runs
     from allranks.runs.index import all_runs
 
     runs = asyncio.run(all_runs())

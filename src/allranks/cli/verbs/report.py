@@ -26,8 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks.faces import report
     from allranks.node.paths import RunDirectory
+    from allranks.output import report
     from allranks.runs.index import find
 
     directory = RunDirectory(asyncio.run(find(options.run)))
@@ -46,9 +46,9 @@ def call(options: argparse.Namespace) -> int:
 
 async def of_head(run_id: str) -> str:
     """The page that the keeper wrote where the run lies. Raises BadInput where there is none."""
-    from allranks.reach import ProgramFailed, Unreachable
+    from allranks.core import BadInput, Problem
     from allranks.runs.index import nodes_of
-    from allranks.words import BadInput, Problem
+    from allranks.transport import ProgramFailed, Unreachable
 
     nodes = nodes_of(run_id)
     head, program = next(iter(nodes.programs.items()))

@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from allranks.cli import careful
+from allranks.cli import run_modes
 from allranks.cli.common import add_file, add_hosts, add_json, load_run
 
 
@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
     add_hosts(parser)
-    careful.add(parser)
+    run_modes.add(parser)
     parser.add_argument(
         "--resume",
         metavar="auto|PATH",
@@ -38,14 +38,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli.live import run_command
+    from allranks.cli.run_verbs import run_command
 
-    careful.set_for(options)
+    run_modes.set_for(options)
     if options.resume is not None:
         options.sets = [*options.sets, f"resume={resume_of(options.resume)}"]
     run = load_run(options)
     if run.sweep and run.launch.with_ == "slurm" and not options.dry_run:
-        from allranks.cli.sweeping import sweep_command
+        from allranks.cli.sweep_verb import sweep_command
 
         return sweep_command(run, options)
     return run_command(run, options)

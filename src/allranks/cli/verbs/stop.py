@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allranks.cli.common import add_json, agreed, print_json
-from allranks.words.errors import CouldNotTell
+from allranks.core.errors import CouldNotTell
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +28,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks.faces.clean import clean
-    from allranks.runs.ending import stop, sweep
+    from allranks.output.clean import clean
+    from allranks.runs.cleanup import stop, sweep
     from allranks.runs.index import find
     from allranks.runs.last_save import newest_save, saving
 
@@ -69,10 +69,10 @@ def call(options: argparse.Namespace) -> int:
 
 def tell(result: Mapping[str, Any]) -> None:
     """What was stopped, saved and left."""
-    from allranks.faces.clean import clean
-    from allranks.faces.messages import print_findings
-    from allranks.reach import folded
+    from allranks.output.clean import clean
+    from allranks.output.messages import print_findings
     from allranks.runs.last_save import saved_text
+    from allranks.transport import folded
 
     print(f"{result['id']} {result['state'] or 'unknown'}: {result['left']} of its processes are left")
     if "saved" in result:
@@ -88,7 +88,7 @@ def tell(result: Mapping[str, Any]) -> None:
 
 async def is_quiet(run_id: str) -> bool:
     """Whether the run has ended and nothing of it lives: there is nothing to ask about then."""
-    from allranks.runs.ending import FINAL, sweep
+    from allranks.runs.cleanup import FINAL, sweep
     from allranks.runs.index import all_runs
 
     ended = [run for run in await all_runs() if run.get("id") == run_id and run.get("state") in FINAL]
@@ -99,8 +99,8 @@ async def is_quiet(run_id: str) -> bool:
 
 def describe(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What would be stopped: processes that are alike in one line, with their number on many nodes, else their pids."""
-    from allranks.reach import folded
     from allranks.spec.names import fold
+    from allranks.transport import folded
 
     failed = [(str(node["node"]), str(node["error"])) for node in found if "error" in node]
     lines = [f"{names}  could not be looked at: {why}" for names, why in folded(failed)]

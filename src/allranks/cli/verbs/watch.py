@@ -17,6 +17,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    from allranks.cli.live import watch_command
+    from allranks.cli.run_verbs import watch_command
 
     return watch_command(options)

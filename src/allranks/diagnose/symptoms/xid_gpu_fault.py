@@ -19,8 +19,8 @@ rank-crashed-first, for an illegal memory access of the program.
 
 from __future__ import annotations
 
+from allranks.core import xids
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
-from allranks.words import xids
 
 NO_CRASH = "|".join(
     str(n) for n, row in xids.XIDS.items() if row.severity != xids.FAILED or n == xids.RECOVERY_ACTION

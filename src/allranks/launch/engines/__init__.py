@@ -2,7 +2,7 @@
 
 An engine only starts one command on each node: `sh <start script>`, a file that the controller put into the
 run directory. Nothing of the run stands in its words: the order (job, key, secrets) comes to the waiting
-supervisor by the controller's own connection (`node/orders.py`). So hostile values, secrets and long
+supervisor by the controller's own connection (`node/engine_orders.py`). So hostile values, secrets and long
 environments never meet a launcher's command line.
 
 A module has:
@@ -12,7 +12,7 @@ A module has:
     command(launch) -> [words]  runs on the head, and ends when every supervisor has been started
     SAYS                        (regular expression, what it means, what to do) of a line of its output
 
-SLURM brings the nodes too (`runs/acquire.py`). Ray, which may have to be started first, has `begin` in place of
+SLURM brings the nodes too (`runs/allocation.py`). Ray, which may have to be started first, has `begin` in place of
 `command`: it gives the words and their standard input.
 """
 
@@ -25,9 +25,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
+from allranks.core import BLOCK, BadInput, Finding, Node, Problem, Where
 from allranks.plan import Plan
 from allranks.spec import Run
-from allranks.words import BLOCK, BadInput, Finding, Node, Problem, Where
 
 STARTED_FROM_HEAD = ("pdsh", "mpi", "deepspeed")
 """The engines whose command runs on the head, over nodes that the controller reaches over SSH."""

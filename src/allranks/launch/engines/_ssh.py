@@ -4,7 +4,7 @@ from __future__ import annotations
 
 CONNECT_SECONDS = 10
 OPTIONS = ("-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS}")
-"""Nobody can answer a question; 10 s is the limit of our own connections too (`reach/ssh.py`)."""
+"""Nobody can answer a question; 10 s is the limit of our own connections too (`transport/ssh.py`)."""
 
 TRY = "on the head: ssh NODE true shows the same"
 SAYS = (

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import posixpath
 
+from allranks.core import Node
 from allranks.launch.engines import Launch, _ssh, pdsh
-from allranks.words import Node
 
 PROGRAM = "pdsh"
 FAILED = "by hand on the head: deepspeed --hostfile FILE --launcher pdsh --no_python hostname"

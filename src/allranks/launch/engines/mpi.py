@@ -11,8 +11,8 @@ has decided that already.
 
 from __future__ import annotations
 
+from allranks.core import Node
 from allranks.launch.engines import Launch, _ssh
-from allranks.words import Node
 
 PROGRAM = "mpirun"
 HINT = "`ssh NODE which orted` must work from the head; launch.extra takes --prefix and --mca"

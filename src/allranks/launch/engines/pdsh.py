@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 
+from allranks.core import Node
 from allranks.launch.engines import Launch, _ssh
-from allranks.words import Node
 
 PROGRAM = "pdsh"
 SAYS = (

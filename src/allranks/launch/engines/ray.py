@@ -2,7 +2,7 @@
 
 Ray orchestrates and torchrun trains. The job goes to a cluster that runs already (`launch.address`, its dashboard),
 or to one that the run brings with it, started over SSH on the nodes themselves and ended with the run
-(`node/ray_holding.py`). It is submitted from the head node by Ray's REST API, and is Ray's own from then on:
+(`node/ray_cluster.py`). It is submitted from the head node by Ray's REST API, and is Ray's own from then on:
 `ray job list` shows it by the run's id, and `ray job stop` ends the run with a save. Tried with Ray 2.60.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from allranks.core import Node
 from allranks.launch.engines import Launch, slurm
 from allranks.launch.engines._ray_driver import DRIVER
-from allranks.reach import Nodes, Outcome
-from allranks.words import Node
+from allranks.transport import Nodes, Outcome
 
 PROGRAM = "ray"
 STAYS = True
@@ -28,7 +28,7 @@ STAYS = True
 
 UP_SECONDS = 300.0
 ROOM_SECONDS = 30
-"""How long Ray may take to place the actors; with its driver's start below what `order` waits (`node/orders.py`)."""
+"""How long Ray may take to place the actors; with its driver's start below what `order` waits (`node/engine_orders.py`)."""
 
 JOIN_SECONDS = 10
 AUTO = "http://127.0.0.1:8265"
@@ -203,7 +203,7 @@ async def bring_up(launch: Launch, nodes: Nodes, run_id: str) -> Mapping[str, An
 
 
 async def outcome_of(node: Node, call: Any) -> Outcome:
-    from allranks.reach import ProgramFailed
+    from allranks.transport import ProgramFailed
 
     try:
         return Outcome(node, await call)

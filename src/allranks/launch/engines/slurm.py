@@ -16,9 +16,9 @@ import posixpath
 import shlex
 from collections.abc import Sequence
 
+from allranks.core import Node
 from allranks.launch.engines import Launch
 from allranks.spec import Run, slurm_list
-from allranks.words import Node
 
 PROGRAM = "srun"
 STAYS = True

@@ -11,11 +11,11 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
+from allranks.core import BadInput, Problem
 from allranks.launch.scripts._job import File, ScriptJob, checked
 from allranks.launch.scripts._write import write
 from allranks.plan import Plan
 from allranks.spec import Run
-from allranks.words import BadInput, Problem
 
 __all__ = ["File", "render", "targets", "write"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allranks.launch.scripts._job import ScriptJob
-from allranks.launch.scripts._words import HERE, array, at_home, bash, plain
+from allranks.launch.scripts._phrases import HERE, array, at_home, bash, plain
 from allranks.spec import Container
 
 INSIDE = "ALLRANKS_IN_CONTAINER"

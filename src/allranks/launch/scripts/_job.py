@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from allranks.core import BadInput, Node
 from allranks.launch import jobs, render, trackers, trainer
 from allranks.launch.jobs import Places
-from allranks.launch.scripts._words import HERE, TASK, at_home, matches, plain, refuse, variable
+from allranks.launch.scripts._phrases import HERE, TASK, at_home, matches, plain, refuse, variable
 from allranks.plan import Plan
 from allranks.plan.deepspeed import is_profile
 from allranks.spec import Container, Run, validate
-from allranks.spec.trouble import Wrong
-from allranks.words import BadInput, Node
+from allranks.spec.problems import Wrong
 
 SCRIPT, TEXT = 0o755, 0o644
 OURS = ("output_dir", "deepspeed", "do_train")

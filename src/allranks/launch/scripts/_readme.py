@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allranks.launch.scripts._job import File, ScriptJob
-from allranks.launch.scripts._words import NUL
+from allranks.launch.scripts._phrases import NUL
 
 
 def readme(job: ScriptJob, target: str, how: str) -> dict[str, File]:

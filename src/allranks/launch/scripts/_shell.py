@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from allranks.core import Node
 from allranks.launch.scripts import _container
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
-from allranks.launch.scripts._words import array, assignment, at_home, bash, line, matches, variable
-from allranks.words import Node
+from allranks.launch.scripts._phrases import array, assignment, at_home, bash, line, matches, variable
 
 SAFE_FOLDER = r"A-Za-z0-9_./@+,=-"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from allranks.launch.scripts._job import File
-from allranks.launch.scripts._words import refuse
+from allranks.launch.scripts._phrases import refuse
 
 
 def write(files: Mapping[str, File], folder: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.core import Node
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._phrases import HERE, at_home
 from allranks.launch.scripts._readme import readme
-from allranks.launch.scripts._words import HERE, at_home
-from allranks.words import Node
 
 
 def render(job: ScriptJob) -> Mapping[str, File]:

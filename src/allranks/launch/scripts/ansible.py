@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from allranks.core import Node
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import File, ScriptJob
+from allranks.launch.scripts._phrases import matches, plain
 from allranks.launch.scripts._playbook import PLAYBOOK
 from allranks.launch.scripts._readme import readme
-from allranks.launch.scripts._words import matches, plain
-from allranks.words import Node
 
 VENV = "/opt/training"
 """Where the environment goes when the run file names no Python of one."""

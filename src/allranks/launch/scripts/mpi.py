@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._phrases import at_home, bash
 from allranks.launch.scripts._readme import readme
-from allranks.launch.scripts._words import at_home, bash
 
 
 def render(job: ScriptJob) -> Mapping[str, File]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._phrases import bash
 from allranks.launch.scripts._readme import readme
-from allranks.launch.scripts._words import bash
 
 
 def render(job: ScriptJob) -> Mapping[str, File]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob, each
+from allranks.launch.scripts._phrases import line, matches
 from allranks.launch.scripts._readme import readme
-from allranks.launch.scripts._words import line, matches
 from allranks.spec import slurm_list, validate
 
 SHARES = ("--cpus-per-task", "-c", "--cpus-per-gpu", "--exclusive", "--oversubscribe", "-s", "--overcommit")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from allranks.core import Node
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import File, ScriptJob
 from allranks.launch.scripts._readme import readme
-from allranks.words import Node
 
 
 def render(job: ScriptJob) -> Mapping[str, File]:

@@ -4,7 +4,7 @@ A family of facts is one module of this folder whose name does not begin with `_
 there. It has `read(request, reading)`, which stores values and reasons in the `Reading`, `SECONDS`, its
 limit, and pure parsers that a test feeds with recorded output. One that answers a question of its own has the
 request's key of it, `ASKED`, and `NOTHING`, its values without that question. Each family runs in a process of its own
-that can be abandoned (`_apart`): a hung driver or a dead mount costs its own facts and no others.
+that can be abandoned (`_reader_processes`): a hung driver or a dead mount costs its own facts and no others.
 
 The request is a JSON object; every key may be missing:
 
@@ -38,9 +38,9 @@ import pkgutil
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node.facts import _apart
+from allranks.core import Facts
+from allranks.node.facts import _reader_processes
 from allranks.node.facts._reading import Reading
-from allranks.words import Facts
 
 SECONDS = 10.0
 """What a family may take where neither it nor the request says otherwise. nvidia-smi on an idle 8-GPU node
@@ -77,7 +77,7 @@ def collect(request: Mapping[str, Any]) -> Facts:
     limits = {name: _seconds(asked.get(name), getattr(m, "SECONDS", SECONDS)) for name, m in modules.items()}
     tasks = {name: _task(module, request) for name, module in modules.items()}
     seconds: Dict[str, float] = {}
-    for name, outcome in _apart.run(tasks, limits).items():
+    for name, outcome in _reader_processes.run(tasks, limits).items():
         seconds[name] = round(outcome.seconds, 3)
         _merge(name, outcome, values, unreadable)
     values["collection"] = {"seconds": round(time.monotonic() - began, 3), "families": seconds}
@@ -98,7 +98,9 @@ def _task(module: Any, request: Mapping[str, Any]) -> Any:
     return read
 
 
-def _merge(name: str, outcome: "_apart.Outcome", values: Dict[str, Any], unreadable: Dict[str, str]) -> None:
+def _merge(
+    name: str, outcome: "_reader_processes.Outcome", values: Dict[str, Any], unreadable: Dict[str, str]
+) -> None:
     """Puts what a family sent before it ended, or was abandoned, into its places."""
     family: Dict[str, Any] = {}
     for message in outcome.messages:

@@ -11,7 +11,7 @@ import hashlib
 import os
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.node.facts import _apart, _commands
+from allranks.node.facts import _commands, _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
 
 ASKED, NOTHING = "code", {"folders": {}}
@@ -40,7 +40,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     if asked.get("trainer") and request.get("python"):
         tasks["trainer"] = lambda: trainer(str(request["python"]))
     found = {}
-    for name, answer in _apart.calls(tasks, FOLDER_SECONDS).items():
+    for name, answer in _reader_processes.calls(tasks, FOLDER_SECONDS).items():
         try:
             found[name] = answer()
         except Unreadable as error:

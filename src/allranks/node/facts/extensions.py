@@ -12,12 +12,12 @@ import time
 from typing import Any, Dict, List, Mapping, Optional
 
 import allranks
+from allranks.core import extensions
 from allranks.node import paths, processes
 from allranks.node.facts import _environment, _processes
 from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading
 from allranks.node.facts.storage import mount_of, parse_mounts
-from allranks.words import extensions
 
 ASKED, NOTHING = "python", {"folder": None, "locks": []}
 """Without a Python the training environment is an image's: its cache is not the host's."""
@@ -29,7 +29,7 @@ MOST_FOLDERS = 2000
 _SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from allranks.words import extensions
+from allranks.core import extensions
 del sys.path[0]
 print(json.dumps({"folder": extensions.folder(sys.argv[2])}))
 """

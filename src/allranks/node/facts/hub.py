@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping
 
-from allranks.node import hub
-from allranks.node.facts import _apart
+from allranks.node import hub_cache
+from allranks.node.facts import _reader_processes
 from allranks.node.facts._reading import Reading
 from allranks.node.facts.storage import MODEL_SECONDS, read_config, read_model
 from allranks.node.spawn import INHERITED
@@ -27,12 +27,12 @@ WEIGHTS = (".safetensors", ".bin", ".gguf")
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    found = reading.fact("model", lambda: _apart.call(lambda: model_of(request), MODEL_SECONDS))
+    found = reading.fact("model", lambda: _reader_processes.call(lambda: model_of(request), MODEL_SECONDS))
     is_whole = isinstance(found, dict) and not found["lacks"]
-    if is_whole or hub.offline(variables(request)) or hub.offline(os.environ):
+    if is_whole or hub_cache.offline(variables(request)) or hub_cache.offline(os.environ):
         reading.put("reach", None)
     else:
-        reading.fact("reach", lambda: _apart.call(lambda: reach(request), REACH_SECONDS + 1))
+        reading.fact("reach", lambda: _reader_processes.call(lambda: reach(request), REACH_SECONDS + 1))
 
 
 def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
@@ -44,7 +44,7 @@ def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
     asked = request["hub"]
     name, revision = str(asked["id"]), str(asked.get("revision") or "main")
     ranks = variables(request)
-    folder = hub.expanded(str(asked["cache"]), ranks) if asked.get("cache") else hub.cache(ranks)
+    folder = hub_cache.expanded(str(asked["cache"]), ranks) if asked.get("cache") else hub_cache.cache(ranks)
     found: Dict[str, Any] = {
         "id": name,
         "revision": revision,
@@ -52,16 +52,16 @@ def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
         "exists": False,
         "config": None,
     }
-    found.update(lacks=["the model"], has_token=os.path.isfile(hub.token_file(ranks)))
-    place = hub.snapshot(folder, name, revision)
+    found.update(lacks=["the model"], has_token=os.path.isfile(hub_cache.token_file(ranks)))
+    place = hub_cache.snapshot(folder, name, revision)
     if place is not None:
         found.update(read_model(place), commit=os.path.basename(place))
         return {**found, "lacks": lacks(found)}
-    other = None if asked.get("cache") else hub.cache({**os.environ, **of_plan(request)})
-    elsewhere = hub.snapshot(other, name, revision) if other not in (None, folder) else None
+    other = None if asked.get("cache") else hub_cache.cache({**os.environ, **of_plan(request)})
+    elsewhere = hub_cache.snapshot(other, name, revision) if other not in (None, folder) else None
     if elsewhere is not None:
         found["elsewhere"] = other
-    nearest = elsewhere or hub.newest(folder, name)
+    nearest = elsewhere or hub_cache.newest(folder, name)
     if nearest is not None:
         found["config"], _ = read_config(os.path.join(nearest, "config.json"))
     return found
@@ -83,17 +83,17 @@ def lacks(found: Mapping[str, Any]) -> List[str]:
 def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
     """What the Hub answers to this node, with the ranks' variables (proxies, certificates, HF_ENDPOINT) and without a
     token. It changes this process's variables: it has a process of its own."""
-    from allranks.node import hub_asking  # brings ssl along, and most nodes have nothing to ask
+    from allranks.node import hub_request  # brings ssl along, and most nodes have nothing to ask
 
     ranks = variables(request)
     os.environ.clear()
     os.environ.update(ranks)
-    base, asked = hub_asking.endpoint(ranks), request["hub"]
-    answer = hub_asking.ask(
+    base, asked = hub_request.endpoint(ranks), request["hub"]
+    answer = hub_request.ask(
         base, str(asked["id"]), str(asked.get("revision") or "main"), REACH_SECONDS, plain=True
     )
     return {
-        "host": hub_asking.host_of(base),
+        "host": hub_request.host_of(base),
         "status": answer.status,
         "trouble": answer.trouble,
         "certificate": answer.certificate,

@@ -15,8 +15,8 @@ import os
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node import paths, private
-from allranks.node.facts import _apart, _environment
+from allranks.node import paths, private_folder
+from allranks.node.facts import _environment, _reader_processes
 from allranks.node.facts._commands import line
 from allranks.node.facts._reading import Reading, Unreadable
 
@@ -97,7 +97,7 @@ def imported(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
     began = time.time()
     folder = os.path.join(paths.home(), "cache")
     try:
-        private.make(folder)
+        private_folder.make(folder)
         place = os.path.join(folder, f"imports-{digest(request, names)}.json")
         lock = os.open(place[:-5] + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
@@ -150,7 +150,7 @@ def really(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
 
 
 def _wait_for(lock: int) -> None:
-    deadline = time.monotonic() + _apart.remaining(SECONDS)
+    deadline = time.monotonic() + _reader_processes.remaining(SECONDS)
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

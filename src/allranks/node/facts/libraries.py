@@ -12,7 +12,7 @@ import os
 import re
 from typing import Any, Dict, List, Mapping, Set
 
-from allranks.node import paths, private
+from allranks.node import paths, private_folder
 from allranks.node.facts import _environment
 from allranks.node.facts._reading import Reading
 
@@ -72,7 +72,7 @@ def kept(path: str) -> List[str]:
         return [str(name) for name in known]
     names = names_in(path)
     try:
-        private.make(folder)
+        private_folder.make(folder)
         paths.write_text(place, json.dumps({"names": names}))
     except OSError:
         pass  # it is searched again next time

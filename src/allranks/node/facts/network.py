@@ -11,7 +11,7 @@ import struct
 import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.node.facts import _apart, _ports
+from allranks.node.facts import _ports, _reader_processes
 from allranks.node.facts._commands import line, text
 from allranks.node.facts._reading import Reading, why
 
@@ -185,21 +185,21 @@ def resolve(names: List[Any]) -> Dict[str, Dict[str, Any]]:
     if not wanted:
         return {}
 
-    def task(send: _apart.Send) -> None:
+    def task(send: _reader_processes.Send) -> None:
         threads = [threading.Thread(target=_resolve_one, args=(name, send), daemon=True) for name in wanted]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
-    outcome = _apart.run({"names": task}, RESOLVE_SECONDS)["names"]
+    outcome = _reader_processes.run({"names": task}, RESOLVE_SECONDS)["names"]
     late = outcome.reason or "it was not answered"
     found: Dict[str, Dict[str, Any]] = {name: {"addresses": [], "reason": late} for name in wanted}
     found.update({str(message["name"]): message["answer"] for message in outcome.messages})
     return found
 
 
-def _resolve_one(name: str, send: _apart.Send) -> None:
+def _resolve_one(name: str, send: _reader_processes.Send) -> None:
     try:
         # Given as text, each name would load the tables of international names first (2 ms).
         asked = name.encode("ascii") if name.isascii() else name

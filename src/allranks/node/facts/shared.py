@@ -1,6 +1,6 @@
 """Whether a folder of several nodes is one folder: a file of a random name, made on one node, looked for on others.
 
-It takes part only in a second look (`runs/second_look.py`), since the first must be written before anybody looks:
+It takes part only in a second look (`runs/shared_storage.py`), since the first must be written before anybody looks:
 an NFS client that once asked for a name that was not there goes on believing so for up to a minute.
 
 The request's `nonce` is `{"token": 32 hexadecimal digits, "do": "write" | "look" | "remove", "folders": [...]}`.
@@ -13,7 +13,7 @@ import re
 from functools import partial
 from typing import Any, Dict, List, Mapping
 
-from allranks.node.facts import _apart
+from allranks.node.facts import _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
 
 ASKED, NOTHING = "nonce", {"folders": {}}
@@ -34,7 +34,9 @@ def carried_out(nonce: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
     if work is None or not re.fullmatch(r"[0-9a-f]{32}", token):
         raise Unreadable("the request names no token, or nothing to do with it")
     name = f".allranks-{token}"
-    answers = _apart.calls({folder: partial(work, folder, name) for folder in folders}, FOLDER_SECONDS)
+    answers = _reader_processes.calls(
+        {folder: partial(work, folder, name) for folder in folders}, FOLDER_SECONDS
+    )
     found: Dict[str, Dict[str, Any]] = {}
     for folder, answer in answers.items():
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping
 
-from allranks.node.facts import _apart, _commands
+from allranks.node.facts import _commands, _reader_processes
 from allranks.node.facts._reading import Reading, why
 
 ASKED, NOTHING = "ssh", {"reached": {}}
@@ -22,7 +22,9 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 def reached(targets: Mapping[str, str]) -> Dict[str, Any]:
     """Node → None where a command ran there, else the reason. Host keys are neither accepted nor stored."""
-    answers = _apart.calls({name: _asker(address) for name, address in targets.items()}, LOGIN_SECONDS + 3)
+    answers = _reader_processes.calls(
+        {name: _asker(address) for name, address in targets.items()}, LOGIN_SECONDS + 3
+    )
     found: Dict[str, Any] = {}
     for name, answer in answers.items():
         try:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.node.facts import _apart
+from allranks.node.facts import _reader_processes
 from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading, Unreadable, why
 from allranks.node.paths import home
@@ -45,7 +45,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
         names = [str(name) for name in dataset.get("names") or []]
         tasks["dataset "] = lambda: read_dataset(str(dataset["dir"]), names)
     limits = {key: PATH_SECONDS if key.startswith(("paths ", "files ")) else MODEL_SECONDS for key in tasks}
-    answers = _apart.calls(tasks, limits)
+    answers = _reader_processes.calls(tasks, limits)
     for fact in ("paths", "files"):
         _several(reading, fact, {k[6:]: answer for k, answer in answers.items() if k.startswith(fact + " ")})
     for fact in ("model", "dataset"):

@@ -15,10 +15,10 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping
 
+from allranks.core import Process
 from allranks.node import processes, spawn
 from allranks.node.facts._reading import why
 from allranks.node.stopping import Stopping
-from allranks.words import Process
 
 TURN_SECONDS = 0.1
 GRACE_SECONDS = 2.0

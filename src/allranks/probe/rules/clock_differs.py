@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from allranks.checks.phrases import duration
 from allranks.checks.rules.clock_offset import NOTED, WARNED
-from allranks.checks.words import duration
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 from allranks.probe.results import RENDEZVOUS
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

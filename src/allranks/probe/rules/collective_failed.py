@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from allranks.checks.words import counted
+from allranks.checks.phrases import counted
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 from allranks.probe.results import Collective, RankSaid
-from allranks.words import Finding
 
 STAGES = ("started", "begun", "imported", "device", "joined", "summed", "measured", "done")
 WAITS = {

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, outcomes
 from allranks.probe.results import DATA, OK
-from allranks.words import Finding
 
 FIX = "let the nodes reach each other on all TCP ports: iptables -I INPUT -s NETWORK -j ACCEPT, or the security group"
 

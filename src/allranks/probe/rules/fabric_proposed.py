@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from allranks.core import Finding
 from allranks.probe.case import Simulated, collective, fires, silent
 from allranks.probe.judge import Context, rate
 from allranks.probe.steps import LADDER, proposed
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.words import listed
+from allranks.checks.phrases import listed
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, is_loopback
 from allranks.probe.results import OK, RENDEZVOUS, Dial
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

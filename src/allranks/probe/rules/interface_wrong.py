@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, is_loopback, outcomes
 from allranks.probe.results import DATA
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allranks.core import Finding
 from allranks.probe.case import fires, silent
 from allranks.probe.judge import Context
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allranks.core import Finding
 from allranks.probe.blame import SLOW_SHARE
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, rate
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

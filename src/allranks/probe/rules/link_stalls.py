@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allranks.core import Finding
 from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
-from allranks.words import Finding
 
 FIX = "one MTU on all nodes and switches between"
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allranks.core import Finding
 from allranks.probe.case import fires, silent
 from allranks.probe.judge import Context, outcomes
 from allranks.probe.results import OK
 from allranks.probe.rules.data_ports_closed import closed
-from allranks.words import Finding
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -1,0 +1,268 @@
+"""What each node is asked, so that one round trip holds all that the checks judge by."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.core import Node
+from allranks.node import hub_cache as hub
+from allranks.spec import Run
+
+IMPORT_SECONDS = 180
+"""A cold import of the training stack from NFS has been reported to take over two minutes."""
+
+HUBS = ("ONLINE", "REMOTE:")
+"""LLaMA-Factory's dataset_dir values that name no folder (0.9.5, data/parser.py)."""
+
+
+def request(run: Run, plan: Any) -> dict[str, dict[str, Any]]:
+    """The facts request of every node, by name (`node.facts` describes its keys)."""
+    return {node.name: node_request(run, plan, node) for node in run.cluster.nodes}
+
+
+def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
+    asked: dict[str, Any] = {
+        "node": node.name,
+        "address": node.address,
+        "head": run.cluster.head.name,
+        "peers": {peer.name: peer.address for peer in peers(run, node)},
+        "ports": ports(run) if node.rank == 0 else [],
+        "paths": paths(run),
+        "files": files(run, plan, node),
+        "imports": imports(run),
+        "env": environment(plan, node),
+        "limits": {"imports": IMPORT_SECONDS},
+        "libraries": not run.on_cpu,
+        "ssh": ssh_targets(run, node),
+        "code": code(run),
+    }
+    if run.container is not None:
+        # The training environment is in the image: the host's Python says nothing about it.
+        asked.update(python=None, imports=[], libraries=False, engine=run.container.engine)
+    elif run.environment.python:
+        asked["python"] = run.environment.python
+    if run.train.kind == "llamafactory":
+        asked["model"] = model(run)
+        asked["dataset"] = dataset(run)
+        asked["hub"] = of_hub(run)
+    return asked
+
+
+def code(run: Run) -> dict[str, Any]:
+    """Whose code is compared between nodes: see `node.facts.code`. In a container it is the image's."""
+    if run.container is not None:
+        return {}
+    if run.train.kind != "llamafactory":
+        own = (path for path in command_files(run) if path.endswith(".py"))
+        script = None if run.code or run.train.command[:1] == ("-m",) else next(own, None)
+        return {"script": script} if script else {}
+    folder = model(run) if trusts_remote_code(run) else None
+    return {"trainer": True, **({"model": folder} if folder else {})}
+
+
+def trusts_remote_code(run: Run) -> bool:
+    return run.train.kind == "llamafactory" and run.train.arguments.get("trust_remote_code") is True
+
+
+def model(run: Run) -> str | None:
+    """The model's folder on a node; None for a model of the Hub, and for one that is in the image alone."""
+    name = run.train.arguments.get("model_name_or_path")
+    path = place(run, name) if isinstance(name, str) else None
+    return path if path and path.startswith(("/", "~")) else None
+
+
+OTHER_HUBS = ("USE_MODELSCOPE_HUB", "USE_OPENMIND_HUB")
+"""With these LLaMA-Factory takes models from another Hub, with a cache of its own."""
+
+
+def hub_model(run: Run) -> tuple[str, str] | None:
+    """The id and the revision of the run's model, if it is one of the Hugging Face Hub; None if it is not."""
+    arguments = run.train.arguments if run.train.kind == "llamafactory" else {}
+    name = arguments.get("model_name_or_path")
+    revision = str(arguments.get("model_revision") or arguments.get("revision") or "main")
+    if not isinstance(name, str) or not hub.is_id(name) or not hub.is_revision(revision):
+        return None
+    return None if any(hub.is_set(run.env, other) for other in OTHER_HUBS) else (name, revision)
+
+
+def hub_cache(run: Run) -> str | None:
+    """The folder of the training environment that the run names as the Hub's cache; None if it names none."""
+    named = run.train.arguments.get("cache_dir")
+    if isinstance(named, str) and named:
+        return named
+    of_run = any(run.env.get(name) for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME"))
+    return hub.cache(run.env) if of_run and run.container is not None else None
+
+
+def of_hub(run: Run) -> dict[str, Any] | None:
+    """What a node is asked about a model of the Hub. Of a container's cache it knows what is mounted from the node."""
+    model = hub_model(run)
+    cache = hub_cache(run)
+    folder = place(run, cache) if cache else None
+    is_found = folder.startswith(("/", "~")) if folder else cache is None and run.container is None
+    if model is None or not is_found:
+        return None
+    return {"id": model[0], "revision": model[1], "cache": folder}
+
+
+MOST_PEERS = 64
+"""A node's routes go by networks, not by peers: more than these would only repeat themselves."""
+
+
+def peers(run: Run, node: Node) -> list[Node]:
+    """The nodes that this one is asked the way to: all of them, or the head, its neighbours and some far ones."""
+    nodes = run.cluster.nodes
+    if len(nodes) <= MOST_PEERS:
+        return list(nodes)
+    near = [nodes[(node.rank + step) % len(nodes)] for step in range(MOST_PEERS // 2)]
+    far = [nodes[len(nodes) * n // (MOST_PEERS // 2)] for n in range(MOST_PEERS // 2)]
+    return list({peer.name: peer for peer in (nodes[0], *near, *far)}.values())
+
+
+REACHING = ("pdsh", "mpi", "deepspeed")
+"""Launchers that reach the other nodes from the head over SSH."""
+
+
+def ssh_targets(run: Run, node: Node) -> dict[str, str]:
+    """The nodes that this one must reach over SSH: all others from the head, where the launcher does so."""
+    if run.launch.with_ not in REACHING or node.rank != 0:
+        return {}
+    return {other.name: other.address for other in run.cluster.nodes if other.rank != 0}
+
+
+def ports(run: Run) -> list[int]:
+    """What will be listened on at the head."""
+    return [port for port in (run.network.port, run.network.keeper_port) if port]
+
+
+def paths(run: Run) -> list[str]:
+    """Folders that the run writes to. The run directory's own is always looked at by the node."""
+    wanted = [
+        run.save.to,
+        run.save.copy_to,
+        run.resume if run.resume not in ("auto", "true", "false") else None,
+    ]
+    places = [place(run, path) for path in wanted if path and ":" not in path]
+    return [path for path in places if path]
+
+
+def files(run: Run, plan: Any, node: Node) -> list[str]:
+    """Small files that settings name and whose content is judged, and the folder that the ranks start in."""
+    own = [path for path, is_shipped in [*of_command(run), *of_workdir(run)] if not is_shipped]
+    return [path for path in [environment(plan, node).get("NCCL_TOPO_FILE"), *own] if path]
+
+
+def command_files(run: Run) -> list[str]:
+    """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`). Of `-m` and a
+    module the file that it is, if the folder that ranks start in holds it; it may be installed as well."""
+    return [path for path, _ in of_command(run)]
+
+
+def workdir(run: Run) -> str | None:
+    """The folder that `train.workdir` names; None if it names none, and if only a container has it."""
+    return next((path for path, _ in of_workdir(run)), None)
+
+
+def shipped(run: Run) -> list[str]:
+    """Those of these files that lie in `code`, and so on this machine: the nodes get them after they were asked."""
+    return [path for path, is_shipped in [*of_command(run), *of_workdir(run)] if is_shipped]
+
+
+CODE = "/\0code"
+"""Stands for the shipped code's folder while paths are put together: no path that was read holds a NUL."""
+
+
+def of_command(run: Run) -> list[tuple[str, bool]]:
+    """`(path, whether it lies in code)`, for `command_files`."""
+    if run.train.kind != "command" or not run.train.command:
+        return []
+    code = CODE if run.code else None
+    first, *rest = run.script(code)
+    folder = run.workdir(code)
+    words = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in rest]
+    named = [at(folder, word) for word in words if word.endswith(".json") and folder is not None]
+    start = code or folder
+    if first == "-m" and start is not None:
+        first = at(start, rest[0].replace(".", "/") + ".py")
+    return settled(run, [*([first] if first.endswith(".py") else []), *named])
+
+
+def of_workdir(run: Run) -> list[tuple[str, bool]]:
+    folder = run.workdir(CODE if run.code else None) if run.train.workdir else None
+    return settled(run, [folder] if folder else [])
+
+
+def settled(run: Run, paths: list[str]) -> list[tuple[str, bool]]:
+    """Where each lies: in `code` on this machine, or on the nodes. Left out is what only a container has."""
+    found: list[tuple[str, bool]] = []
+    for path in paths:
+        if path == CODE or path.startswith(CODE + "/"):
+            found.append((posixpath.normpath(posixpath.join(run.code or "", path[len(CODE) + 1 :])), True))
+        elif (on_node := place(run, path)) is not None:
+            found.append((on_node, False))
+    return found
+
+
+def at(folder: str, path: str) -> str:
+    """A path as a program sees it that was started in `folder`."""
+    return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
+
+
+def environment(plan: Any, node: Node) -> dict[str, str]:
+    planned = getattr(plan, "environment", None)
+    planned = planned if isinstance(planned, Mapping) else {}
+    own = dict(planned.get("nodes") or {}).get(node.name) or {}
+    return {str(name): str(value) for name, value in {**dict(planned.get("all") or {}), **own}.items()}
+
+
+def imports(run: Run) -> list[str]:
+    """What the ranks will import. Of a script of the user's own, only torch is certain."""
+    if run.train.kind != "llamafactory":
+        return ["torch"]
+    return ["torch", *(["deepspeed"] if uses_deepspeed(run) else []), "transformers", "peft", TUNER]
+
+
+TUNER = "llamafactory.train.tuner"
+
+
+def uses_deepspeed(run: Run) -> bool:
+    return run.train.kind == "llamafactory" and run.deepspeed != "none"
+
+
+def datasets(run: Run) -> list[str]:
+    """The dataset names of a LLaMA-Factory run, as it splits them."""
+    names: list[str] = []
+    for key in ("dataset", "eval_dataset"):
+        value = run.train.arguments.get(key)
+        parts = value.split(",") if isinstance(value, str) else value or []
+        names += [str(part).strip() for part in parts if str(part).strip()]
+    return names
+
+
+def dataset(run: Run) -> dict[str, Any] | None:
+    folder = run.train.arguments.get("dataset_dir", "data")
+    if not isinstance(folder, str) or folder.startswith(HUBS):
+        return None
+    start = run.workdir(CODE if run.code else None)
+    folder = at(start, run.here(folder)) if start else folder
+    path = None if folder.startswith(CODE) else place(run, folder)
+    return {"dir": path, "names": datasets(run)} if path else None
+
+
+def place(run: Run, path: str, bare: bool = False) -> str | None:
+    """Where a path of the training environment lies on a node; None where only a container has it."""
+    path = run.here(path, bare)
+    if run.container is None or not path.startswith("/"):
+        return path
+    best: tuple[str, str] | None = None
+    for mount in run.container.mounts:
+        host, _, rest = mount.partition(":")
+        inside = rest.partition(":")[0].rstrip("/") or "/"
+        below = path == inside or path.startswith(inside.rstrip("/") + "/")
+        if below and (best is None or len(inside) > len(best[1])):
+            best = (host.rstrip("/"), inside)
+    if best is None:
+        return None
+    return (best[0] + path[len(best[1].rstrip("/")) :]) or "/"

@@ -1,0 +1,87 @@
+"""Which folders of a run several machines claim to share, and what a nonce has shown of them. Pure.
+
+A second look is taken only where two machines or more have network storage at the same path: `candidates` says
+where the nonce is written and who looks for it, `with_answers` puts what was seen into each node's facts as
+`shared.folders`, `{folder: {"writer": node, "done": seen or None, "reason": text}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from allranks.checks.context import View, mapping
+from allranks.checks.filesystems import SHARED
+from allranks.core import Facts
+from allranks.spec import Run
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One folder that the `readers`, too, claim to have."""
+
+    folder: str
+    writer: str
+    readers: tuple[str, ...]
+
+
+def candidates(run: Run, facts: Sequence[Facts]) -> list[Shared]:
+    """The folders on shared storage, each once, with a machine that may write there and all others."""
+    by_folder: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for view in machines(run, facts):
+        for state in view.map("storage.paths").values():
+            folder = mapping(state).get("looked_at")
+            if isinstance(folder, str) and mapping(state).get("type") in SHARED:
+                by_folder.setdefault(folder, {})[view.name] = mapping(state)
+    found = []
+    for folder, states in sorted(by_folder.items()):
+        writer = next((name for name, state in states.items() if state.get("writable") is True), None)
+        if writer is not None and len(states) > 1:
+            found.append(Shared(folder, writer, tuple(name for name in states if name != writer)))
+    return found
+
+
+def machines(run: Run, facts: Sequence[Facts]) -> Iterable[View]:
+    """One node of each machine that answered, in rank order."""
+    by_name = {one.node: one for one in facts if "node" not in one.unreadable}
+    seen: set[str] = set()
+    for node in run.cluster.nodes:
+        if node.name in by_name:
+            view = View(node, by_name[node.name])
+            boot = view.text("system.boot_id") or f"? {node.name}"
+            if boot not in seen:
+                seen.add(boot)
+                yield view
+
+
+def with_answers(
+    facts: Sequence[Facts], looked: Sequence[Shared], written: Mapping[str, Facts], seen: Mapping[str, Facts]
+) -> list[Facts]:
+    """The facts with what came of each folder, at its readers. `written` and `seen` are the second look's answers
+    by node. Where the writer could not write, nothing is known."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in looked:
+        wrote = answer(written, one.writer, one.folder)
+        for reader in one.readers:
+            said = (
+                answer(seen, reader, one.folder)
+                if wrote.get("done")
+                else {"done": None, **wrote, "by": "writer"}
+            )
+            found.setdefault(reader, {})[one.folder] = {"writer": one.writer, **said}
+    return [
+        replace(one, values={**one.values, "shared": {"folders": found[one.node]}})
+        if one.node in found
+        else one
+        for one in facts
+    ]
+
+
+def answer(facts: Mapping[str, Facts], node: str, folder: str) -> dict[str, Any]:
+    one = facts.get(node)
+    if one is None:
+        return {"done": None, "reason": "it was not asked"}
+    reason = one.why_unreadable("shared.folders") or one.unreadable.get("node")
+    said = mapping(mapping(one.get("shared.folders")).get(folder))
+    return dict(said) if said else {"done": None, "reason": reason or "it did not answer"}

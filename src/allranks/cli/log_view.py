@@ -1,0 +1,197 @@
+"""The verb `logs`: whole lines, each with its node and rank; one node after the other, or all as they come."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from allranks.cli.common import print_json
+from allranks.core import BadInput, Problem
+from allranks.output.clean import clean
+from allranks.output.report_text import spans
+from allranks.runs import index
+from allranks.spec.names import fold
+from allranks.transport import NodeProgram, Nodes
+
+CHUNK_BYTES = 1 << 20
+
+Wanted = dict[str, dict[str, int]]
+"""Node → path → size in bytes of each of its logs."""
+
+
+@dataclass
+class Lines:
+    """Takes pieces of files, gives whole lines to `say(node, rank, text)`; rank None is torchrun's own log."""
+
+    say: Callable[[str, int | None, str], None]
+    rests: dict[str, str] = field(default_factory=dict)
+
+    def add(self, path: str, text: str) -> None:
+        *whole, self.rests[path] = (self.rests.get(path, "") + text).split("\n")
+        for line in whole:
+            self._say(path, line)
+
+    def end(self) -> None:
+        """What stands after the last line break is a line, too."""
+        for path, rest in self.rests.items():
+            if rest:
+                self._say(path, rest)
+        self.rests.clear()
+
+    def _say(self, path: str, line: str) -> None:
+        # A progress bar writes over itself: a terminal would show what stands after the last return.
+        shown = line.rstrip("\r").rsplit("\r", 1)[-1]
+        self.say(node_of(path), rank_of(path), clean(shown))
+
+
+def logs_command(options: argparse.Namespace) -> int:
+    if options.json and options.follow:
+        raise BadInput(
+            Problem("--json and -f exclude each other", why="one document has an end.", do="one of them")
+        )
+    if options.fold and (options.json or options.follow):
+        raise BadInput(
+            Problem(
+                "--fold with --json or -f", why="folding needs all lines, and changes them.", do="one of them"
+            )
+        )
+    found: list[tuple[str, int | None, str]] = []
+
+    def keep(node: str, rank: int | None, text: str) -> None:
+        found.append((node, rank, text))
+
+    try:
+        keeps = options.json or options.fold
+        run_id = asyncio.run(show(options, Lines(keep if keeps else print_line)))
+    except KeyboardInterrupt:
+        return 0
+    if options.json:
+        print_json({"id": run_id, "lines": [{"node": n, "rank": r, "text": text} for n, r, text in found]})
+    elif options.fold:
+        print("\n".join(fold_lines(found)))
+    return 0
+
+
+def fold_lines(said: Iterable[tuple[str, int | None, str]]) -> list[str]:
+    """(node, rank, text) → `(node[1-3], ranks 0-23) text`, each text once, in the order of its first time."""
+    groups: dict[str, dict[tuple[str, int | None], None]] = {}
+    for node, rank, text in said:
+        groups.setdefault(text, {}).setdefault((node, rank))
+    return [f"({who(list(those))}) {text}" for text, those in groups.items()]
+
+
+def who(those: Sequence[tuple[str, int | None]]) -> str:
+    """Whose line it is: nodes folded, and their ranks; torchrun's own log has no rank."""
+    names = fold(dict.fromkeys(node for node, _ in those))
+    ranks = sorted(rank for _, rank in those if rank is not None)
+    said = [] if len(ranks) == len(those) else ["torchrun"]
+    if ranks:
+        said.append(str(ranks[0]) if len(ranks) == 1 else f"ranks {spans(ranks)}")
+    return ", ".join([names, *said])
+
+
+def print_line(node: str, rank: int | None, text: str) -> None:
+    print(f"({node}, {'torchrun' if rank is None else rank}) {text}", flush=True)
+
+
+async def show(options: argparse.Namespace, lines: Lines) -> str:
+    run_id = await index.find(options.run)
+    nodes = index.nodes_of(run_id)
+    try:
+        wanted = {name: await logs_of(nodes[name], name, run_id) for name in nodes.programs}
+        require_node(
+            options.node, run_id, {*nodes.programs, *(node_of(p) for w in wanted.values() for p in w)}
+        )
+        if options.follow:
+            await follow(nodes, wanted, run_id, options, lines)
+        else:
+            await read(nodes, wanted, run_id, options, lines)
+    finally:
+        await nodes.close()
+    lines.end()
+    return run_id
+
+
+def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
+    """A node that was asked for and is none of the run's is an error, not silence."""
+    names = sorted(known - {index.HERE.name})
+    unknown = [name for name in asked if name not in names]
+    if unknown:
+        do = "its nodes are " + ", ".join(names[:8])
+        raise BadInput(Problem(f"--node: {name} is no node of {run_id}", do=do) for name in unknown)
+
+
+async def logs_of(program: NodeProgram, name: str, run_id: str) -> dict[str, int]:
+    """The path and size of each log that this node answers for; all that lie here, for a run the index lacks."""
+    listing = await program.call("read", "listing", run_id)
+    found = {str(entry["path"]): int(entry["size_bytes"]) for entry in listing["files"]}
+    return {
+        path: size
+        for path, size in found.items()
+        if path.startswith("nodes/") and "/logs/" in path and name in (node_of(path), index.HERE.name)
+    }
+
+
+def is_asked_for(path: str, options: argparse.Namespace) -> bool:
+    return (not options.node or node_of(path) in options.node) and (
+        not options.rank or rank_of(path) in options.rank
+    )
+
+
+def first_byte(size: int, options: argparse.Namespace) -> int:
+    return max(0, size - options.tail) if options.tail else 0
+
+
+async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines) -> None:
+    """All that stands in the logs now. A rank that was asked for and is nowhere is an error."""
+    seen: set[int | None] = set()
+    for name, logs in wanted.items():
+        for path, size in logs.items():
+            if is_asked_for(path, options):
+                seen.add(rank_of(path))
+                await read_file(nodes[name], run_id, path, first_byte(size, options), lines)
+                lines.end()
+    missing = sorted(set(options.rank) - seen)
+    if missing:
+        do = f"allranks logs {run_id} shows all"
+        raise BadInput(Problem(f"rank {rank} of {run_id} has no log here", do=do) for rank in missing)
+
+
+async def read_file(program: NodeProgram, run_id: str, path: str, offset: int, lines: Lines) -> None:
+    while True:
+        answer = await program.call("read", "chunk", run_id, path, str(offset), str(CHUNK_BYTES))
+        text, offset = str(answer.get("text", "")), int(answer["next_offset"])
+        if not text:
+            return
+        lines.add(path, text)
+
+
+async def follow(
+    nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines
+) -> None:
+    """All logs of all nodes together, as lines come, until the run has ended."""
+
+    async def one(name: str, logs: dict[str, int]) -> None:
+        words = [f"nodes/{'*' if name == index.HERE.name else name}/logs/*.log"]
+        for path, size in logs.items():
+            words += ["--from", path, str(first_byte(size, options))]
+        async for piece in nodes[name].follow(run_id, *words):
+            if is_asked_for(str(piece.get("path", "")), options):
+                lines.add(str(piece["path"]), str(piece.get("text", "")))
+
+    await asyncio.gather(*(one(name, logs) for name, logs in wanted.items()))
+
+
+def node_of(path: str) -> str:
+    """The node in `nodes/<name>/logs/…`."""
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def rank_of(path: str) -> int | None:
+    """The rank in `…/rank-3.log`."""
+    stem = path.rsplit("/", 1)[-1]
+    number = stem[len("rank-") : -len(".log")] if stem.startswith("rank-") and stem.endswith(".log") else ""
+    return int(number) if number.isdigit() else None

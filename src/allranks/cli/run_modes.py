@@ -1,0 +1,150 @@
+"""`run --smoke` and `run --debug`: what they change in the run file, and what comes after a smoke run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from allranks.core.errors import BadInput, Problem
+
+if TYPE_CHECKING:
+    from allranks.plan import Plan
+
+SMOKE_STEPS = 5
+"""Past the first step, which compiles and allocates, and with a few more to see a loss move."""
+
+DEBUG = {
+    "NCCL_DEBUG": "INFO",
+    "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET",
+    "NCCL_DEBUG_FILE": "nccl-%h-%p.log",
+    "TORCH_DISTRIBUTED_DEBUG": "DETAIL",
+    "TORCH_CPP_LOG_LEVEL": "INFO",
+    "TORCH_SHOW_CPP_STACKTRACES": "1",
+    "TORCH_NCCL_DESYNC_DEBUG": "1",
+    "PYTHONFAULTHANDLER": "1",
+}
+"""NCCL user guide, "Environment Variables"; torch.distributed, "Debugging". DETAIL checks every collective against
+the other ranks' (`collective_mismatch`). CUDA_LAUNCH_BLOCKING is not among them: it hides the races one looks for."""
+
+OFFLOAD = ("deepspeed=zero3-offload", "network.fabric=tcp")
+"""The offload profile also has the small buckets (`plan/deepspeed.py`): 200 M elements where `zero3` has 500 M."""
+
+RUNGS = (
+    (OFFLOAD, "optimizer in host memory, collectives over TCP"),
+    (("deepspeed=zero3", "network.fabric=tcp"), "optimizer on the GPUs: no way over PCIe in each step"),
+    ((), "the run file as it stands: the fastest fabric that the probe passes"),
+)
+"""From careful to fast, each with what it gains over the one before."""
+
+ON_TCP = ("Ethernet",)
+"""Of the networks that a plan compares, what a run over TCP has."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--smoke",
+        action="store_true",
+        help=f"{SMOKE_STEPS} steps on careful settings (offload, small buckets, TCP); then the next rung is proposed",
+    )
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        help="with the debugging switches of NCCL and torch; NCCL's logs apart",
+    )
+
+
+def set_for(options: argparse.Namespace) -> None:
+    """Puts what the two options mean before the user's own --set, which wins."""
+    sets: list[str] = []
+    if options.debug:
+        sets += [f"env.{name}={value}" for name, value in DEBUG.items()]
+    if options.smoke:
+        steps = f"train.llamafactory.max_steps={SMOKE_STEPS}"
+        sets += [steps, "train.llamafactory.logging_steps=1", *careful(options)]
+    options.sets = [*sets, *options.sets]
+
+
+def careful(options: argparse.Namespace) -> tuple[str, ...]:
+    """The lowest rung for this run file; raises BadInput for a script, whose steps only it can count."""
+    from allranks import spec
+
+    run = spec.load(options.file, sets=options.sets)
+    if run.train.kind != "llamafactory":
+        raise BadInput(
+            Problem(
+                "--smoke with train.command",
+                why="how many steps a script of your own makes is its own matter.",
+                do="give it its own option for a few steps in train.command",
+                file=run.file,
+                line=run.line("train.command"),
+            )
+        )
+    # Without a GPU there is nothing to offload from, and gloo is TCP.
+    return () if run.on_cpu else OFFLOAD
+
+
+def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
+    """What to say after a smoke run: the next rung, with what it gains by the plan and the memory it needs."""
+    if state.get("state") != "succeeded":
+        return ["the smoke run did not succeed: nothing faster will. Its cause stands above."]
+    smoked = set(options.sets)
+    rungs = RUNGS[1:] if smoked.issuperset(OFFLOAD) else RUNGS[2:]
+    before = planned_for(options, OFFLOAD) if smoked.issuperset(OFFLOAD) else None
+    lines = []
+    for sets, gain in rungs:
+        plan = planned_for(options, sets)
+        words = " ".join(f"--set {one}" for one in sets)
+        fits = memory_of(plan)
+        said = [gain, *buckets_of(plan, before), *speed_of(plan, sets), *fits]
+        lines += [f"next  allranks run {options.file} {words}".rstrip(), "      " + "; ".join(said)]
+        if not any("does not fit" in text for text in fits):
+            break
+    return lines
+
+
+def planned_for(options: argparse.Namespace, sets: tuple[str, ...]) -> Plan:
+    """The plan of the run file with a rung's settings in place of the smoke run's."""
+    from allranks import spec
+    from allranks.runs.inspection import planned
+
+    own = [one for one in options.sets if one.partition("=")[0] not in CHANGED]
+    return planned(spec.load(options.file, sets=[*own, *sets], accept=options.accept))
+
+
+def buckets_of(plan: Plan, before: Plan | None) -> list[str]:
+    """The prefetch bucket, where it was another one before: it decides how much is gathered ahead."""
+    now, then = (bucket(one) for one in (plan, before))
+    return (
+        [f"buckets of {now / 1e6:.0f} M elements instead of {then / 1e6:.0f} M"]
+        if now and then != now and then
+        else []
+    )
+
+
+def bucket(plan: Plan | None) -> int | None:
+    zero = ((plan.deepspeed if plan else None) or {}).get("zero_optimization") or {}
+    size = zero.get("stage3_prefetch_bucket_size")
+    return size if isinstance(size, int) else None
+
+
+def speed_of(plan: Plan, sets: tuple[str, ...]) -> list[str]:
+    """The planned seconds of a step on the networks that this rung may use."""
+    networks = (plan.traffic or {}).get("networks") or []
+    if "network.fabric=tcp" in sets:
+        networks = [one for one in networks if any(word in str(one.get("name")) for word in ON_TCP)]
+    rows = [(one["seconds_per_step"], one["name"]) for one in networks if one.get("seconds_per_step")]
+    said = " or ".join(f"{seconds:.3g} s on {name}" for seconds, name in rows)
+    return [f"planned a step: {said}"] if said else []
+
+
+def memory_of(plan: Plan) -> list[str]:
+    memory = plan.memory or {}
+    total = (memory.get("gpu_bytes") or {}).get("total")
+    if total is None:
+        return []
+    says = {"does-not-fit": "does not fit", "too-close": "is close to the limit", "fits": "fits"}
+    verdict = says.get(str(memory.get("verdict")), "")
+    return [f"{total / (1 << 30):.1f} GiB a GPU {verdict}".rstrip()]
+
+
+CHANGED = ("deepspeed", "network.fabric", "train.llamafactory.max_steps", "train.llamafactory.logging_steps")

@@ -1,0 +1,310 @@
+"""`run`, `watch` and `logs`: verbs that look at a run while it lives."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any
+
+from allranks.cli.common import print_json
+from allranks.cli.run_modes import next_rung
+from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
+from allranks.output.clean import clean
+from allranks.output.terminal import LiveView, print_findings, print_summary
+from allranks.runs import index
+from allranks.runs.allocation import Acquired, acquire, looking
+from allranks.runs.controller import StoppedBefore, submit
+from allranks.runs.inspection import Inspection, inspect, verdict_code
+from allranks.runs.keeper_stop_request import journal_unwritten
+from allranks.spec import Run
+from allranks.transport import NodeProgram
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+JOURNAL = "keeper/journal.jsonl"
+
+
+class Detached(Exception):
+    """Ctrl-C after the launch: we stop looking, the run goes on. `state` is what its head last said of it."""
+
+    def __init__(self, run_id: str, state: dict[str, Any]):
+        super().__init__(run_id)
+        self.state = {"id": run_id, "state": "starting", **state}
+
+
+# ---- run ----
+
+
+def run_command(run: Run, options: argparse.Namespace) -> int:
+    """The verb `run`, from the validated run file to the exit code."""
+    view = LiveView(name=run.name, quiet=options.json)
+    try:
+        with view:
+            state = asyncio.run(start_and_follow(run, options, view))
+    except StoppedBefore as stopped:
+        return say_stopped(stopped, options.json)
+    except Detached as detached:
+        say_detached(detached, options.json)
+        return 0
+    return say_end(state, options)
+
+
+async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
+    if options.dry_run:
+        return {"dry_run": await looked_at(run, options.accept_new_hosts)}
+    acquired = await acquire(run, view.add, options.accept_new_hosts, again(options))
+    run, nodes = acquired.run, acquired.nodes
+    try:
+        submitted = await submit_or_release(acquired, view, options.probe)
+        head = nodes[run.cluster.head.name]
+        if options.detach:
+            raise Detached(submitted.run_id, await status_or_nothing(head, submitted.run_id))
+        return await until_end(head, submitted.run_id, view)
+    finally:
+        await nodes.close()
+
+
+async def looked_at(run: Run, accept_new_hosts: bool) -> dict[str, Any]:
+    """What a run would be; it holds nothing, no job of SLURM either."""
+    found = await looking(run, accept_new_hosts)
+    try:
+        return describe(await inspect(found.nodes, found.run))
+    finally:
+        await found.nodes.close()
+
+
+def again(options: argparse.Namespace, *sets: str) -> list[str]:
+    """The command that starts this run once more, in a job that SLURM has queued again: it takes it up."""
+    words = [
+        sys.executable,
+        "-m",
+        "allranks.cli",
+        "run",
+        str(Path(options.file).resolve()),
+        "--yes",
+        "--json",
+    ]
+    for text in (*options.sets, "resume=auto", *sets):
+        words += ["--set", text]
+    for name in options.accept:
+        words += ["--accept", name]
+    if options.probe is not None:
+        words.append("--probe" if options.probe else "--no-probe")
+    return words
+
+
+async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | None):
+    """Submits; a run that does not start gives back what was acquired for it."""
+    try:
+        return await submit_or_abort(acquired, view, probe)
+    except BaseException:
+        await asyncio.shield(acquired.release())
+        raise
+
+
+async def submit_or_abort(acquired: Acquired, view: LiveView, probe: bool | None = None):
+    """Submits; Ctrl-C cancels it, and the submission undoes itself."""
+    task = asyncio.ensure_future(submit(acquired.nodes, acquired.run, view.add, probe, acquired.run_id))
+    with interrupts(task.cancel):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+class interrupts:
+    """Inside, Ctrl-C calls `action` instead of raising somewhere in the middle of something."""
+
+    def __init__(self, action):
+        self.action = action
+
+    def __enter__(self):
+        self.loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.loop.add_signal_handler(number, self.action)
+        return self
+
+    def __exit__(self, *_):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.loop.remove_signal_handler(number)
+
+
+async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str, Any]:
+    """Feeds the view from the run's journal until the run has ended; the state then."""
+
+    async def feed() -> None:
+        async for event in journal(head, run_id):
+            view.add(event)
+
+    task = asyncio.ensure_future(feed())
+    with interrupts(task.cancel):
+        try:
+            await task
+        except asyncio.CancelledError:
+            raise Detached(run_id, await status_or_nothing(head, run_id)) from None
+    state = await status(head, run_id)
+    if "silent_seconds" in state:
+        raise CouldNotTell(
+            f"{run_id}: {state.get('why')}: it may be at work, or gone.\n  do   look at its head, or stop it: "
+            f"allranks stop {run_id}"
+        )
+    if state.get("state") not in FINAL:
+        raise CouldNotTell(
+            f"{run_id}: the connection to its head ended while it was {state.get('state')}; it goes on.\n"
+            f"  do   allranks watch {run_id}"
+        )
+    return state
+
+
+async def status(head: NodeProgram, run_id: str) -> dict[str, Any]:
+    answer = await head.call("read", "status", run_id)
+    return dict(answer)
+
+
+async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
+    """For a last look: that it fails changes nothing for a run that needs us no more."""
+    try:
+        return await status(head, run_id)
+    except AllranksError:
+        return {}
+
+
+async def journal(head: NodeProgram, run_id: str) -> AsyncIterator[Event]:
+    """The events of a run's journal from the beginning, each once, until the run has ended."""
+    rest = ""
+    async for piece in head.follow(run_id, JOURNAL):
+        if piece.get("unwritten"):
+            yield unwritten(str(piece["unwritten"]))
+        *lines, rest = (rest + str(piece.get("text", ""))).split("\n")
+        for event in parsed(lines):
+            yield event
+
+
+def unwritten(why: str) -> Event:
+    """What the head cannot write into its own journal."""
+    return Event(time.time(), "finding", None, None, journal_unwritten(f"on the head {why}").as_json())
+
+
+def parsed(lines: Iterable[str]) -> Iterable[Event]:
+    for line in lines:
+        try:
+            yield event_from_json(json.loads(line))
+        except ValueError:
+            continue
+
+
+# ---- what is said at the end ----
+
+
+def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
+    if as_json:
+        findings = [f.as_json() for f in stopped.inspection.findings]
+        print_json({"runs": [], "findings": findings, "stopped_by": [f.id for f in stopped.findings]})
+    else:
+        print_findings(list(stopped.inspection.findings))
+        names = " ".join(f"--accept {name}" for name in sorted({f.id for f in stopped.findings}))
+        way = (
+            f"Mend it, or let it pass: {names}"
+            if stopped.acceptable
+            else "Mend it: no run is possible without."
+        )
+        print(f"not started. {way}", file=sys.stderr)
+    return verdict_code(stopped.findings) or CouldNotTell.exit_code
+
+
+def say_detached(detached: Detached, as_json: bool) -> None:
+    if as_json:
+        print_json({"runs": [detached.state]})
+        return
+    run_id = str(detached)
+    print(f"{run_id} goes on without this terminal.")
+    print(f"  allranks watch {run_id}    follow it")
+    print(f"  allranks stop {run_id}     stop it")
+    print(f"  allranks report {run_id}   read its report")
+
+
+def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
+    if "dry_run" in state:
+        return say_dry_run(state["dry_run"], options.json)
+    if options.json:
+        print_json({"runs": [state]})
+    else:
+        print_summary(state)
+        if getattr(options, "smoke", False):
+            print("\n".join(next_rung(options, state)))
+    return (
+        0
+        if state.get("state") == "succeeded"
+        else CouldNotTell.exit_code
+        if state.get("state") == "lost"
+        else 1
+    )
+
+
+def describe(inspection: Inspection) -> dict[str, Any]:
+    """What would run where: per node the command and its environment."""
+    from allranks import launch
+    from allranks.node import bundle
+    from allranks.runs.inspection import python_of
+
+    run = inspection.run
+    places = {}
+    for facts in inspection.facts:
+        home = str(facts.get("system.allranks_home", "~/.allranks"))
+        places[facts.node] = launch.Places(home, bundle.path_in(home), python_of(run))
+    jobs = launch.make(run, inspection.plan, "RUN-ID", places, run.network.port)
+    nodes = [
+        {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in jobs
+    ]
+    return {
+        "nodes": nodes,
+        "findings": [f.as_json() for f in inspection.findings],
+        "exit_code": verdict_code(inspection.findings, run.accept),
+        "_findings": list(inspection.findings),
+    }
+
+
+def say_dry_run(described: dict[str, Any], as_json: bool) -> int:
+    findings = described.pop("_findings")
+    if as_json:
+        print_json({"runs": [], **described})
+        return described["exit_code"]
+    import shlex
+
+    print_findings(findings)
+    for node in described["nodes"]:
+        print(clean(f"{node['node']}  cd {shlex.quote(node['cwd'])}"))
+        for name, value in node["env"].items():
+            print(clean(f"    {name}={shlex.quote(value)}"))
+        print(clean("    " + shlex.join(node["argv"])))
+    print("nothing was started.")
+    return described["exit_code"]
+
+
+# ---- watch ----
+
+
+def watch_command(options: argparse.Namespace) -> int:
+    """The verb `watch`."""
+    try:
+        state = asyncio.run(watch(options))
+    except Detached as detached:
+        say_detached(detached, options.json)
+        return 0
+    return say_end(state, options)
+
+
+async def watch(options: argparse.Namespace) -> dict[str, Any]:
+    run_id = await index.find(options.run)
+    nodes = index.nodes_of(run_id)
+    head = next(iter(nodes.programs.values()))
+    try:
+        with LiveView(name=run_id, quiet=options.json) as view:
+            return await until_end(head, run_id, view)
+    finally:
+        await nodes.close()

@@ -1,0 +1,27 @@
+"""Events in, statements out: what a run does now, what is wrong with it, why it ended.
+
+Pure: nothing here reads a clock, a file or a process; times come with the events, in seconds on the
+head's clock. Standard library alone, Python 3.8 and up.
+"""
+
+from allranks.monitor import start_patience
+from allranks.monitor.catalogue import ids, page, rules
+from allranks.monitor.detectors.rank_holds_up import ANSWER_SECONDS
+from allranks.monitor.progress import Progress, RankProgress, progress
+from allranks.monitor.run_monitor import Watch
+from allranks.monitor.run_state import NodeState, RankState, RunState
+
+__all__ = [
+    "ANSWER_SECONDS",
+    "NodeState",
+    "Progress",
+    "RankProgress",
+    "RankState",
+    "RunState",
+    "Watch",
+    "ids",
+    "looking",
+    "page",
+    "progress",
+    "rules",
+]

@@ -1,0 +1,61 @@
+"""One statement about many ranks: what more than a few say is one fact."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, Optional, Sequence, TypeVar
+
+from allranks.core import Where
+from allranks.monitor.run_state import RankState
+
+FEW = 3
+"""So many ranks, or GPUs of a node, get a statement each; more of them share one."""
+
+One = TypeVar("One")
+
+
+def grouped(ranks: Iterable[RankState]) -> List[List[RankState]]:
+    """The ranks by statement: each one alone, or all in one."""
+    return apart(sorted(ranks, key=lambda rank: rank.rank))
+
+
+def apart(known: List[One]) -> List[List[One]]:
+    """Each one alone, or all in one where they are more than `FEW`; in the order given."""
+    return [[one] for one in known] if len(known) <= FEW else [known]
+
+
+def gpus_named(names: Sequence[str]) -> str:
+    """`GPU A`, or `8 GPUs (A, B, …)`: a node's, by `gpu_name`."""
+    return f"GPU {names[0]}" if len(names) == 1 else f"{len(names)} GPUs ({', '.join(names[:2])}, …)"
+
+
+def where_of(ranks: Sequence[RankState]) -> Where:
+    """One rank's place; of several, the node that they share, or none."""
+    nodes = {rank.node for rank in ranks}
+    return Where(
+        node=ranks[0].node if len(nodes) == 1 else None, rank=ranks[0].rank if len(ranks) == 1 else None
+    )
+
+
+def numbers(ranks: Iterable[RankState]) -> str:
+    """`0-5, 8`: the ranks' numbers, runs of them as such."""
+    spans: List[List[int]] = []
+    for number in sorted(rank.rank for rank in ranks):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def on(ranks: Sequence[RankState]) -> str:
+    """` on 24 ranks (0-23)`, for a sentence; nothing of one, whose place is told beside it."""
+    return f" on {len(ranks)} ranks ({numbers(ranks)})" if len(ranks) > 1 else ""
+
+
+def gathered(memory: Dict[Any, Any], holds: bool, now: float, seconds: float) -> bool:
+    """Whether something has held for so long that all who share it have said so. `memory` is the detector's own."""
+    since: Optional[float] = memory.get("since") if holds else None
+    if since is None or now < since:
+        since = now
+    memory["since"] = since if holds else None
+    return holds and now - since >= seconds

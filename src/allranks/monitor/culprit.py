@@ -1,0 +1,240 @@
+"""Which rank or node it was: one judge for each way in which a run ends, from events alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from allranks.core import Diagnosis, Event, Where
+from allranks.monitor import sockets
+from allranks.monitor.rank_stacks import place_of
+from allranks.monitor.run_state import RankState, RunState
+
+LATE_SECONDS = 0.5
+"""Clocks of nodes are corrected to about a network round trip; deaths closer than this are told apart by kind."""
+
+COMMUNICATION_WORDS = (
+    "connection closed by peer", "connection reset by peer", "broken pipe", "timed out waiting",
+    "ncclremoteerror", "nccl communicator was aborted", "remote process exited", "recvvalue failed",
+    "socket timeout", "watchdog caught collective", "connection refused", "monitoredbarrier",
+)  # fmt: skip
+
+
+def is_communication(event: Event) -> bool:
+    """Whether an `exception` event only says that somebody else is gone or late."""
+    if event.data.get("communication") is not None:
+        return bool(event.data["communication"])
+    text = f"{event.data.get('type')}: {event.data.get('message')}".lower()
+    return any(word in text for word in COMMUNICATION_WORDS)
+
+
+def place(event: Event) -> Tuple[str, str]:
+    """What two ranks' exceptions are compared by: the type and the place in the code."""
+    file, line, _ = last_frame(event)
+    return str(event.data.get("type")), f"{file}:{line}"
+
+
+def last_frame(event: Event) -> Tuple[Optional[str], Optional[int], str]:
+    """(file, line, function) where it was raised; the state has made the frames safe to read."""
+    frames = event.data.get("frames") or ((None, None, "?"),)
+    return frames[-1]
+
+
+# ---- an exception that is no communication error ----
+
+
+def by_exception(run: RunState) -> Optional[Diagnosis]:
+    raised = [(e.at, r, e) for r in run.ranks.values() for e in r.exceptions if not is_communication(e)]
+    if not raised:
+        return None
+    _, rank, event = min(raised, key=lambda item: (item[0], item[1].rank))
+    same = [r for _, r, e in raised if place(e) == place(event)]
+    everywhere = len(same) > 1 and len(same) == (run.world_size or len(run.ranks))
+    text = f"{event.data.get('type')}: {event.data.get('message')}"
+    who = (
+        f"all {len(same)} ranks raise it at the same place: the configuration, not one machine."
+        if everywhere
+        else ""
+    )
+    folder = str(event.data.get("folder") or "")
+    doubted = [
+        r
+        for at, r, e in raised
+        if r.node != rank.node and at - event.at < LATE_SECONDS and place(e) != place(event)
+    ]
+    return Diagnosis(
+        cause="rank-crashed-first",
+        confidence="likely" if doubted else "certain",
+        where=_where(rank, event),
+        first_seen=event.at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node}: {one_line(text)}",
+            *_frames(event),
+            *([who] if who else []),
+            *(
+                f"rank {r.rank} on {r.node} raised another within {LATE_SECONDS:g} s, which clocks may turn round"
+                for r in doubted[:3]
+            ),
+        ),
+        collateral=collateral(run, same),
+        why=who or f"rank {rank.rank} raised it first; {_others(run, same)} only lost their peer.",
+        fix=f"the rank was in {one_line(folder)}: write the file's whole path, or name its folder in train.workdir."
+        if folder
+        else "change the configuration or the script, not the machines."
+        if everywhere
+        else "look at that line and its data.",
+    )
+
+
+def _frames(event: Event) -> List[str]:
+    """The innermost three, and before them the newest of the user's own code, if it is further out."""
+    frames: Sequence[Any] = event.data.get("frames") or ()
+    shown = list(frames[-3:])
+    own = place_of(list(frames))
+    if own is not None and own not in shown:
+        shown.insert(0, own)
+    return [f"  {file}:{line} in {function}" for file, line, function in shown]
+
+
+def _where(rank: RankState, event: Event) -> Where:
+    """The newest line of the user's own code: a line of a library is where it came to light."""
+    file, line, _ = place_of(list(event.data.get("frames") or ())) or last_frame(event)
+    return Where(node=rank.node, rank=rank.rank, file=file, line=line)
+
+
+# ---- a stall of which a rank was named ----
+
+
+def by_stall(run: RunState) -> Optional[Diagnosis]:
+    """The rank that held up the others, where nothing has moved since it was named.
+
+    What comes after it are its consequences: time-outs that blame each other, a watchdog's SIGABRT, our stop.
+    """
+    if run.held_up is None:
+        return None
+    at, odd, finding = run.held_up
+    if any((r.moved_at or 0.0) > at for r in run.ranks.values()) or odd.rank not in run.ranks:
+        return None
+    culprits = [
+        r
+        for r in run.ranks.values()
+        if r.rank in (odd.rank, *odd.rivals) or (odd.node is not None and r.node == odd.node)
+    ]
+    others = [r for r in run.ranks.values() if r not in culprits]
+    return Diagnosis(
+        cause=odd.cause,
+        confidence="certain" if odd.proven else "likely",
+        where=finding.where,
+        first_seen=max((r.moved_at or 0.0 for r in run.ranks.values()), default=at),
+        evidence=(one_line(finding.saw), *finding.evidence),
+        collateral=tuple(Where(node=r.node, rank=r.rank) for r in others if r.alive)
+        or collateral(run, culprits),
+        why="its stack, its collective and its process were compared with those of all ranks before anything was"
+        " stopped.",
+        fix=finding.fix,
+    )
+
+
+# ---- an end without a word ----
+
+
+NO_EXCEPTION = " and no exception was heard"
+
+
+def by_exit_code(run: RunState) -> Optional[Diagnosis]:
+    dead = [r for r in run.ranks.values() if (r.code or 0) > 0 and not r.exceptions]
+    if not dead:
+        return None
+    rank = min(dead, key=lambda r: (r.ended_at or 0.0, r.rank))
+    return Diagnosis(
+        cause="rank-crashed-first",
+        confidence="likely",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(f"rank {rank.rank} on {rank.node} ended with code {rank.code}{NO_EXCEPTION}",),
+        collateral=collateral(run, dead),
+        why=f"rank {rank.rank} ended first with an error.",
+        fix=f"read the end of rank {rank.rank}'s log.",
+    )
+
+
+# ---- ranks that only blame each other ----
+
+
+def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Diagnosis]:
+    """`waited`: ranks that a watchdog ended because they waited; they blame as much as those that raise."""
+    blaming = [r for r in run.ranks.values() if r.exceptions or r.rank in waited]
+    if not blaming:
+        return None
+    silent = [r for r in run.ranks.values() if r not in blaming]
+    suspects = sorted(silent, key=lambda r: (r.step if r.step is not None else -1, r.beat_at or 0.0, r.rank))
+    if not suspects:
+        return unproven(run)
+    rank = suspects[0]
+    alone = len(suspects) == 1 or (len(suspects) > 1 and suspects[1].step != rank.step)
+    seen, first = min((_blamed(r) for r in blaming), key=lambda item: item[0])
+    return Diagnosis(
+        cause="collective-timeout-straggler",
+        confidence="likely" if alone else "unproven",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=seen,
+        evidence=(
+            f"{len(blaming)} ranks report a communication error, rank {rank.rank} on {rank.node} does not",
+            f"rank {rank.rank}: phase {rank.phase}, step {rank.step}, last heard at {rank.beat_at}",
+            one_line(first),
+            *map(one_line, sockets.lines(run, rank.rank)),
+        ),
+        collateral=collateral(run, [rank]),
+        why="the others waited for it in a collective until a time-out; it never said anything itself.",
+        fix=f"look at what rank {rank.rank} does there: allranks logs, its stack in stacks/rank-{rank.rank}.txt.",
+    )
+
+
+def _blamed(rank: RankState) -> Tuple[float, str]:
+    """When a rank blamed another one, and its words."""
+    if not rank.exceptions:
+        return (
+            rank.ended_at or 0.0,
+            f"rank {rank.rank} was aborted by the watchdog of its communication library",
+        )
+    first = min(rank.exceptions, key=lambda e: e.at)
+    return first.at, f"rank {first.rank}: {first.data.get('type')}: {first.data.get('message')}"
+
+
+# ---- shared ----
+
+
+def collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ...]:
+    """The ranks that ended after, by a communication error or our SIGTERM."""
+    guilty: Dict[int, bool] = {r.rank: True for r in culprits}
+    hurt = [
+        r for r in run.ranks.values() if r.rank not in guilty and (r.exceptions or r.code not in (None, 0))
+    ]
+    return tuple(Where(node=r.node, rank=r.rank) for r in sorted(hurt, key=lambda r: r.rank))
+
+
+def _others(run: RunState, culprits: Sequence[RankState]) -> str:
+    count = len(collateral(run, culprits))
+    return f"{count} other rank{'s' if count != 1 else ''}"
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """Without control characters and escape codes: it comes from another process."""
+    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
+    text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())[:limit]
+
+
+def unproven(run: RunState) -> Diagnosis:
+    bad = [n for n in run.nodes.values() if n.ended_code]
+    bad.sort(key=lambda n: n.ended_at or 0.0)
+    return Diagnosis(
+        cause="unproven",
+        confidence="unproven",
+        where=Where(node=bad[0].name if bad else None),
+        first_seen=bad[0].ended_at if bad else None,
+        evidence=tuple(f"torchrun on {n.name} ended with code {n.ended_code}" for n in bad[:8]),
+        collateral=(),
+        why="no event names a cause.",
+        fix="read the logs: allranks logs RUN; start again with --debug.",
+    )

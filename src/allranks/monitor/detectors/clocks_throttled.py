@@ -1,0 +1,73 @@
+"""A GPU runs slower than it could
+
+## What is seen
+At every look (one each 15 s) for half a minute a GPU reports that its clocks are held down by heat or by the
+hardware (thermal or hardware slowdown, power brake). A power cap that somebody set is not meant.
+
+## Why it matters
+It is slower than the others, and every step takes as long as its slowest rank.
+
+## What to do
+Look at cooling, power supply and `nvidia-smi -q -d PERFORMANCE` on that node; leave it out if it stays.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional, Sequence
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor.aggregation import apart, gpus_named
+from allranks.monitor.node_event_handlers import gpu_name
+from allranks.monitor.run_state import RunState
+
+HELD_SECONDS = 30.0
+"""From the first look that saw it to the last one: three looks, one each 15 s (node/samples.py)."""
+
+OLD_SECONDS = 45.0
+"""Three looks that did not come: nobody knows what the GPU does now."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    if run.quiet:
+        return
+    known = {r.uuid: r.rank for r in run.ranks.values() if r.uuid}
+    for name, node in run.nodes.items():
+        looked = node.gpus_at or 0.0
+        # None where ranks hold slices, whose ids are others.
+        ours = {gpu_name(gpu) for gpu in node.gpus} & set(known)
+        slowed = [gpu for gpu, at in node.throttled.items() if looked - at >= HELD_SECONDS]
+        slowed = sorted(gpu for gpu in slowed if not ours or gpu in ours)
+        if not slowed or now - looked > OLD_SECONDS:
+            continue
+        for gpus in apart(slowed):  # an inlet too warm is one fact
+            since = looked - max(node.throttled[gpu] for gpu in gpus)
+            yield _finding(name, gpus, since, known.get(gpus[0]) if len(gpus) == 1 else None)
+
+
+def _finding(node: str, gpus: Sequence[str], since: float, rank: Optional[int]) -> Finding:
+    return Finding(
+        id="clocks-throttled",
+        verdict=WARN,
+        where=Where(node=node, rank=rank),
+        saw=f"heat or hardware held down the clocks of {gpus_named(gpus)} at every look for {since:.0f} s.",
+        expected="clocks that only the load sets",
+        why="every step of the run takes as long as its slowest GPU.",
+        fix=f"nvidia-smi -q -d PERFORMANCE on {node}; cooling, power; leave the node out if it stays.",
+    )
+
+
+def _events(*reasons: str, until: int = 50) -> list:
+    """A look at the GPUs is in every third sample."""
+    gpus = [{"uuid": "GPU-0", "index": 0, "utilization": 90.0, "throttle": list(reasons)}]
+    return [
+        {"at": float(t), "kind": "sample", "node": "a", "data": {"gpus": gpus} if t % 15 == 1 else {}}
+        for t in range(1, until, 5)
+    ]
+
+
+FIRES = [{"events": _events("hw_thermal_slowdown"), "now": 50.0}]
+SILENT = [
+    {"events": _events(), "now": 50.0},
+    {"events": _events("sw_power_cap"), "now": 50.0},
+    {"events": _events("hw_thermal_slowdown", until=25), "now": 100.0},
+]

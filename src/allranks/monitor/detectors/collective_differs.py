@@ -1,0 +1,81 @@
+"""The ranks are in different collectives, and no majority says which is right
+
+## What is seen
+The flight recorders, read at a stall, show two ranks or two sides of a process group in different operations at the
+same number, neither of which is more. Where one rank, or all ranks of one node, differ from all others, they are named
+by rank-holds-up instead.
+
+## Why it matters
+They wait for each other for ever, and torch's time-out names ranks of both sides.
+
+## What to do
+The code takes different paths: a collective under `if rank == 0`, an uneven number of batches, another branch by a
+rank's own data. Compare the stacks of both sides in stacks/.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.core import BLOCK, Finding, Where
+from allranks.monitor import start_patience
+from allranks.monitor.rank_comparison import answered, odd_or_sides
+from allranks.monitor.run_state import RunState
+
+EACH_TIME = True
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    asked, _ = start_patience.question(run)
+    if run.quiet or now < run.paused_until or not answered(run, asked, now):
+        return
+    odd = odd_or_sides(run)
+    if odd is None or not odd.rivals or odd.rank not in run.ranks:
+        return
+    nodes = {run.ranks[n].node for n in (odd.rank, *odd.rivals) if n in run.ranks}
+    finding = Finding(
+        id="collective-differs",
+        verdict=BLOCK,
+        where=Where(node=next(iter(nodes)) if len(nodes) == 1 else None),
+        saw=f"ranks of one process group are in different collectives: {odd.reason}.",
+        expected="the same collective on every rank of a group",
+        why="they wait for each other for ever.",
+        fix="make every rank take the same path there; the stacks of both sides are in stacks/.",
+        evidence=odd.evidence,
+    )
+    run.held_up = (now, odd, finding)
+    yield finding
+
+
+def _at(*places: "tuple[int, str]", beat: float = 6.0) -> list:
+    """Ranks that have answered, each at a number and an operation; they beat once more after it."""
+    events: list = [{"at": 4.0, "kind": "evidence", "node": "a", "data": {"why": "no-progress"}}]
+    for rank in range(len(places)):
+        start = {"pid": rank + 9, "start_time": rank}
+        events.insert(0, {"at": 1.0, "kind": "start", "node": "a", "rank": rank, "data": start})
+    for rank, (sequence, operation) in enumerate(places):
+        frames = {"frames": [["/u/train.py", 3, "main"], ["/x/torch/distributed/c10d.py", 5, operation]]}
+        events.append({"at": 4.5, "kind": "stack", "node": "a", "rank": rank, "data": frames})
+        data = {"sequence": sequence, "operation": operation, "sizes": [[4]]}
+        events.append({"at": 5.0, "kind": "flight", "node": "a", "rank": rank, "data": data})
+    for rank in range(len(places)):
+        events.append({"at": beat, "kind": "beat", "node": "a", "rank": rank, "data": {}})
+    return sorted(events, key=lambda event: event["at"])
+
+
+FIRES = [
+    {"events": _at((9, "all_reduce"), (9, "broadcast")), "now": 7.0},
+    {"events": _at((9, "all_reduce"), (9, "broadcast"), (9, "all_reduce"), (9, "broadcast")), "now": 7.0},
+]
+SILENT = [
+    {"events": _at((9, "all_reduce"), (9, "all_reduce")), "now": 9.0},
+    {"events": _at((9, "all_reduce"), (9, "broadcast"), (9, "all_reduce")), "now": 9.0},
+    {"events": _at((9, "all_reduce"), (8, "broadcast")), "now": 9.0},
+    {
+        "events": [
+            *_at((9, "all_reduce"), (9, "broadcast")),
+            {"at": 6.1, "kind": "beat", "node": "a", "rank": 1, "data": {"phase": "training", "step": 4}},
+        ],
+        "now": 20.0,
+    },
+]

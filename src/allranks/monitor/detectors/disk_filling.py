@@ -1,0 +1,216 @@
+"""A disk that the run writes to is filling
+
+## What is seen
+Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are. Or free space falls
+steadily for a quarter of an hour, or with each of four saves, and at this pace the disk is full before the run ends;
+or less is left than each of the last two saves took. One save alone is no pace.
+
+## Why it matters
+A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be gone. If the
+run's own folder lies there, its journals and the ranks' lines stop growing; the ranks then beat over a socket, and the
+run goes on.
+
+## What to do
+Free space there, keep fewer checkpoints (save.keep), save adapters alone, or save to another disk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from statistics import median
+from typing import Any, Deque, Iterator, List, Optional, Tuple
+
+from allranks.core import WARN, Event, Finding, Where
+from allranks.monitor.progress import progress_of
+from allranks.monitor.rank_records import NodeState
+from allranks.monitor.run_state import RunState
+
+AFTER = ("saved",)
+
+EVERY_SECONDS = 15.0
+LEAST_BYTES = 1 << 30
+LEAST_SHARE = 0.02
+ROOM_BYTES = 64 << 30
+"""Two percent of a storage of 200 TiB are no scarcity: 64 GiB hold several checkpoints of an adapter with its
+optimizer. Where a run writes more than that, its pace tells."""
+
+LEAST_INODES = 1000
+FULL_BYTES = 4096
+"""Less than a page: not one more line fits."""
+
+DISKS = 16
+OLD_SECONDS = 60.0
+"""A sample comes about every 5 s: an older one says nothing of now."""
+
+POINT_SECONDS = 60.0
+POINTS = 16
+"""A quarter of an hour: what one save writes, also in the background, is over by then."""
+
+FALLING = 0.75
+"""Share of the minutes between points in which free space must fall; the pace is that of the middle one, so that a save
+among them counts for little."""
+
+FULL_SAVES = 2
+PACE_SAVES = 4
+"""So many saves in a row must each leave less. Where old checkpoints are removed, all but the first few leave as much
+as the one before: `save.keep` is 3 by default."""
+
+
+class Level:
+    """The most free space since a save: what is removed after it is gone by then."""
+
+    def __init__(self, step: Any, told_at: float, at: float, free: int) -> None:
+        self.step, self.told_at, self.at, self.free = step, told_at, at, free
+
+
+class Disk:
+    """One disk of one node: its free space by the minute, and after each of the last saves."""
+
+    def __init__(self) -> None:
+        self.points: Deque[Tuple[float, int]] = deque(maxlen=POINTS)
+        self.levels: Deque[Level] = deque(maxlen=PACE_SAVES + 1)
+
+    def take(self, at: float, free: int, saved: Tuple[Any, float], is_saving: bool) -> None:
+        """`saved`: the step of the last save, and when the last rank said that it ended."""
+        if not is_saving and (not self.points or at - self.points[-1][0] >= POINT_SECONDS):
+            self.points.append((at, free))
+        step, told_at = saved
+        last = self.levels[-1] if self.levels else None
+        if last is not None and last.told_at == told_at:
+            last.free = max(last.free, free)
+        elif last is None or at > told_at:
+            if last is not None and last.step == step:  # another rank's part of the same save
+                self.levels.pop()
+            self.levels.append(Level(step, told_at, at, free))
+
+    def steady(self) -> float:
+        """Bytes a second by which free space falls all the time; 0.0 where it does not."""
+        points = list(self.points)
+        pairs = [(points[n - 1], points[n]) for n in range(1, len(points))]
+        paces = [(a[1] - b[1]) / (b[0] - a[0]) for a, b in pairs]
+        falls = sum(pace > 0 for pace in paces)
+        return median(paces) if len(paces) >= POINTS - 1 and falls >= FALLING * len(paces) else 0.0
+
+    def saves(self) -> List[int]:
+        """What each of the last saves has taken, as far as none left as much as the one before it."""
+        levels, found = list(self.levels), []
+        for before, after in zip(levels[-2::-1], levels[::-1]):
+            if after.free >= before.free:
+                break
+            found.append(before.free - after.free)
+        return found
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    run.memory_of("disk-filling")["saved"] = (event.data.get("step"), run.arrived)
+    return iter(())
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    memory = run.memory_of("disk-filling")
+    if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
+        return
+    memory["at"] = now
+    left = progress_of(run, now).seconds_left if any(n.sample for n in run.nodes.values()) else None
+    saved, known = memory.get("saved", (None, -1.0)), memory.setdefault("disks", {})
+    is_saving = any(rank.phase == "saving" for rank in run.ranks.values())
+    for name, node in run.nodes.items():
+        if node.sample_at is None or now - node.sample_at > OLD_SECONDS:
+            continue
+        for disk in _disks(node):
+            kept = known.setdefault((name, str(disk.get("path"))), Disk())
+            if isinstance(disk.get("free_bytes"), int):
+                kept.take(node.sample_at, disk["free_bytes"], saved, is_saving)
+            reason = _reason(kept, disk, left)
+            if reason:
+                yield Finding(
+                    id="disk-filling",
+                    verdict=WARN,
+                    where=Where(node=name, file=str(disk.get("path"))),
+                    saw=reason,
+                    expected="room for the checkpoints to come",
+                    why="a save on a full disk is cut off, and its checkpoint is lost.",
+                    fix="free space there, keep fewer checkpoints, or save elsewhere.",
+                )
+
+
+def _disks(node: NodeState) -> list:
+    disks = node.sample.get("disks")
+    return [d for d in disks[:DISKS] if isinstance(d, dict)] if isinstance(disks, list) else []
+
+
+def _reason(kept: Disk, disk: dict, left: Optional[float]) -> str:
+    free, total, inodes = disk.get("free_bytes"), disk.get("total_bytes"), disk.get("free_inodes")
+    if isinstance(free, int) and isinstance(total, int) and total > 0 and free < FULL_BYTES:
+        return f"it is full: {free} bytes of {total / 2**30:.2f} GiB are free."
+    if isinstance(inodes, int) and inodes == 0:
+        return "it is full: no inode is free."
+    if isinstance(free, int) and isinstance(total, int) and _scarce(free, total):
+        return f"{free / 2**30:.2f} GiB of {total / 2**30:.1f} GiB are free."
+    if isinstance(inodes, int) and inodes < LEAST_INODES:
+        return f"{inodes} inodes are free."
+    if not isinstance(free, int) or not isinstance(total, int) or left == 0:
+        return ""
+    saves = kept.saves()
+    if len(saves) >= FULL_SAVES and free < min(saves[:FULL_SAVES]):
+        took = min(saves[:FULL_SAVES])
+        return f"{free / 2**30:.2f} GiB are free, and each of the last saves took {took / 2**30:.2f}."
+    pace = kept.steady()
+    if len(saves) >= PACE_SAVES:
+        pace = max(pace, min(saves) * len(saves) / (kept.levels[-1].at - kept.levels[0].at))
+    if left is not None and pace > 0 and free / pace < left and free < 0.5 * total:
+        return f"it is full in {free / pace / 60:.0f} minutes at this pace; the run needs {left / 60:.0f}."
+    return ""
+
+
+def _scarce(free: int, total: int) -> bool:
+    """A small disk is judged by its share alone."""
+    return free < min(LEAST_SHARE * total, ROOM_BYTES) or (free < LEAST_BYTES and total > 2 * LEAST_BYTES)
+
+
+def _sample(at: float, free: int, total: int = 500 << 30, inodes: int = 10**6) -> dict:
+    disk = {"path": "/out", "free_bytes": free, "total_bytes": total, "free_inodes": inodes}
+    return {"at": at, "kind": "sample", "node": "a", "data": {"disks": [disk]}}
+
+
+def _saving(
+    size: int, every: int, kept: int = 99, steady: int = 0, until: int = 1300, free: int = 200 << 30
+) -> list:
+    """Ten hours of steps of a second, a save of so many bytes each `every` seconds of which `kept` stay, and `steady`
+    bytes written each second beside it; two ranks tell of each save."""
+    events, saves = [], 0
+    for second in range(0, until, 5):
+        steps = [[second, 3.0, 1.0]]
+        data = {"phase": "training", "step": second + 1, "total_steps": 36000, "steps": steps}
+        events.append({"at": float(second), "kind": "beat", "node": "a", "rank": 0, "data": data})
+        if second and second % every == 0:
+            saves += 1
+            free -= size if saves <= kept else 0
+            for rank in (0, 1):
+                said = {"step": second, "path": "/out/x"}
+                events.append(
+                    {"at": second + 0.1 + 3 * rank, "kind": "saved", "node": "a", "rank": rank, "data": said}
+                )
+        free -= 5 * steady
+        events.append(_sample(second + 0.5, free))
+    return sorted(events, key=lambda event: event["at"])
+
+
+FIRES = [
+    {"events": [_sample(1.0, 500 << 20)], "now": 20.0},
+    {"events": [_sample(1.0, 100 << 30, inodes=3)], "now": 20.0},
+    {"events": _saving(0, 9999, steady=20 << 20)},
+    {"events": _saving(4 << 30, 300, steady=20 << 20)},
+    {"events": _saving(4 << 30, 300, until=1300)},
+    {"events": _saving(60 << 30, 400)},
+]
+SILENT = [
+    {"events": [_sample(1.0, 100 << 30)], "now": 20.0},
+    {"events": [_sample(1.0, 3 << 40, total=200 << 40)], "now": 20.0},
+    {"events": [], "now": 20.0},
+    {"events": _saving(2 << 30, 700)},
+    {"events": _saving(20 << 30, 700)},
+    {"events": _saving(20 << 30, 700, steady=1 << 10)},
+    {"events": _saving(20 << 30, 200, kept=3, steady=1 << 10, until=3000)},
+    {"events": _saving(0, 300, steady=20 << 20, until=800)},
+]

@@ -1,0 +1,46 @@
+"""A folder that the run writes to is gone
+
+## What is seen
+The run's folder on a node, or its output folder, was there and is not any more.
+
+## Why it matters
+Somebody removed it, or its file system was unmounted. Journals, logs and checkpoints that are written there are lost.
+The training goes on: ranks that cannot write their lines beat over a socket.
+
+## What to do
+Look at who removes files there (a clean-up of old files, a person), and whether it is still mounted. What is lost does
+not come back in this run; `allranks stop RUN --save` where a save can still be written, then start again.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor.run_state import RunState
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    if run.quiet:
+        return
+    for name, node in run.nodes.items():
+        disks = node.sample.get("disks")
+        for disk in disks if isinstance(disks, list) else ():
+            if isinstance(disk, dict) and disk.get("gone") is True:
+                yield Finding(
+                    id="folder-gone",
+                    verdict=WARN,
+                    where=Where(node=name, file=str(disk.get("path"))),
+                    saw="this folder was there and is gone.",
+                    expected="the folders that the run writes to",
+                    why="what is written there is lost: journals, logs or checkpoints. The training goes on.",
+                    fix="see who removed it, or whether its file system is still mounted.",
+                )
+
+
+def _sample(**disk: object) -> dict:
+    return {"at": 1.0, "kind": "sample", "node": "a", "data": {"disks": [{"path": "/runs/x", **disk}]}}
+
+
+FIRES = [{"events": [_sample(gone=True)], "now": 5.0}]
+SILENT = [{"events": [_sample(free_bytes=0, total_bytes=1 << 30)], "now": 5.0}]

@@ -1,0 +1,122 @@
+"""A GPU idles while others work
+
+## What is seen
+In training a GPU was used less than 5 % at each of the last 20 looks (one each 15 s: five minutes), while the others
+of the run were used at half of theirs or more. A run whose steps have a part on the CPU (offload, rollouts) leaves all
+its GPUs idle for some of the looks, and none for all. Not after the last step, when one rank may work alone.
+
+## Why it matters
+Its rank does nothing, or works on the CPU or on another rank's GPU; the run waits for it.
+
+## What to do
+Look at that rank's device (LOCAL_RANK, CUDA_VISIBLE_DEVICES) and at its stack.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Deque, Dict, Iterator, List, Optional
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor.aggregation import apart, gpus_named
+from allranks.monitor.event_values import number
+from allranks.monitor.hang_thresholds import has_trained
+from allranks.monitor.node_event_handlers import GPUS_GAP_SECONDS, gpu_name
+from allranks.monitor.rank_records import IDLE_PERCENT, NodeState
+from allranks.monitor.run_state import RunState
+
+LOOKS = 20
+"""Of those while all ranks train: one rank may evaluate alone for long, and the others' GPUs wait for it."""
+
+BUSY_SHARE = 0.5
+"""Of the other GPUs' looks. nvidia-smi tells the driver's last second or less: where half of a step is the CPU's, every
+second look sees no use, and 20 in a row come by chance once in a million."""
+
+OLD_SECONDS = 45.0
+"""Three looks that did not come: nobody knows what the GPU does now."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    training = run.ranks and all(r.phase == "training" for r in run.ranks.values() if r.alive)
+    judged = bool(not run.quiet and training and run.step >= 1 and not has_trained(run))
+    memory = run.memory_of("gpu-idle")
+    for name, node in run.nodes.items():
+        _take(node, memory.setdefault(name, {}), judged)
+    if not judged:
+        return
+    known = {r.uuid: r.rank for r in run.ranks.values() if r.alive and r.uuid}
+    shares, idle = [], {}
+    for name, node in run.nodes.items():
+        if node.gpus_at is None or now - node.gpus_at > OLD_SECONDS:
+            continue
+        for gpu in map(gpu_name, node.gpus):
+            looks = memory[name]["busy"].get(gpu, ())
+            if len(looks) < LOOKS or (known and gpu not in known):
+                continue
+            if any(looks):
+                shares.append(sum(looks) / len(looks))
+            else:
+                idle.setdefault(name, []).append(gpu)
+    if not shares or sum(shares) / len(shares) < BUSY_SHARE:
+        return  # all idle, or a run that leaves its GPUs idle for long: that is no one GPU's fault
+    for name, gpus in idle.items():
+        for some in apart(gpus):
+            yield _finding(name, some, known.get(some[0]) if len(some) == 1 else None)
+
+
+def _take(node: NodeState, kept: Dict[str, Any], judged: bool) -> None:
+    """Whether each GPU was used at a look that is new."""
+    at, before = node.gpus_at, kept.get("at")
+    if at is None or at == before:
+        return
+    kept["at"] = at
+    if before is None or at - before > GPUS_GAP_SECONDS:
+        kept["busy"] = {}
+    busy: Dict[str, Deque[bool]] = kept["busy"]
+    for gpu in node.gpus if judged else ():
+        used = number(gpu.get("utilization"))
+        if used is not None:  # nobody tells it of a slice
+            busy.setdefault(gpu_name(gpu), deque(maxlen=LOOKS)).append(used >= IDLE_PERCENT)
+
+
+def _finding(node: str, gpus: List[str], rank: Optional[int]) -> Finding:
+    which = f"{gpus_named(gpus)} {'was' if len(gpus) == 1 else 'were'}"
+    return Finding(
+        id="gpu-idle",
+        verdict=WARN,
+        where=Where(node=node, rank=rank),
+        saw=f"{which} used less than {IDLE_PERCENT:.0f} % at each of the last {LOOKS} looks.",
+        expected="every GPU of the run at work in training",
+        why="its rank does nothing, or works elsewhere.",
+        fix="look at that rank's LOCAL_RANK, CUDA_VISIBLE_DEVICES and stack.",
+    )
+
+
+def _sampled(*nodes: "tuple[str, int, tuple[float, ...]]", until: int = 330) -> list:
+    """A node's name, its samples' lag behind the others' in seconds, its GPUs' use (below zero: at every second look
+    alone); a look at the GPUs is in every third sample, as nodes send them."""
+    events = []
+    for name, lag, used in nodes:
+        beat = {"phase": "training", "step": 3, "total_steps": 1000}
+        events += [
+            {"at": float(t), "kind": "beat", "node": name, "rank": 0, "data": beat} for t in range(1, until)
+        ]
+        for count, at in enumerate(range(2 + lag, until, 5)):
+            seen = [abs(value) if value > 0 or count % 2 else 0.0 for value in used]
+            gpus = [{"uuid": f"GPU-{name}{n}", "index": n, "utilization": u} for n, u in enumerate(seen)]
+            data = {"gpus": gpus} if count % 3 == 0 else {"memory_total_bytes": 1}
+            events.append({"at": float(at), "kind": "sample", "node": name, "data": data})
+    return sorted(events, key=lambda event: event["at"])
+
+
+FIRES = [
+    {"events": _sampled(("a", 0, (97.0, 0.0)))},
+    {"events": _sampled(("a", 0, (97.0,)), ("b", 5, (0.0,)))},
+    {"events": _sampled(("a", 0, (97.0,)), ("b", 10, (0.0,)))},
+    {"events": _sampled(("a", 0, (-97.0, 0.0)))},
+]
+SILENT = [
+    {"events": _sampled(("a", 0, (97.0, 60.0)))},
+    {"events": _sampled(("a", 0, (0.0,)), ("b", 5, (0.0,)))},
+    {"events": _sampled(("a", 0, (97.0, 0.0)), until=200)},
+]

@@ -1,0 +1,87 @@
+"""The head was cut off from all other nodes
+
+## What is seen
+All other nodes, two or more, fell silent within three seconds of each other, while the head's own supervisor goes on;
+no spare is heard either. After ten seconds that is a warning; if their connections broke and did not come back within
+the lease of 30 s, the run is stopped.
+
+## Why it matters
+Nodes fail one by one. What takes all of them away at one moment is most likely the head's own link: its cable, its
+switch port, its interface. The other nodes are probably well. Their ranks stop when their lease ends, since they hear
+nothing from the keeper on the head.
+
+## What to do
+Look at the head first: `ip -s link`, `dmesg -T`, its cable and its switch port. If it is well, look at what the other
+nodes share: their switch, their power. Of a run of two nodes nobody can say which end it was: that is node-lost.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.core import BLOCK, WARN, Event, Finding, Where
+from allranks.monitor.detectors.node_lost import LEASE_SECONDS
+from allranks.monitor.head_isolation import CutOff, cut_off
+from allranks.monitor.run_state import RunState
+
+AFTER = ("lost", "lease-lost")
+EACH_TIME = True
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    """The end of another node's lease comes with the link: it was cut off for that long, and the ranks are stopped."""
+    found = cut_off(run, run.arrived)
+    if found is not None and run.stopping_at is None:
+        yield _finding(run, found, run.arrived, event.kind == "lease-lost")
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    found = cut_off(run, now)
+    if found is None or run.stopping_at is not None or now < run.paused_until:
+        return
+    lost = [
+        at for at in (run.nodes[name].lost_at for name in found.nodes if name in run.nodes) if at is not None
+    ]
+    over = bool(lost) and now - min(lost) >= float(run.expect.get("lease_seconds") or LEASE_SECONDS)
+    if over or not run.quiet:
+        yield _finding(run, found, now, over)
+
+
+def _finding(run: RunState, found: CutOff, now: float, over: bool) -> Finding:
+    names = ", ".join(found.nodes[:4]) + (", …" if len(found.nodes) > 4 else "")
+    return Finding(
+        id="head-cut-off",
+        verdict=BLOCK if over else WARN,
+        where=Where(node=found.head),
+        saw=f"all {len(found.nodes)} other nodes ({names}) fell silent together, {now - found.at:.0f} s ago.",
+        expected="a living supervisor on every node",
+        why="nodes fail one by one: most likely it is the head's own link that is gone, and the other nodes are well.",
+        fix=f"look at {found.head}: its cable, its switch port, ip -s link, dmesg -T; then at the switch or the power"
+        " that the others share.",
+        evidence=tuple(f"{name}: last heard at {_seen(run, name)}" for name in found.nodes[:8]),
+    )
+
+
+def _seen(run: RunState, name: str) -> object:
+    return run.nodes[name].seen_at if name in run.nodes else "an unknown time"
+
+
+_UP = [{"at": 1.0, "kind": "joined", "node": name} for name in "abc"]
+_ALIVE = [{"at": float(n), "kind": "sample", "node": "a", "data": {}} for n in range(2, 60, 2)]
+_LOST = [{"at": 21.0, "kind": "lost", "node": name, "data": {"why": "timed out"}} for name in "bc"]
+_HEAD = {"head": "a"}
+
+
+def _told(*events: dict) -> list:
+    return sorted(events, key=lambda event: event["at"])
+
+
+FIRES = [
+    {"events": _told(*_UP, *_ALIVE[:8]), "expect": _HEAD},
+    {"events": _told(*_UP, *_ALIVE, *_LOST), "expect": _HEAD},
+]
+SILENT = [
+    {"events": _told(*_UP[:2], *_ALIVE), "expect": _HEAD},
+    {"events": _told(*_UP, *_ALIVE), "expect": {"head": "b"}},
+    {"events": _told(*_UP, *_ALIVE)},
+]

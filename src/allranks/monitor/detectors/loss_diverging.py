@@ -1,0 +1,110 @@
+"""The loss climbs and stays up
+
+## What is seen
+The last 32 losses lie in the middle 1.5 times above the best ones of this run, and above the first ones too.
+
+## Why it matters
+The run unlearns: mostly a learning rate that is too high, or a batch of broken data. Later checkpoints are worse
+than earlier ones.
+
+## What to do
+Resume from the checkpoint before it began with a smaller learning rate or more warm-up; look at the data of
+those steps.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Dict, Iterator, Optional, Tuple
+
+from allranks.core import WARN, Event, Finding
+from allranks.monitor.aggregation import gathered, grouped, on, where_of
+from allranks.monitor.rank_records import FIRST_LOSSES
+from allranks.monitor.run_state import RankState, RunState
+
+AFTER = ("beat",)
+WINDOW = 32
+OVER_BEST = 1.5
+OVER_FIRST = 1.15
+LEAST_RISE = 0.5
+"""In nats a token: a loss near zero may double and mean nothing."""
+
+GATHER_SECONDS = 10.0
+"""Every rank's loss has a noise of its own: they cross the limit some steps after each other."""
+
+
+def after(run: RunState, event: Event) -> Tuple[Finding, ...]:
+    """Notes who rises; `look` says it."""
+    if event.rank is None or not event.data.get("steps"):
+        return ()
+    rank = run.rank(event.rank)
+    rising = _rising(run)
+    rising.pop(rank.rank, None)
+    best, recent = _best(run, rank), _recent(rank)
+    if best is None or recent is None:
+        return ()
+    first = median(rank.first_losses)
+    if recent > max(OVER_BEST * best, best + LEAST_RISE) and recent > max(
+        OVER_FIRST * first, first + LEAST_RISE / 2
+    ):
+        rising[rank.rank] = (recent, first, best)
+    return ()
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    rising = {number: rise for number, rise in _rising(run).items() if number in run.ranks}
+    if not gathered(run.memory_of("loss-diverging"), bool(rising), now, GATHER_SECONDS):
+        return
+    for ranks in grouped(run.ranks[number] for number in rising):
+        recent, first, best = (median(values) for values in zip(*(rising[rank.rank] for rank in ranks)))
+        yield Finding(
+            id="loss-diverging",
+            verdict=WARN,
+            where=where_of(ranks),
+            saw=f"the last {WINDOW} losses{on(ranks)} lie around {recent:.2f}; they began at {first:.2f} and were at"
+            f" {best:.2f}.",
+            expected="a loss that does not rise above where it began",
+            why="the run unlearns: later checkpoints are worse than earlier ones.",
+            fix="resume from before it began with a smaller learning rate; look at the data of those steps.",
+        )
+
+
+def _rising(run: RunState) -> Dict[int, Tuple[float, float, float]]:
+    """By rank: the middle of its last losses, of its first ones, and the best middle so far."""
+    return run.memory_of("loss-diverging").setdefault("rising", {})
+
+
+def _recent(rank: RankState) -> Optional[float]:
+    kept = list(rank.losses)[-WINDOW:]
+    return median(kept) if len(kept) == WINDOW and len(rank.first_losses) == FIRST_LOSSES else None
+
+
+def _best(run: RunState, rank: RankState) -> Optional[float]:
+    """The lowest that the middle of a window has been so far."""
+    recent = _recent(rank)
+    if recent is None:
+        return None
+    kept = run.memory_of("loss-diverging").setdefault("best", {})
+    best = min(recent, kept.get(rank.rank, recent))
+    kept[rank.rank] = best
+    return best
+
+
+def _run(*losses: float, ranks: int = 1) -> list:
+    return [
+        {
+            "at": float(n),
+            "kind": "beat",
+            "node": "a",
+            "rank": rank,
+            "data": {"phase": "training", "step": n, "steps": [[n, loss, 1.0, 0.0, 1, 1e-5]]},
+        }
+        for n, loss in enumerate(losses, 1)
+        for rank in range(ranks)
+    ]
+
+
+_DOWN = [3.0 - n / 100 for n in range(80)]
+_UP = [6.0 + n / 50 for n in range(40)]
+FIRES = [{"events": _run(*_DOWN, *_UP)}, {"events": _run(*_DOWN, *_UP, ranks=5)}]
+SILENT = [{"events": _run(*_DOWN)}, {"events": _run(*_DOWN, 9.0, 9.0, 8.0, *[2.2] * 40)}]

@@ -1,0 +1,64 @@
+"""The loss is not a number
+
+## What is seen
+The loss is NaN or infinite in two steps after each other (a warning), or in ten (the run is stopped).
+
+## Why it matters
+Once a weight is NaN every later step is: the time and the adapter are lost. A single overflow is normal in
+fp16, where the step is skipped and the scale is halved; ten in a row on a constant scale never end by themselves.
+
+## What to do
+bf16 instead of fp16 where the GPU has it, a smaller learning rate, gradient clipping; look at the batch of the
+first bad step. Resume from the last checkpoint before it.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.core import BLOCK, WARN, Finding
+from allranks.monitor.aggregation import gathered, grouped, on, where_of
+from allranks.monitor.run_state import RunState
+
+WARN_STEPS = 2
+BLOCK_STEPS = 10
+"""A dynamic fp16 scale starts at 2^16 (DeepSpeed's initial_scale_power) and halves at each overflow: a few
+in a row are its search. Overflows there are of the gradient; the loss itself stays finite."""
+
+GATHER_SECONDS = 2.0
+"""Every rank beats once a second: by then all that share it have said so."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    bad = [rank for rank in run.ranks.values() if rank.nan_steps >= WARN_STEPS]
+    if not gathered(run.memory_of("loss-nan"), bool(bad), now, GATHER_SECONDS):
+        return
+    for ranks in grouped(bad):
+        most = max(ranks, key=lambda rank: rank.nan_steps)
+        yield Finding(
+            id="loss-nan",
+            verdict=BLOCK if most.nan_steps >= BLOCK_STEPS else WARN,
+            where=where_of(ranks),
+            saw=f"the loss is {most.loss}{on(ranks)} for {most.nan_steps} steps, at step {most.step}.",
+            expected="a finite loss",
+            why="a weight that is NaN stays NaN: what trains now is lost.",
+            fix="bf16 instead of fp16, a smaller learning rate, gradient clipping; resume from before the first NaN.",
+        )
+
+
+def _beat(*losses: float, rank: int = 0) -> dict:
+    steps = [[n + 1, loss, 0.1, 0.0, 1, 1e-5] for n, loss in enumerate(losses)]
+    data = {"phase": "training", "step": len(steps), "steps": steps}
+    return {"at": 1.0, "kind": "beat", "node": "a", "rank": rank, "data": data}
+
+
+_NAN = float("nan")
+FIRES = [
+    {"events": [_beat(_NAN, _NAN)], "now": 4.0},
+    {"events": [_beat(*[_NAN] * 10)], "now": 4.0},
+    {"events": [_beat(_NAN, _NAN, rank=n) for n in range(8)], "now": 4.0},
+]
+SILENT = [
+    {"events": [_beat(3.2, _NAN, 3.1, _NAN)], "now": 9.0},
+    {"events": [_beat(3.0, 2.9)], "now": 9.0},
+]

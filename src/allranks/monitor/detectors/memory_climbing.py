@@ -1,0 +1,232 @@
+"""A node's memory is running out
+
+## What is seen
+What is left to the ranks of a node falls steadily while they train, by their own growth or by others', and at this
+pace it ends within an hour; or less than three percent of it and less than 16 GiB are left. What is left is the
+machine's free memory, or, where that is less, the rest of the limit of their control group (a container, a job of
+SLURM), each with the file cache that the kernel takes back.
+
+## Why it matters
+The kernel then kills a rank (exit code -9), mostly in the middle of the night, and the run with it.
+
+## What to do
+Fewer loader workers, no lists of tensors kept over steps, data that is mapped instead of held; a higher limit of the
+container or job where that is the nearest; save more often.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor.rank_records import NodeState, RankState
+from allranks.monitor.run_state import RunState
+
+EVERY_SECONDS = 30.0
+SPAN_SECONDS = 600.0
+"""Allocators, caches and workers warm up for minutes: a slope over less is not one."""
+
+POINTS = 20
+KEPT = 64
+"""Looks kept of what is left: half an hour, of which the last half is judged."""
+
+HORIZON_SECONDS = 3600.0
+GROWTH = 0.10
+RISING = 0.75
+"""Share of the steps between points that must rise: a saw-tooth of saves and evaluations does not."""
+
+FREE_SHARE = 0.03
+ROOM_BYTES = 16 << 30
+"""Three percent of 2 TiB are 60 GiB, which a level run never needs: 16 GiB are 2 GiB for each of eight ranks, room for
+new loader workers and for the copies that a save makes."""
+
+FALL_POINTS = 11
+"""Looks over which what is left must have fallen where ranks grow: five minutes, as long as their own slope takes."""
+
+FALL_SHARE = 0.5
+"""By so much of the ranks' growth. Files that ranks map (Arrow, safetensors) count in each of them, and take nothing
+of what is left."""
+
+OLD_SECONDS = 60.0
+"""A sample comes about every 5 s: an older one says nothing of now."""
+
+
+class Room(NamedTuple):
+    """Memory that the ranks of a node may use. `group` is the control group's path, empty for the machine."""
+
+    group: str
+    total: int
+    free: int
+
+    @property
+    def is_scarce(self) -> bool:
+        return self.free < min(FREE_SHARE * self.total, ROOM_BYTES)
+
+    def __str__(self) -> str:
+        whose = f" of its control group {self.group}" if self.group else ""
+        return f"{_gib(self.free)} of {_gib(self.total)}{whose} are free"
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    memory = run.memory_of("memory-climbing")
+    if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
+        return
+    memory["at"] = now
+    living: Dict[Optional[str], List[RankState]] = {}
+    for rank in run.ranks.values():
+        if rank.alive:
+            living.setdefault(rank.node, []).append(rank)
+    for name, node in run.nodes.items():
+        rooms = _rooms(node) if node.sample_at is not None and now - node.sample_at <= OLD_SECONDS else []
+        if not rooms:
+            continue
+        scarce = min((room for room in rooms if room.is_scarce), key=lambda r: r.free, default=None)
+        if scarce is not None:
+            yield _finding(name, f"{scarce} ({scarce.free / scarce.total:.1%}).", "")
+            continue
+        yield from _falling(node, living.get(name, []), rooms, memory.setdefault("rooms", {}))
+
+
+def _rooms(node: NodeState) -> List[Room]:
+    """The machine's memory and that of its ranks' control groups, as far as the last sample says it."""
+    total, free = node.sample.get("memory_total_bytes"), node.sample.get("memory_available_bytes")
+    rooms = [Room("", total, free)] if isinstance(total, int) and isinstance(free, int) else []
+    groups = node.sample.get("memory_groups")
+    for group in groups[:8] if isinstance(groups, list) else ():
+        limit, used = (
+            group.get(key) if isinstance(group, dict) else None for key in ("limit_bytes", "used_bytes")
+        )
+        if isinstance(limit, int) and isinstance(used, int):
+            rooms.append(Room(str(group.get("path")), limit, max(0, limit - used)))
+    return [room for room in rooms if room.total > 0]
+
+
+def _falling(
+    node: NodeState,
+    ranks: Sequence[RankState],
+    rooms: Sequence[Room],
+    kept: Dict[Tuple[str, str], Deque[Any]],
+) -> Iterator[Finding]:
+    """What is left, while all train; what loader workers and others take is in no rank's own memory."""
+    name = node.name
+    if not ranks or any(r.first_step_at is None for r in ranks):
+        for key in [key for key in kept if key[0] == name]:
+            del kept[key]
+        return
+    at = node.sample_at or 0.0
+    for room in rooms:
+        points = kept.setdefault((name, room.group), deque(maxlen=KEPT))
+        if not points or at > points[-1][0]:
+            points.append((at, room.total - room.free))
+    room = min(rooms, key=lambda r: r.free)
+    pace = sum(s for s in map(_slope, (r.memory for r in ranks)) if s is not None)
+    falls = _pace(list(kept[name, room.group])[-FALL_POINTS:])
+    if pace > 0 and room.free / pace < HORIZON_SECONDS and falls >= FALL_SHARE * pace:
+        grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {room}."
+        yield _finding(name, grow, _full_in(room.free / pace))
+        return
+    for room in rooms:
+        pace = _slope(list(kept[name, room.group]), growth=0.0)
+        if pace is not None and pace > 0 and room.free / pace < HORIZON_SECONDS:
+            saw = (
+                f"what is left falls by {_gib(int(pace * 3600))} an hour, its ranks' own memory less; {room}."
+            )
+            yield _finding(name, saw, _full_in(room.free / pace))
+            return
+
+
+def _full_in(seconds: float) -> str:
+    return f"at this pace it is full in {seconds / 60:.0f} minutes"
+
+
+def _finding(name: str, saw: str, when: str) -> Finding:
+    return Finding(
+        id="memory-climbing",
+        verdict=WARN,
+        where=Where(node=name),
+        saw=saw,
+        expected="memory that stays level after the first minutes",
+        why=(when or "next to nothing is left") + "; the kernel then kills a rank.",
+        fix="fewer loader workers, nothing kept over steps, a higher limit where a control group's is the nearest;"
+        " save before it is full.",
+    )
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def _pace(points: List[Tuple[float, int]]) -> float:
+    """Bytes a second from the first of these looks to the last one; 0.0 where there are too few."""
+    if len(points) < FALL_POINTS:
+        return 0.0
+    return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
+
+
+def _slope(points: List[Tuple[float, int]], growth: float = GROWTH) -> Optional[float]:
+    """Bytes a second over the last half of what is known, where it rises all the time; None where it does not."""
+    recent = points[len(points) // 2 :]
+    if len(recent) < POINTS or recent[-1][0] - recent[0][0] < SPAN_SECONDS / 2:
+        return None
+    rises = sum(1 for n in range(1, len(recent)) if recent[n][1] > recent[n - 1][1])
+    grown = recent[-1][1] - recent[0][1]
+    if rises < RISING * (len(recent) - 1) or grown < growth * recent[0][1] / 2:
+        return None
+    return grown / (recent[-1][0] - recent[0][0])
+
+
+def _run(
+    growth: int,
+    free: int = 8 << 30,
+    left: int = 0,
+    total: int = 64 << 30,
+    mapped: bool = False,
+    step: Optional[int] = 1,
+) -> list:
+    """A rank of 4 GiB that grows by so many bytes a second for 20 minutes, `mapped` without taking memory. At the end
+    `free` is left, and `left` to its control group."""
+    events: list = []
+    for second in range(0, 1200, 5):
+        size = (4 << 30) + growth * second + (second % 7) * (1 << 18)
+        beat = {"phase": "training" if step else "loading", "step": step, "rss_bytes": size}
+        more = 0 if mapped else growth * (1200 - second)
+        sample: dict = {"memory_total_bytes": total, "memory_available_bytes": free + more}
+        if left:
+            used = (16 << 30) - left - more
+            sample["memory_groups"] = [{"path": "/job", "limit_bytes": 16 << 30, "used_bytes": used}]
+        events.append({"at": float(second), "kind": "beat", "node": "a", "rank": 0, "data": beat})
+        events.append({"at": second + 0.5, "kind": "sample", "node": "a", "data": sample})
+    return events
+
+
+def _loaders(fall: int, until: int = 1500, steps: bool = True) -> list:
+    """A rank that stays level beside loader workers that take so many bytes a second of 60 GiB."""
+    events: list = []
+    for second in range(0, until, 5):
+        data = {"phase": "training" if steps else "loading", "rss_bytes": 4 << 30}
+        data.update({"step": second + 1} if steps else {})
+        sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": (60 << 30) - fall * second}
+        events.append({"at": float(second), "kind": "beat", "node": "a", "rank": 0, "data": data})
+        events.append({"at": second + 0.5, "kind": "sample", "node": "a", "data": sample})
+    return events
+
+
+FIRES = [
+    {"events": _run(4 << 20), "now": 1230.0},
+    {"events": _run(0, free=1 << 30), "now": 1230.0},
+    {"events": _run(0, free=60 << 30, left=200 << 20), "now": 1230.0},
+    {"events": _run(4 << 20, free=60 << 30, left=6 << 30), "now": 1230.0},
+    {"events": _loaders(18 << 20)},
+]
+SILENT = [
+    {"events": _run(0), "now": 1230.0},
+    {"events": _run(4 << 20, free=60 << 30)[:200], "now": 1230.0},
+    {"events": _run(4 << 20, mapped=True), "now": 1230.0},
+    {"events": _run(4 << 20, step=None), "now": 1230.0},
+    {"events": _run(0, free=60 << 30, total=2 << 40), "now": 1230.0},
+    {"events": _run(0, free=60 << 30, left=8 << 30), "now": 1230.0},
+    {"events": _loaders(0)},
+    {"events": _loaders(18 << 20, until=600)},
+    {"events": _loaders(18 << 20, steps=False)},
+]

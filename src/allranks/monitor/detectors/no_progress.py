@@ -1,0 +1,153 @@
+"""Nothing moves any more
+
+## What is seen
+No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
+12.5 s, five times its median step, 1.5 times the longest of its last steps or of the pauses that passed, or what the
+steps' spread allows. In the first five steps, while loading, compiling, evaluating or saving, and after the last step
+the limits are longer: "Runs" has a table of them.
+
+## Why it matters
+A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of the run.
+
+## What to do
+Look at the suspect: the node whose ranks all stopped to beat, the rank whose beats stopped, else the one that took
+fewer steps or sits in another phase; its stack is in stacks/. Where no rank differs, all wait for something outside:
+storage, network, a lock.
+
+All ranks are asked for their stacks a moment before. This is not said while their answers are awaited (8 s at most),
+nor once they name a culprit: rank-holds-up says it then. Where nobody had been asked, it is said first and
+rank-holds-up replaces it.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional, Tuple
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor import start_patience
+from allranks.monitor.aggregation import numbers
+from allranks.monitor.detectors.rank_holds_up import HOLDS_SECONDS, culprit, is_named
+from allranks.monitor.detectors.rank_holds_up import NO_PROGRESS as NAME
+from allranks.monitor.hang_thresholds import allowed_gap, step_seconds
+from allranks.monitor.rank_comparison import answered
+from allranks.monitor.run_state import RankState, RunState
+from allranks.monitor.stall import stall
+
+NO_RANK = "no rank differs from the others: look at storage and network, and at the stacks."
+NOT_ASKED = "all ranks are asked now what they do: rank-holds-up names the one that differs, if any does."
+
+ONE_RANK = "look at storage and network, and at its stack in stacks/."
+
+EACH_TIME = True
+"""A run that moved and stands still again has another stall, of which new evidence is needed."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    found = stall(run, now)
+    if found is None or is_named(run) or culprit(run, now) is not None:
+        return  # rank-holds-up says what stands still, and for whom
+    known = _answers(run, now)
+    if known is False:
+        return  # until all have answered nobody knows whether one of them differs
+    moved, allowed = found
+    ranks = [rank for rank in run.ranks.values() if rank.alive and rank.moved_at is not None]
+    where, reason, fix = _suspect(run, ranks, now, known)
+    run.memory_of(NAME)["said"] = now
+    typical = step_seconds(run)
+    pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
+    yield Finding(
+        id="no-progress",
+        verdict=WARN,
+        where=where,
+        saw=f"nothing has moved for {now - moved:.0f} s; {pace}."
+        + (f" Suspect: {reason}." if reason else ""),
+        expected=f"a step, a phase or a progress bar that moves within {allowed:.0f} s",
+        why="the ranks wait for each other; a time-out of 10 to 30 minutes would end it.",
+        fix=fix,
+    )
+
+
+def _answers(run: RunState, now: float) -> Optional[bool]:
+    """Whether all ranks have answered what they do in this stall; None where nobody asked of late."""
+    asked, in_silence = start_patience.question(run)
+    if asked is None or asked <= (run.moved_at or 0.0):
+        return None
+    if not answered(run, asked, now):
+        return False
+    return True if not in_silence or start_patience.is_fresh(run, now, HOLDS_SECONDS) else None
+
+
+def _suspect(
+    run: RunState, ranks: List[RankState], now: float, known: Optional[bool]
+) -> Tuple[Where, str, str]:
+    """What differs, why, and what to do: the node or the one rank that is frozen, behind, or in another phase."""
+    silent = [r for r in ranks if r.beat_at is not None and now - r.beat_at > allowed_gap(run, r)]
+    nodes = {r.node for r in silent}
+    if (
+        len(silent) > 1
+        and len(nodes) == 1
+        and len(silent) == sum(r.node in nodes for r in ranks) < len(ranks)
+    ):
+        node = silent[0].node
+        reason = f"none of the {len(silent)} ranks on {node} ({numbers(silent)}) beats any more"
+        return (
+            Where(node=node),
+            reason,
+            f"on {node}: its storage, its memory, a frozen control group; dmesg -T.",
+        )
+    rank, reason = _suspect_rank(ranks, silent)
+    if rank is None:
+        return Where(), "", NO_RANK if known else NOT_ASKED if len(ranks) > 1 else ONE_RANK
+    fix = f"look at the stack of rank {rank.rank}: stacks/rank-{rank.rank}.txt."
+    return Where(node=rank.node, rank=rank.rank), f"rank {rank.rank} on {rank.node} {reason}", fix
+
+
+def _suspect_rank(ranks: List[RankState], silent: List[RankState]) -> Tuple[Optional[RankState], str]:
+    if len(silent) == 1:
+        return silent[0], "does not beat any more"
+    steps = [r.step for r in ranks if r.step is not None]
+    least, most = min(steps, default=0), max(steps, default=0)
+    behind = [r for r in ranks if r.step == least] if least < most else []
+    if len(behind) == 1:
+        return behind[0], f"is at step {least} of {most}"
+    phases = [r.phase for r in ranks]
+    common = max(set(phases), key=phases.count)
+    others = [r for r in ranks if r.phase != common]
+    if len(others) == 1 and len(ranks) > 2:
+        return others[0], f"is {others[0].phase}, the others {common}"
+    return None, ""
+
+
+def _start(rank: int) -> dict:
+    return {"at": 0.0, "kind": "start", "node": "a", "rank": rank, "data": {"pid": rank, "start_time": 1}}
+
+
+def _steps(until: int, phase: str = "training") -> list:
+    """Two ranks that take a step a second."""
+    return [
+        {
+            "at": float(second),
+            "kind": "beat",
+            "node": "a",
+            "rank": rank,
+            "data": {"phase": phase, "step": second, "steps": [[second, 3.0, 1.0, 0.0, 1, 1e-5]]},
+        }
+        for second in range(1, until)
+        for rank in (0, 1)
+    ]
+
+
+_SAVING = {"at": 30.0, "kind": "beat", "node": "a", "rank": 0, "data": {"phase": "saving", "step": 29}}
+_BEATS = [
+    {"at": 30.0 + n, "kind": "beat", "node": "a", "rank": n % 2, "data": {"phase": "training"}}
+    for n in range(20)
+]
+FIRES = [
+    {"events": [_start(0), _start(1), *_steps(30), *_BEATS], "now": 45.0},
+    {"events": [_start(0), _start(1), *_steps(30)], "now": 45.0},
+]
+SILENT = [
+    {"events": [_start(0), _start(1), *_steps(30), *_BEATS[:8]], "now": 40.0},
+    {"events": [_start(0), _start(1), *_steps(30), _SAVING], "now": 120.0},
+    {"events": [_start(0)], "now": 300.0},
+]

@@ -1,0 +1,89 @@
+"""A node is gone
+
+## What is seen
+Nothing was heard of a node, neither its supervisor nor a rank, for ten seconds while other nodes were heard (a
+warning); or the keeper lost the connection to its supervisor, and it did not come back within the lease of 30 s (the
+run is stopped).
+
+## Why it matters
+Power, kernel, network or supervisor of that node ended: its ranks cannot be heard and, at the lease's end, stop
+themselves. Every other rank waits for them.
+
+## What to do
+Look at the node from the head: does it answer to SSH, what do its kernel log and its BMC say. Where the
+connection was closed instead of falling silent, the machine lives: that is supervisor-lost. All other nodes at once are
+head-cut-off.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.core import BLOCK, WARN, Event, Finding, Where
+from allranks.monitor.hang_thresholds import silent_nodes
+from allranks.monitor.head_isolation import cut_off
+from allranks.monitor.run_state import RunState
+
+AFTER = ("lost",)
+EACH_TIME = True
+LEASE_SECONDS = 30.0
+"""The default lease: until it ends, a supervisor may dial again and nothing has happened."""
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    """At once a warning: the connection is lost, the node perhaps not."""
+    if event.node is not None and _matters(run, event.node) and cut_off(run, run.arrived) is None:
+        yield _finding(run, event.node, WARN, 0.0)
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
+    if cut_off(run, now) is not None:
+        return  # head-cut-off says it: no node is blamed by chance of order
+    if not run.quiet and now >= run.paused_until:
+        for name in silent_nodes(run, now):
+            if run.nodes[name].lost_at is None:  # also where its machine lives: a container may be paused
+                yield _finding(run, name, WARN, now - (run.nodes[name].seen_at or now))
+    for name, node in run.nodes.items():
+        if node.lost_at is None or not _matters(run, name):
+            continue
+        since = now - node.lost_at
+        if since >= float(run.expect.get("lease_seconds") or LEASE_SECONDS):
+            yield _finding(run, name, BLOCK, since)
+
+
+def _matters(run: RunState, name: str) -> bool:
+    """A supervisor that hangs up after its torchrun ended, or as the run stops, is no loss; one whose connection
+    was closed is `supervisor-lost`."""
+    node = run.nodes[name]
+    return (
+        not run.machine_lives(node)
+        and node.ended_at is None
+        and node.swept_at is None
+        and run.stopping_at is None
+    )
+
+
+def _finding(run: RunState, name: str, verdict: str, since: float) -> Finding:
+    what = "nothing is heard from its supervisor"
+    ranks = sorted(r.rank for r in run.ranks.values() if r.node == name)
+    return Finding(
+        id="node-lost",
+        verdict=verdict,
+        where=Where(node=name),
+        saw=what + (f" for {since:.0f} s." if since else "."),
+        expected="a living supervisor on every node",
+        why=f"its {len(ranks)} ranks are unheard, and every other rank waits for them." if ranks else "",
+        fix=f"is {name} up? ping, ssh, its BMC, its kernel log.",
+        evidence=(f"last heard at {run.nodes[name].seen_at}",),
+    )
+
+
+_JOINED = {"at": 1.0, "kind": "joined", "node": "b"}
+_LOST = {"at": 5.0, "kind": "lost", "node": "b", "data": {"why": "silent"}}
+_ENDED = {"at": 4.0, "kind": "torchrun-ended", "node": "b", "data": {"code": 0}}
+FIRES = [{"events": [_JOINED, _LOST], "now": 40.0}, {"events": [_JOINED, _LOST]}]
+SILENT = [
+    {"events": [_JOINED, _ENDED, _LOST], "now": 40.0},
+    {"events": [_JOINED], "now": 40.0},
+]

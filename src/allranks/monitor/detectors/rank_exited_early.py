@@ -1,0 +1,233 @@
+"""A rank left with exit code 0 while the others train on
+
+## What is seen
+A rank has ended with code 0 before the last step, or its process is gone and its torchrun tells of no failure; most
+ranks are left (half, where they are seen to wait), and nothing has moved since for as long as this run's pace allows
+(a warning). Where the stacks of all that are left show them in a collective, and they stand still for a minute, the
+run is stopped; where more than half of the ranks are done, they are told of after a minute and stopped after two.
+
+## Why it matters
+The others wait for it in a collective. Under gloo they lose their peer at once; under NCCL they wait until a time-out
+of 10 minutes or more, and then blame each other.
+
+## What to do
+Look for sys.exit, return, break or an exhausted data loader on that rank alone (drop_last, uneven shards; Join for
+DDP).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Optional
+
+from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.monitor.hang_thresholds import allowed_silence, gone_nodes, has_trained, step_seconds, unheard
+from allranks.monitor.rank_stacks import WAITING, Frame, doing, frames_of, waits
+from allranks.monitor.run_state import DOUBT_SECONDS, RankState, RunState
+
+EACH_TIME = True
+
+BLOCK_SECONDS = 60.0
+"""Twice the default lease, as for a rank that is silent: by then the others' stacks are read. A collective in which
+all wait and one is missing does not end by itself."""
+
+SLACK_SECONDS = 10.0
+SLACK_STEPS = 2.0
+"""How long after its end the others may still move by what was queued before: host code runs some steps ahead of a
+GPU. Who trains on for longer did not need it."""
+
+
+SAVES = re.compile(r"(^|/)torch/distributed/checkpoint/")
+
+
+ALONE_SECONDS = 60.0
+"""After the last step, or where more than half of the ranks are done, half an hour is allowed for work that follows the
+training. Who is seen in a collective, waiting for one that left, does no such work: a minute holds three looks."""
+
+
+class Leaver(NamedTuple):
+    """`moved_at`: when the others moved last; `waiting`: whether all of them are known to wait for somebody; `allowed`:
+    the seconds that they may stand still."""
+
+    rank: RankState
+    others: List[RankState]
+    moved_at: float
+    waiting: bool
+    allowed: float
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    found, memory = leaver(run, now), run.memory_of("rank-exited-early")
+    if found is None or not found.waiting:
+        memory.clear()
+    if found is None:
+        return
+    rank, since = found.rank, now - found.moved_at
+    stop = found.waiting and since > max(BLOCK_SECONDS, 2.0 * found.allowed)
+    # After the training it may have worked until now: told first, asked again, then stopped.
+    if found.waiting and has_trained(run):
+        stop = now - memory.setdefault("waiting_at", now) > ALONE_SECONDS and stop
+    total = rank.total_steps or run.total_steps
+    at = "before its first step" if rank.step is None else f"at step {rank.step}"
+    code = "with code 0" if rank.code == 0 else "and its torchrun tells of no failure"
+    evidence = [f"rank {rank.rank} on {rank.node} ended at {rank.ended_at}"]
+    if found.waiting:
+        places = {doing(frames_of(run, other.rank)) for other in found.others}
+        evidence += [f"all {len(found.others)} others: {place}" for place in sorted(places)[:3]]
+    yield Finding(
+        id="rank-exited-early",
+        verdict=BLOCK if stop else WARN,
+        where=Where(node=rank.node, rank=rank.rank),
+        saw=f"rank {rank.rank} on {rank.node} ended {code} {at}{f' of {total}' if total else ''}; the other"
+        f" {len(found.others)} have not moved for {since:.0f} s.",
+        expected="all ranks end together",
+        why="the others wait for it in a collective; a time-out of 10 to 30 minutes would end it, and blame them.",
+        fix=f"look for sys.exit, a return or an exhausted data set on rank {rank.rank} alone.",
+        evidence=tuple(evidence),
+    )
+
+
+def leaver(run: RunState, now: float) -> Optional[Leaver]:
+    """The first rank that left, where the others stand still for it; None where nobody left or they go on.
+
+    Half of the ranks or fewer may have work of their own after the training, one on each node that uploads or merges:
+    they count where they are known to wait.
+    """
+    if run.quiet or now < run.paused_until:
+        return None
+    left = [r for r in run.ranks.values() if _has_left(run, r)]
+    others = [r for r in run.ranks.values() if r.alive and r.phase != "done" and r.moved_at is not None]
+    if not left or not others:
+        return None
+    rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
+    moved, allowed = max(r.moved_at or 0.0 for r in others), allowed_silence(run)
+    if allowed is None or now - moved <= min(allowed, ALONE_SECONDS) or _others_are_gone(run, now):
+        return None
+    # Both on the clock of `moved_at`, as it was set.
+    ended = max(rank.ended_at or 0.0, rank.ended_heard_at or 0.0)
+    if moved > ended + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
+        return None
+    waiting = _all_wait(run, others, moved)
+    if waiting and has_trained(run):
+        allowed = min(allowed, ALONE_SECONDS)
+    unknown = waiting is None and 2 * len(others) <= len(run.ranks)
+    if now - moved <= allowed or waiting is False or unknown:
+        return None
+    return Leaver(rank, others, moved, waiting is True, allowed)
+
+
+def somebody_left(run: RunState) -> bool:
+    """Whether a rank has ended with 0 before the last step, as far as that is known."""
+    return any(_has_left(run, rank) for rank in run.ranks.values())
+
+
+def work_alone(run: RunState) -> bool:
+    """Whether half of the ranks or more have ended with 0 and all that are left are seen to work on by themselves."""
+    left = [r for r in run.ranks.values() if r.alive]
+    moved, asked = run.moved_at, max(run.asked_at or 0.0, run.looked_at or 0.0)
+    ended = sum(r.code == 0 for r in run.ranks.values())
+    if not ended or 2 * len(left) > len(run.ranks) or moved is None or asked < moved:
+        return False
+    return all(_works(run, rank) for rank in left)
+
+
+def _works(run: RunState, rank: RankState) -> bool:
+    frames, told = frames_of(run, rank.rank), run.flights.get(rank.rank, {})
+    if not frames or (waits(frames) and not _saves(frames)):
+        return False
+    groups = told.get("groups")
+    queued = any(
+        isinstance(g, dict) and g.get("pending") for g in (groups if isinstance(groups, list) else ())
+    )
+    followed = not (rank.uuid or rank.bus_id) or "completed" in told  # of a GPU's own wait its recorder tells
+    return followed and not queued
+
+
+def _others_are_gone(run: RunState, now: float) -> bool:
+    """Whether a node or a rank is unheard: then that is what the others wait for."""
+    return bool(gone_nodes(run, now)) or bool(unheard(run, now)[0])
+
+
+def _has_left(run: RunState, rank: RankState) -> bool:
+    """Whether it ended with 0 before the last step. A code that nobody saw was 0 where torchrun goes on for so long
+    (`DOUBT_SECONDS`): it ends its node's ranks, and itself, after any other."""
+    node = run.nodes.get(rank.node or "")
+    unknown = rank.code is None and rank.gone_at is not None and (node is None or not node.ended_code)
+    doubted = unknown and run.now - (rank.gone_at or 0.0) < DOUBT_SECONDS
+    if rank.alive or not (rank.code == 0 or (unknown and not doubted)):
+        return False
+    total = rank.total_steps or run.total_steps
+    return rank.step is None or total is None or rank.step < total
+
+
+def _all_wait(run: RunState, others: List[RankState], moved: float) -> Optional[bool]:
+    """Whether all others wait in a collective, by their stacks since they stand still; None where that is not known.
+
+    On a GPU a rank that reads a result of a queued collective waits outside of torch.distributed, too.
+    """
+    asked = max(run.asked_at or 0.0, run.looked_at or 0.0)
+    frames = {rank.rank: frames_of(run, rank.rank) for rank in others}
+    if asked < moved or not all(frames.values()):
+        return None
+    outside = [rank for rank in others if not waits(frames[rank.rank]) or _saves(frames[rank.rank])]
+    if not outside:
+        return True
+    return None if all(rank.uuid or rank.bus_id for rank in outside) else False
+
+
+def _saves(frames: List[Frame]) -> bool:
+    """Whether it is torch.distributed's own code that writes a checkpoint, not a collective in it."""
+    inner = [frame[0].replace("\\", "/") for frame in frames if WAITING.search(frame[0].replace("\\", "/"))]
+    return bool(inner) and bool(SAVES.search(inner[-1]))
+
+
+def _beats(first: int, last: int, ranks: "tuple[int, ...]", moving: bool) -> list:
+    return [
+        {
+            "at": float(second),
+            "kind": "beat",
+            "node": "abc"[rank],
+            "rank": rank,
+            "data": {
+                "phase": "training",
+                "step": second if moving else 30,
+                "total_steps": 100,
+                "steps": [[second, 3.0, 1.0, 0.0, 1, 1e-5]] if moving else [],
+            },
+        }
+        for second in range(first, last + 1)
+        for rank in ranks
+    ]
+
+
+def _left(at: float, code: int = 0, rank: int = 1) -> list:
+    of = {"node": "abc"[rank], "rank": rank}
+    done = {"phase": "done", "step": 30}
+    return [
+        *([{"at": at, "kind": "beat", **of, "data": done}] if code == 0 else []),
+        {"at": at + 0.1, "kind": "end", **of, "data": {"code": code}},
+        {"at": at + 0.2, "kind": "rank-gone", **of, "data": {"code": code}},
+    ]
+
+
+_START = [*_beats(1, 30, (0, 1, 2), True), *_left(30.1)]
+_ALONE = [{"at": 31.0, "kind": "torchrun-ended", "node": node, "data": {"code": 0}} for node in "bc"]
+_UNSEEN = [*_beats(1, 30, (0, 1, 2), True), {**_left(30.1)[-1], "data": {}}]
+_HEARD = [{"at": 2.0 * n, "kind": "sample", "node": "b", "data": {}} for n in range(16, 45)]
+
+
+def _told(*events: dict) -> list:
+    return sorted([*events, *_HEARD], key=lambda event: event["at"])
+
+
+FIRES = [
+    {"events": _told(*_START, *_beats(31, 44, (0, 2), False))},
+    {"events": _told(*_UNSEEN, *_beats(31, 70, (0, 2), False))},
+]
+SILENT = [
+    {"events": [*_START, *_beats(31, 41, (0, 2), False)]},
+    {"events": _told(*_START, *_beats(31, 70, (0, 2), True), *_beats(71, 90, (0, 2), False))},
+    {"events": _told(*_START, *_left(30.5, rank=2), *_ALONE, *_beats(31, 60, (0,), False))},
+    {"events": _told(*_beats(1, 30, (0, 1, 2), True), *_left(30.1, 1), *_beats(31, 60, (0, 2), False))},
+    {"events": _told(*_START, *_beats(31, 60, (0,), False)), "now": 60.0},
+]

@@ -1,0 +1,216 @@
+"""One rank holds up the others
+
+## What is seen
+At a stall the stacks, the collectives, the processes and the connections of all ranks were read and compared. All
+ranks but one wait in the same collective; this one is stopped, waits for storage or its data, is in other code, or in
+another collective. Where all ranks of one node differ alike from the others, or where nobody gets an answer from one
+node, that node is named.
+
+## Why it matters
+This is the rank to look at. A time-out of torch ends the run 10 to 30 minutes later, and its message names the
+ranks that waited.
+
+## What to do
+Look at the line that is named. Another collective or another number: the code takes another path on that rank (a
+collective under `if rank == 0`, an uneven number of batches). Its data: the loader's workers and the storage below
+them. Stopped: kill -CONT. A run that cannot go on (another collective) is stopped at once, any other after ten
+minutes without a move, or after the time-out of its process group where that was set to more than half an hour. After
+the last step, where one rank may merge or export for long, nothing is stopped.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from allranks.core import BLOCK, WARN, Event, Finding, Where
+from allranks.monitor import start_patience
+from allranks.monitor.detectors.rank_exited_early import leaver
+from allranks.monitor.hang_thresholds import START_SECONDS, has_trained, step_seconds
+from allranks.monitor.rank_comparison import ANSWER_SECONDS, Odd, answered, odd_one
+from allranks.monitor.run_state import RunState
+from allranks.monitor.stall import stall
+
+__all__ = ["ANSWER_SECONDS", "look"]
+
+AFTER = ("evidence",)
+EACH_TIME = True
+NO_PROGRESS = "no-progress"
+BLOCK_SECONDS = 600.0
+"""NCCL's own default time-out: torch itself would end the run then, without a name."""
+
+HOLDS_SECONDS = ANSWER_SECONDS + 2.0
+"""So long after the question the answers of a silent look stand for a stall: the last one may take as long to come."""
+
+DEFAULT_SECONDS = 1800.0
+"""The longest of torch's own defaults (gloo's, and what a Trainer sets): a longer time-out is the user's word that a
+rank may take so long."""
+
+FIXES = {
+    "op-build-waits": "on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
+    "rank-silent": "see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
+    "nfs-stale-or-io-error": "look at the file system that it reads or writes, and at dmesg, on {node}.",
+    "collective-mismatch": "make every rank take the same path there: no collective under a rank's own condition.",
+    "peer-node-network-broken": "look at {node}: its links, its switch port, its firewall; ping it from the others.",
+    "collective-timeout-straggler": "look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
+}
+
+
+def after(run: RunState, event: Event) -> Iterator[Finding]:
+    """Where the ranks were asked ahead, the name comes with the stall and not a tick later."""
+    if event.data.get("stands"):
+        yield from look(run, run.arrived)
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    odd = culprit(run, now)
+    if odd is not None:
+        finding = _finding(run, odd, now)
+        run.held_up = (now, odd, finding)
+        yield finding
+
+
+def culprit(run: RunState, now: float) -> Optional[Odd]:
+    """The rank that the answers name, if it is time for a word about it: what was asked in silence waits for the stall
+    unless it proves more."""
+    asked, in_silence = start_patience.question(run)
+    if asked is None or run.quiet or now < run.paused_until or not answered(run, asked, now):
+        return None
+    odd = odd_one(run)
+    if odd is None or odd.rank not in run.ranks:
+        return None
+    if in_silence and not start_patience.proves(run, odd) and not _is_due(run, now):
+        return None
+    if not odd.proven and leaver(run, now) is not None:
+        return (
+            None  # the others wait for the one that left; who reads a result on a GPU only looks unlike them
+        )
+    return odd if not has_trained(run) or _at_the_end(run, odd, now) else None
+
+
+def is_named(run: RunState) -> bool:
+    """Whether a rank was named and nothing has moved since."""
+    moved = run.moved_at
+    return run.held_up is not None and moved is not None and run.held_up[0] > moved
+
+
+def _is_due(run: RunState, now: float) -> bool:
+    """Whether what was asked in silence is worth a word: the run has stalled, and the answers are new. Old ones are
+    asked for again, aloud, by `no-progress`."""
+    return is_named(run) or (start_patience.is_fresh(run, now, HOLDS_SECONDS) and stall(run, now) is not None)
+
+
+def _at_the_end(run: RunState, odd: Odd, now: float) -> bool:
+    """After the last step one rank may merge and export for as long as it takes: before half an hour only what cannot
+    be work is said."""
+    proven = odd.proven and odd.cause in ("rank-silent", "collective-mismatch")
+    return proven or now - _moved(run, now) > START_SECONDS
+
+
+def _moved(run: RunState, now: float) -> float:
+    return max((r.moved_at or 0.0 for r in run.ranks.values()), default=now)
+
+
+def _finding(run: RunState, odd: Odd, now: float) -> Finding:
+    rank = run.ranks[odd.rank]
+    hopeless = odd.cause == "collective-mismatch" and odd.proven
+    fix = FIXES[odd.cause].format(
+        node=rank.node, rank=odd.rank, pid=run.looks.get(odd.rank, {}).get("pid", "PID")
+    )
+    late = _steady(run) and now - _moved(run, now) > block_seconds(run)
+    who = f"node {odd.node}" if odd.node is not None else f"rank {odd.rank} on {rank.node}"
+    others = any(r.alive and r.rank != odd.rank for r in run.ranks.values())
+    return Finding(
+        id="rank-holds-up",
+        verdict=BLOCK if hopeless or late else WARN,
+        where=Where(
+            node=rank.node,
+            rank=odd.rank if odd.node is None else None,
+            file=odd.frame[0] if odd.frame else None,
+            line=odd.frame[1] if odd.frame else None,
+        ),
+        saw=f"{who} {'holds up the others' if others else 'stands still'}: {odd.reason}." + _replaces(run),
+        expected="all ranks in the same collective" if others else "a rank that goes on",
+        why="every other rank waits for it; torch's own time-out would name the ones that wait."
+        if others
+        else "no other rank is left that could go on.",
+        fix=fix,
+        evidence=odd.evidence,
+    )
+
+
+def _replaces(run: RunState) -> str:
+    """Two statements about one stall would contradict each other: the one with the answers counts."""
+    said, moved = run.memory_of(NO_PROGRESS).get("said"), run.moved_at
+    return " This replaces no-progress." if said is not None and moved is not None and said > moved else ""
+
+
+def block_seconds(run: RunState) -> float:
+    """How long a rank may hold up the others: ten minutes, or the collectives' own time-out where the user has set a
+    longer one than any default."""
+    known = [data.get("timeout_seconds") for data in run.flights.values()]
+    longest = max((float(t) for t in known if isinstance(t, (int, float))), default=0.0)
+    return longest if longest > DEFAULT_SECONDS else BLOCK_SECONDS
+
+
+def _steady(run: RunState) -> bool:
+    """Whether all train at a known pace: a load, a save, an evaluation or the end may honestly take longer."""
+    return (
+        step_seconds(run) is not None
+        and not has_trained(run)
+        and all(r.phase == "training" for r in run.ranks.values() if r.alive)
+    )
+
+
+_WAIT = [
+    ["/u/train.py", 30, "<module>"],
+    ["/x/site-packages/torch/distributed/distributed_c10d.py", 9, "all_reduce"],
+]
+_SLEEP = [["/u/train.py", 30, "<module>"], ["/u/data.py", 7, "fetch"]]
+_OTHER = [
+    ["/u/train.py", 44, "<module>"],
+    ["/x/site-packages/torch/distributed/distributed_c10d.py", 5, "broadcast"],
+]
+
+
+_LOCK = [
+    ["/u/train.py", 3, "<module>"],
+    ["/x/site-packages/torch/utils/cpp_extension.py", 2400, "_jit_compile"],
+    ["/x/site-packages/torch/utils/file_baton.py", 51, "wait"],
+]
+
+
+def _run(*stacks: object, asked: bool = True, states: str = "") -> list:
+    events: list = [
+        {"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": {"pid": n + 9, "start_time": n}}
+        for n in range(len(stacks))
+    ]
+    if asked:
+        events.append({"at": 3.0, "kind": "evidence", "node": "a", "data": {"why": "no-progress"}})
+    for n, state in enumerate(states):
+        data = {"pid": n + 9, "state": state, "wchan": None}
+        events.append({"at": 3.5, "kind": "process", "node": "a", "rank": n, "data": data})
+    for n, frames in enumerate(stacks):
+        data = {"frames": frames, "by": "inside"}
+        events.append({"at": 4.0, "kind": "stack", "node": "a", "rank": n, "data": data})
+    return events
+
+
+FIRES = [
+    {"events": _run(_WAIT, _SLEEP, _WAIT), "now": 6.0},
+    {"events": _run(_WAIT, _WAIT, _OTHER), "now": 6.0},
+    {"events": _run(_WAIT, None, _WAIT, states="STS"), "now": 14.0},
+    {"events": _run(_WAIT, _SLEEP), "now": 6.0},
+    {"events": _run(_LOCK, _LOCK, _LOCK), "now": 6.0},
+]
+SILENT = [
+    {"events": _run(_WAIT, _WAIT, _WAIT), "now": 20.0},
+    {"events": _run(_WAIT, _OTHER), "now": 20.0},
+    {"events": _run(_WAIT, _SLEEP, _WAIT, asked=False), "now": 20.0},
+    {
+        "events": [
+            *_run(_WAIT, _SLEEP, _WAIT),
+            {"at": 4.0, "kind": "beat", "node": "a", "rank": 1, "data": {"phase": "training", "step": 4}},
+        ],
+        "now": 20.0,
+    },
+]

@@ -1,0 +1,231 @@
+"""One rank, or all ranks of a node, fell silent while the others beat, or was stopped
+
+## What is seen
+A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
+until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
+More than three ranks at once share one statement, and so do all ranks of a node whose supervisor is heard. Whether
+they run nevertheless, their node's samples tell: CPU time that rises by a tenth of a core or more.
+Where no other rank beats (the run has one rank, or all froze at once), a rank is named if its node's samples since then
+show its process stopped (state T, or t by a debugger): that needs no other rank as proof.
+
+## Why it matters
+The beat comes from a thread of its own: it stops where the whole process is frozen (SIGSTOP, swapping, a dead mount, a
+debugger) or its node is. All others will wait for it in the next collective. It stops, too, while one call keeps
+Python's lock (a metric, json or pickle of something large, a regular expression): then the process uses the CPU, and
+the run is not stopped for its silence. Nor is it while the other ranks go on to take newer steps: they could not
+without this rank, so its process works and only its beats are lost. Where no other rank beats, the run is stopped once
+samples in a row have shown the process stopped by a signal for a minute; one that a debugger holds is only named.
+
+## What to do
+Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack, the kernel log. T is stopped (kill
+-CONT), D waits for storage. One that runs: `py-spy dump --native` names the call. If the others go on: `df` and `ls`
+of the run's folder there, since a full disk or a folder that was removed takes no beats.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Sequence
+
+from allranks.core import BLOCK, WARN, Finding
+from allranks.monitor.aggregation import grouped, numbers, where_of
+from allranks.monitor.hang_thresholds import (
+    FRESH_SECONDS,
+    SAMPLE_SECONDS,
+    allowed_gap,
+    allowed_silence,
+    sampled_state,
+    seen_stopped,
+    silent_nodes,
+    unheard,
+)
+from allranks.monitor.node_load import unwritable
+from allranks.monitor.run_state import RankState, RunState
+
+TOGETHER_SECONDS = 2.5
+"""Ranks that were frozen at one moment beat last up to a beat (1 s) apart, as heard through two turns of the keeper."""
+
+BLOCK_FACTOR = 5.0
+BLOCK_LEAST_SECONDS = 60.0
+"""Twice the default lease: nothing that is only late stays silent for so long while others beat."""
+
+EACH_TIME = True
+STATES = {
+    "D": "waiting for storage",
+    "R": "running",
+    "S": "asleep",
+    "T": "stopped by a signal",
+    "Z": "dead",
+    "t": "stopped by a debugger",
+}
+
+
+WHY_FROZEN = "the process is frozen or its node is: every other rank waits for it in the next collective."
+WHY_BUSY = (
+    "one call keeps Python's lock (a metric, json, pickle, a regular expression), or no beat can be written (a full"
+    " disk): the others may wait for it in the next collective."
+)
+WHY_STOPPED = "a stopped process does nothing until it is continued, and nothing else of the run is heard."
+WHY_LOST = "its process works, and only its beats are lost; the run goes on."
+
+LISTED = 8
+"""Processes of which the numbers are told; of more of them a look at the node tells."""
+
+STEPS_AHEAD = 2
+"""So many steps others may end without a rank: the one that it left at its last beat, and one whose collectives had
+been entered. More of them need it."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    if run.quiet or now < run.paused_until:
+        return
+    silent, heard = unheard(run, now)
+    gone = silent_nodes(run, now)
+    silent = [
+        r for r in silent if r.node not in gone and (r.node is None or run.node(r.node).lost_at is None)
+    ]
+    for ranks in _whole_nodes(run, silent, now):
+        if heard or all(seen_stopped(run, rank, now) for rank in ranks):
+            yield _finding(run, ranks, now, bool(heard), whole=True)
+            silent = [r for r in silent if r not in ranks]
+    if len(silent) > max(1, len(heard) // 3):
+        # So many at once are no fault of one rank, unless they are seen stopped: the network's, or the keeper's own.
+        silent = [r for r in silent if seen_stopped(run, r, now)]
+    for ranks in grouped(silent):
+        yield _finding(run, ranks, now, bool(heard))
+
+
+def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iterator[List[RankState]]:
+    """The ranks of each node that fell silent together. Its supervisor must be heard, on whose line their beats come:
+    a link that is late is no frozen node."""
+    on: Dict[str, List[RankState]] = {rank.node: [] for rank in silent if rank.node is not None}
+    for rank in run.ranks.values() if on else ():
+        if rank.node in on and rank.alive and rank.beat_at is not None and rank.phase != "done":
+            on[rank.node].append(rank)
+    for name, ranks in sorted(on.items()):
+        heard = now - (run.node(name).seen_at or 0.0) <= FRESH_SECONDS
+        together = all(now - (r.beat_at or 0.0) > allowed_gap(run, r) - TOGETHER_SECONDS for r in ranks)
+        if len(ranks) > 1 and heard and together:
+            yield ranks
+
+
+def _finding(
+    run: RunState, ranks: Sequence[RankState], now: float, heard: bool, whole: bool = False
+) -> Finding:
+    since = min(now - (rank.beat_at or now) for rank in ranks)
+    first, allowed = ranks[0], max(allowed_gap(run, rank) for rank in ranks)
+    lives = _lived(run, ranks, now, heard)
+    ahead = _others_ahead(run, ranks, now)
+    block = not ahead and now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
+    one, busy = len(ranks) == 1, _busy(ranks, now)
+    who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
+    who = f"all {len(ranks)} ranks on {first.node} ({numbers(ranks)}) have" if whole else who
+    each = f"rank {first.rank}'s process" if one else "their processes"
+    tools = f"ps -o pid,stat,wchan of {each}, its stack, dmesg -T"
+    tools = f"py-spy dump --native of {each}, df" if busy else tools
+    stopped = all(sampled_state(run, rank) == "T" for rank in ranks)
+    tools = (
+        f"find who stopped {each} (kill -STOP, a scheduler); kill -CONT {_pids(ranks)}" if stopped else tools
+    )
+    return Finding(
+        id="rank-silent",
+        verdict=BLOCK if block else WARN,
+        where=where_of(ranks),
+        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}"
+        + ahead
+        + _lines_refused(run, ranks),
+        expected=f"a beat at least every {allowed:.0f} s",
+        why=WHY_LOST if ahead else WHY_BUSY if busy else WHY_FROZEN if heard else WHY_STOPPED,
+        fix=f"on {first.node if one or whole else 'their nodes'}: {tools}.",
+    )
+
+
+def _lived(run: RunState, ranks: Sequence[RankState], now: float, heard: bool) -> float:
+    """When the last of these ranks was known to work. If no other rank is heard, they work until samples in a row show
+    each of them stopped by a signal: what a debugger holds is somebody's own, and is not ended."""
+    if heard:
+        return max(at for rank in ranks for at in (rank.beat_at, rank.busy_at) if at is not None)
+    held = [rank.stopped_at if sampled_state(run, rank) == "T" else None for rank in ranks]
+    return max(now if at is None else at for at in held)
+
+
+def _pids(ranks: Sequence[RankState]) -> str:
+    pids = [str(rank.identity[2]) for rank in ranks if rank.identity is not None]
+    return " ".join(pids) if len(pids) == len(ranks) <= LISTED else "PID"
+
+
+def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
+    """That the others take steps that need these ranks, "" where they stand still: nobody ends a step without a rank
+    whose process is frozen."""
+    step = max((r.step for r in ranks if r.step is not None), default=None)
+    allowed = allowed_silence(run)
+    if step is None or allowed is None:
+        return ""
+    silent = {r.rank for r in ranks}
+    others = [r for r in run.ranks.values() if r.rank not in silent and r.alive and r.step is not None]
+    moving = [
+        r for r in others if now - (r.moved_at or 0.0) <= allowed and (r.step or 0) > step + STEPS_AHEAD
+    ]
+    best = max(moving, key=lambda r: r.step or 0, default=None)
+    if best is None:
+        return ""
+    whom = "it" if len(ranks) == 1 else "them"
+    return f" Rank {best.rank} is at step {best.step}, which it cannot take without {whom}."
+
+
+def _lines_refused(run: RunState, ranks: Sequence[RankState]) -> str:
+    """The disks of their nodes that are full, and the folders that are gone: no beat can be written there."""
+    said = []
+    for name in sorted({rank.node for rank in ranks if rank.node is not None}):
+        said += [f" {what} on {name}." for what in unwritable(run.node(name))]
+    return "".join(said)
+
+
+def _busy(ranks: Sequence[RankState], now: float) -> str:
+    """That processes work though their beats stopped, "" where no sample shows it."""
+    busy = [r for r in ranks if r.busy_at is not None and r.busy_at > (r.beat_at or 0.0)]
+    busy = [r for r in busy if now - (r.busy_at or 0.0) <= SAMPLE_SECONDS]
+    if not busy:
+        return ""
+    many = f"Rank {numbers(busy)} uses" if len(busy) == 1 else f"Ranks {numbers(busy)} use"
+    return f" {'It uses' if len(ranks) == 1 else many} the CPU all the same."
+
+
+def _states(run: RunState, ranks: Sequence[RankState]) -> str:
+    """What their processes were seen in since, where the node's last sample says so of all alike."""
+    states = {sampled_state(run, rank) for rank in ranks}
+    state = states.pop() if len(states) == 1 else None
+    if not state:
+        return ""
+    whose = "Its process is" if len(ranks) == 1 else "Their processes are"
+    return f" {whose} {STATES.get(state, 'in state ' + state)} ({state})."
+
+
+def _beats(rank: int, until: int) -> list:
+    return [
+        {
+            "at": float(second),
+            "kind": "beat",
+            "node": "ab"[rank % 2],
+            "rank": rank,
+            "data": {"phase": "training", "step": 1},
+        }
+        for second in range(1, until)
+    ]
+
+
+def _run(*until: int) -> list:
+    events = [event for rank, end in enumerate(until) for event in _beats(rank, end)]
+    events += [
+        {"at": 5.0 * n, "kind": "sample", "node": name, "data": {}}
+        for n in range(1, max(until) // 5 + 1)
+        for name in "ab"
+    ]
+    return sorted(events, key=lambda event: event["at"])
+
+
+FIRES = [{"events": _run(20, 35), "now": 34.0}, {"events": _run(20, 100, 100), "now": 99.0}]
+SILENT = [
+    {"events": _run(30, 35), "now": 35.0},
+    {"events": _run(20, 20), "now": 40.0},
+    {"events": [*_run(20, 30), {"at": 21.0, "kind": "exception", "rank": 0, "data": {}}], "now": 40.0},
+]

@@ -1,0 +1,98 @@
+"""Ranks read the same data
+
+## What is seen
+Ranks report the same digest of the batch of their first step, though the data set is larger than one batch of all
+ranks. Not said where parts of a tensor, a sequence or a pipeline are known to share a batch, of a batch that is made
+on a GPU, or of one whose tensors have one value alone.
+
+## Why it matters
+The run sees that part of the data several times and another part never; the effective batch is smaller than the one
+that was asked for.
+
+## What to do
+A DistributedSampler (or split_dataset_by_node) with the right rank and world size; for streamed data a shard a rank.
+Where ranks share a batch on purpose (parallelism of your own), nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor.run_state import RunState
+
+PATIENCE_SECONDS = 60.0
+"""Ranks that have not told their first batch a minute after the first one did: the others are judged without them."""
+
+NAMED = 8
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    memory = run.memory_of("same-data")
+    if "judged" in memory or not run.digests.get("data_digest"):
+        return
+    told = {
+        r.rank: str(r.settings["data_digest"]) for r in run.ranks.values() if r.settings.get("data_digest")
+    }
+    since = memory.setdefault("since", now)
+    expected = run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0)
+    if (len(told) < expected or not expected) and now - since < PATIENCE_SECONDS:
+        return
+    memory["judged"] = True  # the first batches do not change
+    groups: Dict[str, List[int]] = {}
+    for rank, digest in sorted(told.items()):
+        groups.setdefault(digest, []).append(rank)
+    same = [ranks for ranks in groups.values() if len(ranks) > 1 and not _is_small(run, ranks[0])]
+    if same:
+        yield _finding(run, same, len(told))
+
+
+def _is_small(run: RunState, rank: int) -> bool:
+    """Whether the data set is no larger than one batch of all ranks."""
+    settings = run.rank(rank).settings
+    samples, batch = settings.get("samples"), settings.get("micro_batch") or 1
+    return isinstance(samples, int) and samples < batch * (run.world_size or 2)
+
+
+def _finding(run: RunState, same: List[List[int]], told: int) -> Finding:
+    ranks = same[0]
+    names = ", ".join(map(str, ranks[:NAMED])) + (", …" if len(ranks) > NAMED else "")
+    if len(ranks) == told:
+        saw = f"the first batches of all {told} ranks are the same."
+    else:
+        saw = f"the first batches of rank {names} are the same."
+        saw += f" So are those of {len(same) - 1} other groups of ranks." if len(same) > 1 else ""
+    other = run.rank(ranks[1])
+    return Finding(
+        id="same-data",
+        verdict=WARN,
+        where=Where(node=other.node, rank=other.rank),
+        saw=saw,
+        expected="other samples on every data-parallel rank",
+        why="part of the data is read several times and another part never.",
+        fix="a sampler that knows the rank and the world size; for streams a shard a rank.",
+    )
+
+
+def _settings(rank: int, digest: "str | None", samples: int = 1000) -> dict:
+    data = {"data_digest": digest, "samples": samples, "micro_batch": 1}
+    return {"at": 1.0 + rank, "kind": "settings", "node": "a", "rank": rank, "data": data}
+
+
+_FOUR = {"world_size": 4}
+FIRES = [
+    {"expect": {"world_size": 2}, "events": [_settings(0, "aa"), _settings(1, "aa")]},
+    {"events": [_settings(0, "aa"), _settings(1, "aa")], "now": 65.0},
+    {
+        "expect": _FOUR,
+        "events": [_settings(0, "aa"), _settings(1, "aa"), _settings(2, "bb"), _settings(3, "bb")],
+    },
+    {"expect": _FOUR, "events": [_settings(0, "aa"), _settings(1, "aa")], "now": 65.0},
+]
+SILENT = [
+    {"events": [_settings(0, "aa"), _settings(1, "bb")]},
+    {"events": [_settings(0, "aa", 1), _settings(1, "aa", 1)]},
+    {"events": [_settings(0, "aa"), _settings(0, "aa")]},
+    {"expect": _FOUR, "events": [_settings(0, "aa"), _settings(1, "aa")], "now": 30.0},
+    {"expect": {"world_size": 2}, "events": [_settings(0, None), _settings(1, None)]},
+]

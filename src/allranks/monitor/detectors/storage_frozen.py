@@ -1,0 +1,82 @@
+"""A file system does not answer
+
+## What is seen
+A node asked for the free space of a folder of the run (its output, its run directory) and got no answer for ten
+seconds and more.
+
+## Why it matters
+Whoever touches that folder waits in the kernel and cannot be ended: a rank that saves or loads there holds up all
+others, and a kill does not help. NFS without its server, a full or failing disk, and fsfreeze look like this.
+
+## What to do
+Look at the server of that mount and at dmesg ("not responding", "I/O error") on the node. What waits goes on by
+itself when the file system answers again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping
+
+from allranks.core import WARN, Finding, Where
+from allranks.monitor import kernel_log
+from allranks.monitor.run_state import NodeState, RunState
+
+LEAST_SECONDS = 10.0
+"""A busy NFS server answers statvfs within a second or two."""
+
+OLD_SECONDS = 30.0
+"""A sample comes every 5 s: an older one says nothing of now."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    if run.quiet:
+        return
+    for name, node in run.nodes.items():
+        for disk in frozen(node, now):
+            yield Finding(
+                id="storage-frozen",
+                verdict=WARN,
+                where=Where(node=name, file=str(disk.get("path"))),
+                saw=f"{disk.get('path')} on {name} has not answered for {disk['frozen_seconds']:.0f} s.",
+                expected="an answer within a second",
+                why="whoever reads or writes there waits in the kernel, and the other ranks wait for it.",
+                fix=f"look at the server of that mount, and at dmesg on {name}.",
+                evidence=tuple(kernel_log.words(node)),
+            )
+
+
+def frozen(node: NodeState, now: float) -> "list[Mapping[str, Any]]":
+    """The disks of the node's last sample that do not answer."""
+    disks = node.sample.get("disks")
+    if node.sample_at is None or now - node.sample_at > OLD_SECONDS or not isinstance(disks, list):
+        return []
+    rows = (disk for disk in disks if isinstance(disk, Mapping))
+    return [
+        d
+        for d in rows
+        if isinstance(d.get("frozen_seconds"), (int, float)) and d["frozen_seconds"] >= LEAST_SECONDS
+    ]
+
+
+def _samples(*seconds: float) -> list:
+    return [
+        {
+            "at": 5.0 * n,
+            "kind": "sample",
+            "node": "a",
+            "data": {
+                "disks": [
+                    {"path": "/nfs/out", "frozen_seconds": s} if s else {"path": "/nfs/out", "free_bytes": 9}
+                ]
+            },
+        }
+        for n, s in enumerate(seconds)
+    ]
+
+
+FIRES = [{"events": _samples(0, 0.5, 5.5, 10.5)}]
+SILENT = [
+    {"events": _samples(0, 0.5, 5.5, 0)},
+    {"events": _samples(0, 0)},
+    {"events": [{"at": 1.0, "kind": "sample", "node": "a", "data": {"disks": [7, {"frozen_seconds": "x"}]}}]},
+]

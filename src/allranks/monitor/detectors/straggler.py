@@ -1,0 +1,202 @@
+"""One rank is persistently slower than the rest
+
+## What is seen
+Three quarters of a rank's last steps took it longer, before it entered the step's first collective, than the middle of
+all ranks takes: by more than a tenth of a step and by more than three times the spread of the ranks, at three looks
+after each other. A node is named where that holds for three quarters of its ranks. Where a rank's own time is not
+known, what it waits for its data is compared.
+
+Under ZeRO-3 and FSDP the first collective comes before the forward pass: there only data and the host's work before
+it are compared, and a GPU that computes slowly is not seen (nvidia-smi's clocks are, as clocks-throttled). Stages of
+a pipeline are not compared.
+
+## Why it matters
+Every step takes as long as its slowest rank: the others' share of that time is lost on every GPU. Collectives make
+all steps equally long, so only what lies before them tells who is late.
+
+## What to do
+Look at that node: CPU load, storage, a noisy neighbour, the GPU's clocks and temperature, the number of loader
+workers, work that one rank alone does in every step. The report has each rank's waiting.
+"""
+
+from __future__ import annotations
+
+from statistics import median, median_low
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from allranks.core import NOTE, WARN, Finding, Where
+from allranks.monitor.hang_thresholds import step_seconds
+from allranks.monitor.node_load import remarks
+from allranks.monitor.run_state import RunState
+
+SHARE = 0.10
+"""Stragglers reported from large clusters were about 10 % slow (published studies of fail-slow training, such as
+Greyhound's); below that it is noise."""
+
+SPREADS = 3.0
+MAD_TO_SIGMA = 1.4826
+"""The median absolute deviation of a normal distribution, as its standard deviation."""
+
+ENOUGH_STEPS = 20
+LOOKS = 3
+EVERY_SECONDS = 10.0
+"""Three looks span 20 s: a neighbour's work of a few seconds is no straggler."""
+
+NEW_STEPS = 5
+"""Between two looks: the same steps prove nothing twice."""
+
+LEAST_SECONDS = 0.02
+"""Below that it is the cost of fetching a batch that is there, or of printing a line."""
+
+NAMED = 8
+
+
+class Pace(NamedTuple):
+    """A rank's last steps before their first collective, in seconds: the middle, and what three quarters exceed."""
+
+    middle: float
+    mostly: float
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    memory = run.memory_of("straggler")
+    steps = max((r.steps_seen for r in run.ranks.values()), default=0)
+    if (
+        run.quiet
+        or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS
+        or steps - memory.get("steps", -9) < NEW_STEPS
+    ):
+        return
+    step, (paces, is_own) = step_seconds(run), _paces(run)
+    if step is None or len(paces) < 2:
+        return
+    memory["at"], memory["steps"] = now, steps
+    late = late_places(run, paces, step)
+    held: Dict[Tuple[Optional[str], Optional[int]], int] = memory.setdefault("held", {})
+    for place in list(held):
+        if place not in late:
+            del held[place]
+    for place in late:
+        held[place] = held.get(place, 0) + 1
+    known = [place for place in late if held[place] >= LOOKS]
+    if known:
+        yield from _findings(run, known[:NAMED], paces, step, is_own)
+
+
+def _paces(run: RunState) -> "Tuple[Dict[int, Pace], bool]":
+    """Of each rank that has taken enough steps; whether it is their own time: of all, or of none."""
+    living = [r for r in run.ranks.values() if r.alive]
+    own = {r.rank: _pace(r.own_seconds) for r in living if len(r.own_seconds) >= ENOUGH_STEPS}
+    waits = {r.rank: _pace(r.data_seconds) for r in living if len(r.data_seconds) >= ENOUGH_STEPS}
+    return (own, True) if len(own) >= len(waits) and own else (waits, False)
+
+
+def _pace(seconds: Iterable[float]) -> Pace:
+    kept = sorted(list(seconds)[-ENOUGH_STEPS:])
+    return Pace(median(kept), kept[len(kept) // 4])
+
+
+def late_places(
+    run: RunState, paces: Dict[int, Pace], step: float
+) -> "List[Tuple[Optional[str], Optional[int]]]":
+    """(node, None) of a whole node, (node, rank) of one rank."""
+    nodes: Dict[Optional[str], List[int]] = {}
+    for number in paces:
+        nodes.setdefault(run.rank(number).node, []).append(number)
+    # a quarter of its ranks may be as fast as others: what all but those exceed is the node's
+    whole = {
+        n: _of_all(paces[r] for r in ranks) for n, ranks in nodes.items() if n is not None and len(ranks) > 1
+    }
+    late_nodes = _late(whole, step) if len(whole) == len(nodes) > 1 else []
+    of_nodes = {rank for node in late_nodes for rank in nodes[node]}
+    late: List[Tuple[Optional[str], Optional[int]]] = [(node, None) for node in late_nodes]
+    return late + [(run.rank(rank).node, rank) for rank in _late(paces, step) if rank not in of_nodes]
+
+
+def _of_all(paces: Iterable[Pace]) -> Pace:
+    kept = list(paces)
+    quarter = len(kept) // 4
+    return Pace(sorted(p.middle for p in kept)[quarter], sorted(p.mostly for p in kept)[quarter])
+
+
+def _late(paces: Mapping[Any, Pace], step: float) -> List[Any]:
+    """Whose pace stands out; at most a half, or it is the run's own pace. Of two the faster is the measure, and of two
+    equal halves the faster half's spread: both are the lower middle."""
+    middle = median_low([p.middle for p in paces.values()])
+    spread = MAD_TO_SIGMA * median_low([abs(p.middle - middle) for p in paces.values()])
+    limit = middle + max(SHARE * step, SPREADS * spread, LEAST_SECONDS)
+    late = [key for key, pace in paces.items() if pace.mostly > limit]
+    return late if len(late) <= max(1, len(paces) // 2) else []
+
+
+def _findings(
+    run: RunState, late: list, paces: Dict[int, Pace], step: float, is_own: bool
+) -> Iterator[Finding]:
+    middle = median_low([p.middle for p in paces.values()])
+    for node, rank in late:
+        ranks = [rank] if rank is not None else [r for r in paces if run.rank(r).node == node]
+        mine = median([paces[r].middle for r in ranks])
+        more = mine - middle
+        who = f"rank {rank}" if rank is not None else f"{node} (all but a quarter of its ranks)"
+        what = (
+            "needs {:.2f} s a step of its own before it meets the others"
+            if is_own
+            else "waits {:.2f} s a step for its data"
+        )
+        waits = [median(run.rank(r).data_seconds) for r in ranks if run.rank(r).data_seconds]
+        of_it = f", {median(waits):.2f} s of it waiting for data" if is_own and waits else ""
+        yield Finding(
+            id="straggler",
+            verdict=WARN if more > 2 * SHARE * step else NOTE,
+            where=Where(node=node, rank=rank),
+            saw=f"{who} {what.format(mine)}{of_it}, the middle of all ranks {middle:.2f} s.",
+            expected=f"within {SHARE:.0%} of a step ({step:.2f} s) of the others",
+            why=f"every step of every rank takes about {more:.2f} s longer for it ({more / step:.0%}).",
+            fix=f"look at {node}: CPU, GPU clocks, storage, the loader's workers, what one rank alone does.",
+            evidence=tuple(remarks(run, node)),
+        )
+
+
+def _run(
+    slow: float,
+    ranks: int = 4,
+    seconds: int = 60,
+    late: "Tuple[int, ...]" = (2,),
+    own: bool = False,
+    per_node: int = 2,
+    every: int = 1,
+) -> list:
+    """Ranks that take a step a second, of which those in `late` wait `slow` seconds for their data, or with `own` need
+    as much longer before the first collective, in every `every`th step."""
+    events = []
+    for second in range(1, seconds):
+        for rank in range(ranks):
+            usual = 0.05 + 0.01 * ((second + rank) % 3)
+            mine = slow if rank in late and second % every == 0 else usual
+            row = [second, 3.0, 1.0, usual if own else mine, 1, 1e-5] + ([0.3 + mine] if own else [])
+            data = {"phase": "training", "step": second, "steps": [row]}
+            events.append(
+                {
+                    "at": float(second),
+                    "kind": "beat",
+                    "node": "abcd"[rank // per_node],
+                    "rank": rank,
+                    "data": data,
+                }
+            )
+    return events
+
+
+FIRES = [
+    {"events": _run(0.4)},
+    {"events": _run(0.4, own=True)},
+    {"events": _run(0.4, ranks=2, per_node=1, late=(1,), own=True)},
+    {"events": _run(0.4, ranks=16, per_node=8, late=tuple(range(8, 16)), own=True)},
+]
+SILENT = [
+    {"events": _run(0.07)},
+    {"events": _run(0.4, seconds=15)},
+    {"events": _run(0.07, own=True)},
+    {"events": _run(5.0, late=(0,), own=True, every=3)},
+    {"events": _run(0.4, ranks=2, per_node=1, late=(0, 1), own=True)},
+]

@@ -1,0 +1,79 @@
+"""A supervisor died while its node lives
+
+## What is seen
+The connection of a node's supervisor was closed (the node's kernel said so), and it did not come back within three
+seconds (a warning), nor within the lease (the run is stopped).
+
+## Why it matters
+Nobody watches that node's ranks any more. They end by themselves when the supervisor's death reaches them, or
+train on unheard.
+
+## What to do
+Read supervisor.log on that node and its kernel log: the supervisor was killed or crashed. `allranks clean RUN`
+ends what is left of the run there.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.monitor.run_state import RunState
+
+LEASE_SECONDS = 30.0
+"""The default lease: until it ends, a supervisor may dial again."""
+
+REDIAL_SECONDS = 3.0
+"""A living supervisor whose connection broke dials again within some tenths of a second."""
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    for name, node in run.nodes.items():
+        if node.lost_at is None or not _matters(run, name):
+            continue
+        since = now - node.lost_at
+        if since >= REDIAL_SECONDS:
+            over = since >= float(run.expect.get("lease_seconds") or LEASE_SECONDS)
+            yield _finding(name, BLOCK if over else WARN, since)
+
+
+def _matters(run: RunState, name: str) -> bool:
+    node = run.nodes[name]
+    return (
+        run.machine_lives(node)
+        and node.ended_at is None
+        and node.swept_at is None
+        and run.stopping_at is None
+    )
+
+
+def _finding(name: str, verdict: str, since: float) -> Finding:
+    return Finding(
+        id="supervisor-lost",
+        verdict=verdict,
+        where=Where(node=name),
+        saw=f"its supervisor's connection was closed {since:.0f} s ago.",
+        expected="a living supervisor on every node",
+        why="nobody watches the ranks of this node any more.",
+        fix=f"read supervisor.log on {name}; allranks clean ends what is left there.",
+    )
+
+
+_JOINED = {"at": 1.0, "kind": "joined", "node": "b"}
+_LOST = {"at": 5.0, "kind": "lost", "node": "b", "data": {"why": "closed"}}
+_BACK = {"at": 9.0, "kind": "joined", "node": "b"}
+_RESET = {**_LOST, "data": {"why": "the connection broke: Connection reset by peer"}}
+_BOOT = {"process": {"boot_id": "one host"}}
+_TWO = [{"at": 1.0, "kind": "supervisor", "node": name, "data": _BOOT} for name in "ab"]
+_SILENT = {**_LOST, "data": {"why": "no answer in time"}}
+FIRES = [
+    {"events": [_JOINED, _LOST], "now": 40.0},
+    {"events": [_JOINED, _RESET], "now": 40.0},
+    {"events": [*_TWO, _SILENT], "now": 40.0},
+    {"events": [_JOINED, _LOST], "now": 8.0},
+]
+SILENT = [
+    {"events": [_JOINED, {**_LOST, "data": {"why": "silent"}}], "now": 40.0},
+    {"events": [_JOINED, {"at": 2.0, "kind": "swept", "node": "b"}, _LOST], "now": 40.0},
+    {"events": [_JOINED, _RESET, {**_BACK, "at": 5.3}], "now": 60.0},
+]

@@ -1,0 +1,63 @@
+"""The whole run waits for its data
+
+## What is seen
+In the middle, every rank spends more than a third of its step waiting for the next batch, over its last 64 steps.
+
+## Why it matters
+The GPUs are idle for that share of the time; more of them would not make the run faster.
+
+## What to do
+More loader workers (dataloader_num_workers), data that is tokenized before the run, faster storage.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Iterator
+
+from allranks.core import NOTE, Finding, Where
+from allranks.monitor.hang_thresholds import SAMPLED_RANKS, step_seconds
+from allranks.monitor.rank_records import RECENT_STEPS
+from allranks.monitor.run_state import RunState
+
+SHARE = 1 / 3
+"""A third of the time is what a second loader worker is worth trying for; a note, not an alarm."""
+
+LEAST_SECONDS = 0.05
+
+
+def look(run: RunState, now: float) -> Iterator[Finding]:
+    step = step_seconds(run)
+    sampled = list(run.ranks.values())[:SAMPLED_RANKS]
+    full = [r for r in sampled if len(r.data_seconds) == RECENT_STEPS]
+    if run.quiet or step is None or len(full) < len(sampled) or not full:
+        return
+    wait = median(median(r.data_seconds) for r in full)
+    if wait > SHARE * step and wait > LEAST_SECONDS:
+        yield Finding(
+            id="waits-for-data",
+            verdict=NOTE,
+            where=Where(),
+            saw=f"{wait:.2f} s of each step of {step:.2f} s are spent waiting for data ({wait / step:.0%}).",
+            expected=f"less than {SHARE:.0%}",
+            why="the GPUs are idle for that share of the time.",
+            fix="more loader workers, data tokenized before the run, faster storage.",
+        )
+
+
+def _run(wait: float) -> list:
+    return [
+        {
+            "at": float(second),
+            "kind": "beat",
+            "node": "a",
+            "rank": rank,
+            "data": {"phase": "training", "step": second, "steps": [[second, 3.0, 1.0, wait, 1, 1e-5]]},
+        }
+        for second in range(1, RECENT_STEPS + 6)
+        for rank in (0, 1)
+    ]
+
+
+FIRES = [{"events": _run(0.5), "now": 80.0}]
+SILENT = [{"events": _run(0.2), "now": 80.0}, {"events": _run(0.5)[:60], "now": 80.0}]

@@ -1,0 +1,85 @@
+"""A rank that left with 0 while the others went on: it stands in no table, and all the others blame each other."""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional
+
+from allranks.core import Diagnosis, Where
+from allranks.monitor.culprit import LATE_SECONDS, collateral
+from allranks.monitor.hang_thresholds import step_seconds
+from allranks.monitor.run_state import RankState, RunState
+
+SOON_SECONDS = 120.0
+"""How long after a rank's end the others' trouble may come from it: gloo tells at once, a stall is noticed after 15 s
+or five steps. Where nobody has moved since then, it does not matter how long after."""
+
+MOVED_SECONDS = 5.0
+"""Others may end a step after it (or two)."""
+
+
+def by_early_exit(run: RunState) -> Optional[Diagnosis]:
+    """A rank that left with 0 before the last step, while others did not."""
+    staying = _staying(run)
+    left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run, staying)]
+    numbers = {r.rank for r in left}
+    others = [r for r in run.ranks.values() if r.rank not in numbers]
+    if not left or not others:
+        return None
+    rank = min(left, key=lambda r: (r.ended_at or 0.0, r.rank))
+    trouble = [*_lost_a_peer(others), *(r.ended_at for r in others if r.code and r.ended_at)]
+    if trouble and min(trouble) < (rank.ended_at or 0.0) - LATE_SECONDS:
+        return None
+    return Diagnosis(
+        cause="rank-exited-early",
+        confidence="certain" if rank.step is not None and rank.phase != "done" else "likely",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} ended with code 0 at step {rank.step} of {_total(rank, run)}",
+        ),
+        collateral=collateral(run, left),
+        why="it left without an error, so it stands in no table; the others waited for it in a collective.",
+        fix="look for sys.exit, a return or an exhausted data set on that rank alone.",
+    )
+
+
+def _total(rank: RankState, run: RunState) -> Optional[int]:
+    return rank.total_steps or run.total_steps
+
+
+class _Staying(NamedTuple):
+    """The ranks that are not done: how many, when they were in trouble, and when one of them moved last."""
+
+    ranks: int
+    trouble: List[float]
+    moved_at: float
+
+
+def _staying(run: RunState) -> _Staying:
+    ranks = [r for r in run.ranks.values() if r.code != 0 and r.phase != "done"]
+    trouble = [*_lost_a_peer(ranks), *(r.ended_at for r in ranks if r.code and r.ended_at)]
+    if run.asked_at is not None and any(r.ended_at is None or r.ended_at > run.asked_at for r in ranks):
+        trouble.append(run.asked_at)
+    return _Staying(len(ranks), trouble, max((r.moved_at or 0.0 for r in ranks), default=0.0))
+
+
+def _before_the_end(rank: RankState, run: RunState, staying: _Staying) -> bool:
+    """Whether steps were left. Every rank that ends with 0 says that it is done; where one says so too early, the
+    others, at least as many, lose it as a peer soon (gloo), or stand still (NCCL) until they are asked, aborted or
+    stopped. Else its script ended as it should, and who works on alone has trouble of its own."""
+    total = _total(rank, run)
+    if rank.step is not None and total is not None and rank.step >= total:
+        return False
+    if rank.phase != "done":
+        return True
+    if 2 * staying.ranks < len(run.ranks):
+        return False
+    end = rank.ended_at or 0.0
+    heard = max(end, rank.ended_heard_at or 0.0)  # the watcher may have been away since then
+    still = staying.moved_at <= heard + max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
+    return any(end - LATE_SECONDS <= at and (still or at <= end + SOON_SECONDS) for at in staying.trouble)
+
+
+def _lost_a_peer(ranks: List[RankState]) -> List[float]:
+    """When they told of an exception; another than of communication has been judged before."""
+    return [event.at for rank in ranks for event in rank.exceptions]

@@ -1,0 +1,202 @@
+"""torch's flight recorders laid side by side: who waits for whom, and who is in another collective.
+
+A rank that waits in a group at a number waits for those of the group that have not come to it. Followed to its end
+over all groups (tensor, data and pipeline parallelism make several), that names the rank that waits for nobody: the
+others are its victims, though they are behind in groups of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
+
+from allranks.monitor.rank_stacks import doing, frames_of, place_of, waits
+from allranks.monitor.run_state import RunState
+from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
+
+SAME_SIZES = re.compile(r"all_?reduce|broadcast|(^|:)_?reduce", re.IGNORECASE)
+"""Collectives whose sizes must be the same on all ranks; an all-gather's or all-to-all's may differ."""
+
+Awaits = Mapping[int, Tuple[FrozenSet[int], ...]]
+ENOUGH = 2
+"""Ranks that must agree before another one is called different."""
+
+
+class Place(NamedTuple):
+    """Where a rank is in a group: the newest number that its host has entered, and the number that it waits in (None:
+    in none). `started`: its GPU has begun that one; None where nobody knows."""
+
+    entered: int
+    at: Optional[int]
+    operation: str
+    sizes: str
+    started: Optional[bool]
+
+    @property
+    def kind(self) -> Tuple[str, str]:
+        return self.operation, self.sizes
+
+    @property
+    def text(self) -> str:
+        return f"{self.operation} number {self.at}" + (f" (sizes {self.sizes})" if self.sizes else "")
+
+
+def by_flight(run: RunState, living: Living) -> Optional[Odd]:
+    """A collective unlike the others' at the same number, else the end of all waiting. With `rivals` where two sides
+    differ and nothing says which is wrong."""
+    places = groups(run, living)
+    return _mismatch(run, living, places) or _awaited(run, living, places)
+
+
+def groups(run: RunState, living: Living) -> Dict[str, Dict[int, Place]]:
+    """By process group: where each rank is in it."""
+    found: Dict[str, Dict[int, Place]] = {}
+    for rank, data in run.flights.items():
+        rows = data.get("groups")
+        for row in (rows if isinstance(rows, list) else [data]) if rank in living else ():
+            place = _place(row) if isinstance(row, Mapping) else None
+            if place is not None:
+                found.setdefault(str(row.get("group", "0")), {})[rank] = place
+    return found
+
+
+def _place(row: Mapping[str, Any]) -> Optional[Place]:
+    entered = row.get("sequence")
+    if not isinstance(entered, int):
+        return None
+    followed = "completed" in row
+    one = row.get("pending") if followed else row
+    if not isinstance(one, Mapping) or one.get("state") == "completed":
+        return Place(entered, None, str(row.get("operation")), "", None)
+    number, name = one.get("sequence"), str(one.get("operation"))
+    sizes = str(one.get("sizes")) if SAME_SIZES.search(name) else ""
+    started = one.get("state") == "started" if followed else None
+    return Place(entered, number if isinstance(number, int) else entered, name, sizes, started)
+
+
+# ---- another collective ----
+
+
+def _mismatch(run: RunState, living: Living, places: Mapping[str, Mapping[int, Place]]) -> Optional[Odd]:
+    doubtful = None
+    for group in places.values():
+        number = max(_front(place)[0] for place in group.values())
+        here = {rank: place for rank, place in group.items() if place.at == number}
+        if any(place.at is None and place.entered == number for place in group.values()):
+            continue  # one has passed it: what differs there holds nobody
+        odd = _unlike(run, living, here)
+        if odd is not None and odd.proven:
+            return odd
+        doubtful = doubtful or odd
+    return doubtful
+
+
+def _unlike(run: RunState, living: Living, here: Mapping[int, Place]) -> Optional[Odd]:
+    """Of ranks at one number of one group: the one, or the node, whose collective is another one; else the sides."""
+    counted = Counter(place.kind for place in here.values()).most_common()
+    if len(counted) < 2:
+        return None
+    most = [rank for rank, place in here.items() if place.kind == counted[0][0]]
+    rest = sorted(set(here) - set(most))
+    # Sizes alone may be told in more than one way.
+    proven = len({place.operation for place in here.values()}) > 1
+    node = whole_node(rest, living)
+    odd, common = here[rest[0]], here[most[0]]
+    if len(counted) == 2 and len(most) >= ENOUGH and len(rest) < len(most) and (len(rest) == 1 or node):
+        subject = "its ranks are" if node else "it is"
+        reason = f"{subject} in {odd.text}, the others in {common.text}"
+        return _told(run, living, rest[0], "collective-mismatch", reason, proven, node)
+    if not proven:
+        return None
+    sides = [
+        f"{named(r for r in here if here[r].kind == kind)}: {next(p for p in here.values() if p.kind == kind).text}"
+        for kind, _ in counted[:4]
+    ]
+    found = _told(run, living, rest[0], "collective-mismatch", "; ".join(sides), True, None)
+    return found._replace(rivals=tuple(sorted(most)))
+
+
+# ---- who waits for whom ----
+
+
+def _awaited(run: RunState, living: Living, places: Mapping[str, Mapping[int, Place]]) -> Optional[Odd]:
+    awaits = waiting_for(places)
+    awaited = frozenset().union(*{others for parts in awaits.values() for others in parts})
+    ends = sorted(rank for rank in awaited if rank not in awaits)
+    node = whole_node(ends, living)
+    if not ends or (len(ends) > 1 and node is None) or not _lead_to(awaits, set(ends)):
+        return None
+    rank, heard = ends[0], all(number in run.flights for number in living)
+    frames = frames_of(run, rank)
+    if not heard and waits(frames):
+        return None  # it waits itself, for one of those of which nothing is known
+    name, ahead, mine = _most_waited(places, awaits, rank)
+    reason = f"its last collective of group {name} is number {mine}, the others' {ahead}"
+    if frames:
+        reason = f"{doing(frames)}; {reason}"
+    # A host that waits for its GPU stands in its own code, and its GPU may wait for the stage before it.
+    piped = run.flights[rank].get("p2p") is True and bool(living[rank].uuid or living[rank].bus_id)
+    proven = heard and not waits(frames) and not piped
+    return _told(run, living, rank, "collective-timeout-straggler", reason, proven, node)
+
+
+def waiting_for(places: Mapping[str, Mapping[int, Place]]) -> Awaits:
+    """The ranks for which each rank waits, of all groups: a rank at one number of its group waits for those that have
+    not entered it, whose GPUs are at an earlier one, or have not begun it."""
+    found: Dict[int, Tuple[FrozenSet[int], ...]] = {}
+    for group in places.values():
+        late: Dict[Tuple[int, bool], List[int]] = {}
+        for rank, place in group.items():
+            late.setdefault(_front(place), []).append(rank)
+        behind: Dict[Tuple[int, bool], FrozenSet[int]] = {}
+        for rank, place in group.items():
+            if place.at is None or len(late) < 2:
+                continue
+            needs = (place.at, place.started is True)
+            if needs not in behind:
+                behind[needs] = frozenset(r for front, ranks in late.items() if front < needs for r in ranks)
+            if behind[needs]:
+                found[rank] = (*found.get(rank, ()), behind[needs])
+    return found
+
+
+def _front(place: Place) -> Tuple[int, bool]:
+    """How far a rank has come: (the number that it waits in, else the last one that it was in; whether it has begun
+    it)."""
+    if place.at is None:
+        return place.entered, True
+    return place.at, place.started is not False
+
+
+def _lead_to(awaits: Awaits, ends: Set[int]) -> bool:
+    """Whether all waiting ends there: in a circle nobody is the first."""
+    reached, turned = set(ends), True
+    while turned:
+        left = ((rank, parts) for rank, parts in awaits.items() if rank not in reached)
+        fresh = {rank for rank, parts in left if not all(others.isdisjoint(reached) for others in parts)}
+        turned = bool(fresh)
+        reached |= fresh
+    return set(awaits) <= reached
+
+
+def _most_waited(
+    places: Mapping[str, Mapping[int, Place]], awaits: Awaits, rank: int
+) -> Tuple[str, str, int]:
+    """Of the group in which most wait for this rank: its name, their numbers, the rank's own."""
+    best: Tuple[int, str, List[int], int] = (-1, "", [], 0)
+    for name, group in places.items():
+        waiting = [r for r, parts in awaits.items() if r in group and any(rank in others for others in parts)]
+        numbers = [at for at in (group[r].at for r in waiting) if at is not None]
+        if rank in group and len(numbers) > best[0]:
+            mine = group[rank]
+            best = (len(numbers), name, numbers, mine.entered if mine.at is None else mine.at)
+    low, high = min(best[2], default=0), max(best[2], default=0)
+    return best[1], f"{low}" if low == high else f"{low} to {high}", best[3]
+
+
+def _told(
+    run: RunState, living: Living, rank: int, cause: str, reason: str, proven: bool, node: Optional[str]
+) -> Odd:
+    frame = place_of(frames_of(run, rank))
+    return Odd(rank, cause, reason, frame, evidence(run, living, rank), proven, node)

@@ -1,0 +1,129 @@
+"""The kernel's lines as the diagnosis reads them: whose GPU an Xid is about, which lines concern a rank's end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Iterator, List, Optional, Tuple
+
+from allranks.core import Diagnosis
+from allranks.diagnose import Line
+from allranks.monitor.culprit import LATE_SECONDS
+from allranks.monitor.run_state import NodeState, RankState, RunState
+
+XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})[^)]{0,20}\)")
+PID = re.compile(r"\bpid='?(\d{1,9})\b")
+CAUSE = "xid-gpu-fault"
+CAUSES = (CAUSE, "cpu-oom-killed")
+"""What a kernel may say of a node without naming a rank."""
+
+MACHINES_WORDS = re.compile(
+    r"cuda|cudnn|cublas|nccl|nvml|\bgpu\b|device|i/o error|input/output|errno 5\b|stale|bus error|killed by signal"
+    r"|out of memory|no space|read-only file system|sigkill",
+    re.IGNORECASE,
+)
+"""An exception in these words may come from the machine; what the kernel said is no reason for a KeyError."""
+
+
+OWN_WORDS = ("uncorrectable ECC error", "fallen off the bus", "GPU is lost")
+OUT_OF_MEMORY = re.compile(r"out of memory|oom-kill|killed process", re.IGNORECASE)
+
+
+def words(node: NodeState, lines: int = 3) -> List[str]:
+    """The kernel's last words as evidence, or that it could not be asked: its silence proves nothing then."""
+    kept = [f"kernel of {node.name}: {line}" for line in node.kernel[-lines:]]
+    unread = f"the kernel's log of {node.name} could not be read ({node.kernel_unread})"
+    return [*kept, unread] if node.kernel_unread else kept
+
+
+def bus_of(text: str) -> Tuple[int, ...]:
+    """`0000:53:00` and `00000000:53:00.0` are one device: (domain, bus, device)."""
+    parts = text.split(".", 1)[0].split(":")
+    try:
+        return tuple(int(part, 16) for part in parts)
+    except ValueError:
+        return ()
+
+
+def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[RankState]]:
+    """(whether an Xid's GPU may be one of the run's, the rank whose GPU or process it names). Other jobs' GPUs stand
+    in the same log; a pid is the machine's, which in a container is not the rank's own."""
+    found = XID.search(line)
+    if found is None:
+        return True, None
+    ours = [r for r in run.ranks.values() if r.node == node.name]
+    bus = bus_of(found.group("bus"))
+    for rank in ours:
+        if rank.bus_id and bus_of(rank.bus_id) == bus:
+            return True, rank
+    if ours and all(rank.bus_id for rank in ours):
+        return False, None
+    pid = PID.search(line)
+    named = [
+        r for r in ours if pid is not None and r.identity is not None and str(r.identity[2]) == pid.group(1)
+    ]
+    return True, named[0] if len(named) == 1 else None
+
+
+def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Line]:
+    """What the kernels said of GPUs and memory, as lines of their nodes, an Xid as its rank's where it names one; of
+    one rank's node alone where a rank is asked for: then without other ranks' GPUs, and all else that its kernel said
+    where the rank itself raised in such words."""
+    for node in run.nodes.values():
+        if rank is not None and node.name != rank.node:
+            continue
+        before = node.kernel_at is not None and node.kernel_at < (run.trouble_at or 0.0) - LATE_SECONDS
+        for text in node.kernel:
+            ours, who = owner(run, node, text)
+            if OUT_OF_MEMORY.search(text):
+                # What was told before is about another process's end.
+                tells = not before and (rank is None or _failed(run, rank))
+            elif XID.search(text):
+                tells = ours and (rank is None or who is rank or (who is None and _failed(run, rank)))
+            else:
+                tells = rank is not None and _raised_of_the_machine(rank)
+            if tells:
+                yield Line(text, rank=who.rank if who is not None else None, node=node.name)
+
+
+def _failed(run: RunState, rank: RankState) -> bool:
+    """Whether it ended by itself; of a rank that only stood still until we stopped it, its node's other processes and
+    GPUs are no reason."""
+    ended = rank.code not in (None, 0) and (
+        run.stopping_at is None or (rank.ended_at or 0.0) < run.stopping_at
+    )
+    return bool(rank.exceptions) or ended
+
+
+def concerns(rank: RankState) -> bool:
+    """Whether what the kernel said can be the reason of this rank's end: not where its own code raised."""
+    own = any(not e.data.get("communication") for e in rank.exceptions)
+    return not own or _raised_of_the_machine(rank)
+
+
+def _raised_of_the_machine(rank: RankState) -> bool:
+    own = [e for e in rank.exceptions if not e.data.get("communication")]
+    return any(MACHINES_WORDS.search(f"{e.data.get('type')}: {e.data.get('message')}") for e in own)
+
+
+def judged(run: RunState, found: Diagnosis) -> Diagnosis:
+    """What a kernel says is certain only where its line names the rank's GPU or process, or the rank itself says so;
+    another job's process or GPU on that node is likely to be the reason at most."""
+    node = run.nodes.get(found.where.node or "")
+    pattern = {CAUSE: XID, "cpu-oom-killed": OUT_OF_MEMORY}.get(found.cause)
+    lines = [text for text in node.kernel if pattern.search(text)] if node is not None and pattern else []
+    if node is None or found.confidence != "certain" or not lines:
+        return found
+    number = found.where.rank
+    rank = run.ranks.get(number) if number is not None else None
+    pid = rank.identity[2] if rank is not None and rank.identity else None
+    named = any(re.search(rf"\b(process {pid}\b|pid='?{pid}\b)", text, re.IGNORECASE) for text in lines)
+    gpus = [who for _, who in (owner(run, node, text) for text in lines) if who is not None]
+    if named or any(who is rank for who in gpus) or _says_so(rank):
+        return found
+    return replace(found, confidence="likely")
+
+
+def _says_so(rank: Optional[RankState]) -> bool:
+    messages = [str(e.data.get("message")) for e in rank.exceptions] if rank is not None else []
+    return any(word in message for message in messages for word in OWN_WORDS)

@@ -1,0 +1,211 @@
+"""Which rank a signal ended: the kernel's want of memory, a fault of native code, or somebody's wish.
+
+NCCL's watchdog ends a rank that only waited by SIGABRT: what such a rank's own log says decides who it blames.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Any, Collection, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+from allranks.core import Diagnosis, Where
+from allranks.monitor.aggregation import numbers
+from allranks.monitor.culprit import LATE_SECONDS, collateral, one_line
+from allranks.monitor.kernel_log import OUT_OF_MEMORY
+from allranks.monitor.lost_nodes import lost_nodes
+from allranks.monitor.run_state import NodeState, RankState, RunState
+
+WISHES = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""What somebody sends who wants a process to end: a person, a scheduler, earlyoom, torchrun, we. SIGKILL is mostly the
+kernel's, the others are a fault inside."""
+
+SAME_SECONDS = 0.05
+"""The ends of two ranks of one node that are closer may have been seen at one look; torchrun looks each 0.1 s."""
+
+
+def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int] = ()) -> Optional[Diagnosis]:
+    """`waited` are the ranks that SIGABRT ended because they waited (`reading.aborted_waiting`), `read` those whose
+    log was read: of an abort without a log nobody knows what it was."""
+    dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0 and r.rank not in waited]
+    asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r)]
+    suspects = [r for r in dead if -(r.code or 0) not in WISHES and not _stopped_by_us(run, r)]
+    if not suspects and (not asked or lost_nodes(run)):
+        return None
+    rank = _first(asked, suspects)
+    name = signal_name(-(rank.code or 0))
+    starved = _out_of_memory(run, rank)
+    if starved:
+        return _by_kernel(run, rank, starved)
+    if -(rank.code or 0) in WISHES:
+        return _asked_to_end(run, rank, name)
+    killed = rank.code == -signal.SIGKILL
+    return _from_outside(run, rank, name) if killed else _from_inside(run, rank, name, read)
+
+
+def _first(asked: Sequence[RankState], others: Sequence[RankState]) -> RankState:
+    """Of a SIGTERM and another signal the other one, if it did not clearly come later: a rank that loses its peer may
+    be aborted for that."""
+
+    def end(rank: RankState) -> Tuple[float, int]:
+        return rank.ended_at or 0.0, rank.rank
+
+    first = min(others or asked, key=end)
+    sooner = [r for r in asked if others and end(r)[0] < end(first)[0] - LATE_SECONDS]
+    return min(sooner, key=end) if sooner else first
+
+
+def _asked_to_end(run: RunState, rank: RankState, name: str) -> Diagnosis:
+    there = [
+        r for r in run.ranks.values() if r.node == rank.node and r.rank != rank.rank and r.code == rank.code
+    ]
+    same = [f"ranks {numbers(there)} on {rank.node} ended by {name}, too"] if there else []
+    return Diagnosis(
+        cause="rank-terminated",
+        confidence="certain",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} was ended by {name}, which allranks did not send",
+            *same,
+            *_table(run, rank),
+        ),
+        collateral=collateral(run, [rank]),
+        why=f"{name} came before allranks stopped anything and before torchrun there had a reason to: earlyoom, a"
+        " scheduler or a person sent it. The other ranks only lost their peer.",
+        fix=f"on {rank.node}: journalctl -u earlyoom -u systemd-oomd, the scheduler's log, and who ran kill there.",
+    )
+
+
+def _from_outside(run: RunState, rank: RankState, name: str) -> Diagnosis:
+    return Diagnosis(
+        cause="rank-sigkilled",
+        confidence="likely",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} was ended by {name}",
+            *_table(run, rank),
+            *_unread(run, rank),
+        ),
+        collateral=collateral(run, [rank]),
+        why=f"{name} came from outside the process (out of memory, a person, a scheduler); who sent it no event says.",
+        fix=f"on {rank.node}: dmesg -T | grep -i -e oom -e killed; free memory or fewer workers.",
+    )
+
+
+def _from_inside(run: RunState, rank: RankState, name: str, read: Collection[int]) -> Diagnosis:
+    unread = rank.code == -signal.SIGABRT and rank.rank not in read
+    why = f"{name} is a fault of native code in that process."
+    if unread:
+        why = f"{name} comes from native code in that process, or from a watchdog that ended it: its log was not read."
+    return Diagnosis(
+        cause="rank-crashed-first",
+        confidence="likely" if unread else "certain",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(f"rank {rank.rank} on {rank.node} was ended by {name}", *_table(run, rank)),
+        collateral=collateral(run, [rank]),
+        why=why,
+        fix=f"read the last lines of rank {rank.rank}'s log; run with --debug for the native stack.",
+    )
+
+
+def _unread(run: RunState, rank: RankState) -> List[str]:
+    """Where the kernel could not be asked, that it said nothing proves nothing."""
+    node = run.nodes.get(rank.node or "")
+    if rank.code != -signal.SIGKILL or node is None or not node.kernel_unread:
+        return []
+    return [
+        f"the kernel's log of {node.name} could not be read ({one_line(node.kernel_unread, 120)}): whether it was"
+        " out of memory is not known"
+    ]
+
+
+def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
+    """What the kernel of its node said of memory when it was asked after this death."""
+    node = run.nodes.get(rank.node or "")
+    if rank.code != -signal.SIGKILL or node is None or node.kernel_at is None:
+        return []
+    asked_after = node.kernel_at >= (rank.gone_at or 0.0) - LATE_SECONDS
+    return [line for line in node.kernel if OUT_OF_MEMORY.search(line)] if asked_after else []
+
+
+def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosis:
+    """The pid in the kernel's line is the machine's; in a container the rank's own is another one."""
+    pid = rank.identity[2] if rank.identity else None
+    named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
+    said = [one_line(line) for line in lines[-3:]]
+    return Diagnosis(
+        cause="cpu-oom-killed",
+        confidence="certain" if named else "likely",
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=(
+            f"rank {rank.rank} on {rank.node} was ended by SIGKILL",
+            *(f"kernel: {line}" for line in said),
+        ),
+        collateral=collateral(run, [rank]),
+        why="the kernel ended it: the machine, or its control group, was out of memory.",
+        fix=f"on {rank.node}: free memory, fewer data loader workers, a higher limit of the container or job.",
+    )
+
+
+def _stopped_by_us(run: RunState, rank: RankState) -> bool:
+    """A process that does not heed SIGTERM (a stopped one cannot) gets SIGKILL when we stop the run."""
+    return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
+
+
+def is_foreign(run: RunState, rank: RankState) -> bool:
+    """Whether a rank's SIGTERM is neither ours nor torchrun's. On its own node the order of events is exact: ours comes
+    after `stopping`, torchrun's after its own end or that of another of its ranks. A torchrun that ended and names no
+    rank has ended them all itself."""
+    at, node = rank.ended_at or 0.0, run.nodes.get(rank.node or "")
+    if was_stopped(run, node, at) or went_wrong_elsewhere(run, rank.node, at):
+        return False
+    if node is not None and node.ended_at is not None and (node.ended_at <= at or not node.failures):
+        return False
+    return not any(_made_torchrun_stop(other, rank, at) for other in run.ranks.values())
+
+
+def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
+    """Whether torchrun had to end `rank` at `at` because this one of its ranks had failed. Two ends that are seen at
+    one look come in any order."""
+    ended = other.ended_at
+    if other is rank or other.node != rank.node or other.code == 0 or ended is None:
+        return False
+    if other.code == rank.code:
+        return (ended, other.rank) < (at, rank.rank)
+    return ended <= at + SAME_SECONDS
+
+
+def was_stopped(run: RunState, node: Optional[NodeState], at: float) -> bool:
+    """Whether we were stopping this node at `at`, by its own clock; where its word is missing, by any node's."""
+    if node is not None and node.stopping_at is not None:
+        return node.stopping_at <= at
+    return run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS
+
+
+def went_wrong_elsewhere(run: RunState, node: Optional[str], at: float) -> bool:
+    """Whether another node was in trouble clearly before `at`: what came then may follow from that."""
+    ends = [n.ended_at for n in run.nodes.values() if n.name != node and n.ended_code]
+    for rank in run.ranks.values():
+        if rank.node != node:
+            ends += [event.at for event in rank.exceptions]
+            ends += [rank.ended_at] if rank.code not in (None, 0) else []
+    return any(end is not None and end < at - LATE_SECONDS for end in ends)
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _table(run: RunState, rank: RankState) -> List[str]:
+    node = run.nodes.get(rank.node or "")
+    rows: Iterable[Mapping[str, Any]] = node.failures if node else ()
+    return [
+        f"torchrun on {rank.node}: rank {f.get('rank')} exit code {f.get('code')}" for f in list(rows)[:4]
+    ]

@@ -1,0 +1,167 @@
+"""What the logs and the exceptions' texts say, joined with what the events say.
+
+Events know who and when; texts know why. The text of the culprit's own rank and node counts before any other's.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from allranks.core import Diagnosis, Event, Where
+from allranks.diagnose import Evidence, Line, conclude, modules, parse
+from allranks.diagnose.evidence import COMMUNICATION
+from allranks.monitor.event_values import listed
+from allranks.monitor.kernel_log import concerns, kernel_lines
+from allranks.monitor.run_state import RankState, RunState
+
+Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
+
+LINES_READ = 100_000
+"""Lines looked at for a verdict, some seconds of work: ends of logs, so 250 ranks with 400 lines each."""
+
+EVIDENCE_LINES = 12
+NO_CAUSE = frozenset(("unproven", "benign-noise"))
+WHO_ALONE = frozenset((
+    "rank-crashed-first", "rank-sigkilled", "rank-exited-early", "collective-timeout-straggler", "node-failure",
+    "nccl-remote-process-exited", "gloo-connect-full-mesh", "ray-worker-died", "torchelastic-signal", "unproven",
+    "peer-node-network-broken", "rendezvous-timeout", "rank-terminated",
+))  # fmt: skip
+"""Causes that only say how it ended: the events know that better than any log."""
+
+
+OWN_FAULT = re.compile(
+    r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
+    r"|Assertion [`'].{0,400}failed"
+    r"|double free|free\(\): |malloc\(\)|munmap_chunk\(\)|corrupted (size|double-linked|unsorted)|stack smashing"
+)
+"""A watchdog also ends a rank whose own GPU failed, and glibc one whose heap or stack is broken; then it says so."""
+
+
+def says_why(diagnosis: Diagnosis) -> bool:
+    return diagnosis.cause not in NO_CAUSE and diagnosis.cause not in WHO_ALONE
+
+
+def is_catalogued(cause: str) -> bool:
+    return cause in modules()
+
+
+def own_logs(logs: Logs, rank: RankState) -> List[Sequence[str]]:
+    return [lines for (_, number, _), lines in logs.items() if number == rank.rank]
+
+
+def logs_read(logs: Logs) -> FrozenSet[int]:
+    """The ranks of whose log anything was read."""
+    return frozenset(n for (_, n, _), lines in logs.items() if n is not None and any(map(str.strip, lines)))
+
+
+def aborted_waiting(run: RunState, logs: Logs) -> FrozenSet[int]:
+    """Ranks that SIGABRT ended and whose log only blames others: NCCL's watchdog ends so whoever waited for long."""
+    aborted = [r for r in run.ranks.values() if r.code == -signal.SIGABRT]
+    return frozenset(r.rank for r in aborted if _only_blames(own_logs(logs, r)))
+
+
+def _only_blames(own: Iterable[Sequence[str]]) -> bool:
+    lines = [line for part in own for line in part]
+    return any(map(COMMUNICATION.search, lines)) and not any(map(OWN_FAULT.search, lines))
+
+
+def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
+    """The cause that this rank's exceptions, its log, its node's own logs and its node's kernel show."""
+    own = own_logs(logs, rank)
+    nodes = [
+        lines for (node, number, _), lines in logs.items() if number is None and node in (rank.node, None)
+    ]
+    seen = Evidence()
+    for line in (*_exceptions([rank]), *(kernel_lines(run, rank) if concerns(rank) else ())):
+        seen.add(line)
+    for lines in own:
+        _feed(seen, lines, rank.rank, rank.node)
+    for lines in nodes:
+        _feed(seen, lines, None, rank.node)
+    return conclude(seen)
+
+
+def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
+    """The cause that a node's own logs show, torchrun's and the supervisor's."""
+    seen = Evidence()
+    for (node, number, _), lines in logs.items():
+        if number is None and node in (name, None):
+            _feed(seen, lines, None, name)
+    return conclude(seen)
+
+
+def read_all(run: RunState, logs: Logs) -> Diagnosis:
+    """The cause that all exceptions, logs and kernels together show."""
+    seen = Evidence()
+    if run.world_size:
+        seen.world_sizes[None] = {run.world_size}
+    for line in (*_exceptions(run.ranks.values()), *kernel_lines(run)):
+        seen.add(line)
+    left = LINES_READ
+    for (node, number, source), lines in sorted(
+        logs.items(), key=lambda item: (item[0][1] is not None, str(item[0]))
+    ):
+        if left <= 0:
+            break
+        _feed(seen, lines[:left], number, node, source)
+        left -= len(lines)
+    return conclude(seen)
+
+
+def _feed(
+    seen: Evidence, lines: Iterable[str], rank: "int | None", node: "str | None", source: "str | None" = None
+) -> None:
+    """A log whose rank is known by its file: the lines' own prefixes may still say more."""
+    for line in parse(list(lines), source or None):
+        seen.add(line._replace(rank=rank if line.rank is None else line.rank, node=node or line.node))
+
+
+def _exceptions(ranks: Iterable[RankState]) -> Iterator[Line]:
+    """Exception events as the lines that Python would have printed, the earliest first."""
+    raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
+    for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
+        texts = []
+        for cause in listed(event.data.get("causes")):
+            if isinstance(cause, Mapping):
+                texts += [
+                    "Traceback (most recent call last):",
+                    f"{cause.get('type')}: {cause.get('message')}",
+                ]
+        texts.append("Traceback (most recent call last):")
+        texts += [f'  File "{f}", line {n}, in {where}' for f, n, where in event.data.get("frames") or ()]
+        message = str(event.data.get("message") or "")
+        texts.append(f"{event.data.get('type')}: {message}")
+        for text in "\n".join(texts).splitlines():
+            yield Line(text, rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
+
+
+def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:
+    """One statement of two: the place and the time of the events, the cause of the text."""
+    if who is None:
+        return why
+    return Diagnosis(
+        cause=why.cause,
+        confidence=why.confidence,
+        where=_more(who.where, why.where),
+        first_seen=who.first_seen,
+        evidence=_together(who.evidence, why.evidence),
+        collateral=who.collateral,
+        why=why.why,
+        fix=why.fix,
+    )
+
+
+def _more(first: Where, second: Where) -> Where:
+    if first.node is None and first.rank is None:
+        return second
+    return first
+
+
+def _together(*parts: Sequence[str]) -> Tuple[str, ...]:
+    kept: Dict[str, None] = {}
+    for part in parts:
+        for line in part:
+            kept.setdefault(line)
+    return tuple(kept)[:EVIDENCE_LINES]

@@ -1,0 +1,101 @@
+"""Which node is gone, lost by the keeper or silent since before the others' trouble."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+from allranks.core import Diagnosis, Where
+from allranks.monitor.culprit import LATE_SECONDS, collateral
+from allranks.monitor.hang_thresholds import NODE_SECONDS
+from allranks.monitor.head_isolation import CutOff, cut_off, moved_seconds
+from allranks.monitor.run_state import NodeState, RunState
+
+
+def lost_nodes(run: RunState) -> List[str]:
+    lost = [n for n in run.open_nodes if n.lost_at is not None]
+    early = [n for n in lost if run.stopping_at is None or (n.lost_at or 0.0) <= run.stopping_at]
+    return [n.name for n in sorted(early, key=lambda n: n.lost_at or 0.0)]
+
+
+def gone_before(run: RunState) -> List[str]:
+    """Nodes that fell silent ten seconds before the first sign of trouble, or were lost before it, and without which
+    nothing moved any more: what came then is a consequence. TCP may tell of the loss half a minute later."""
+    trouble = run.trouble_at
+    if trouble is None:
+        return []
+    heard = [n for n in run.open_nodes if n.joined_at is not None and n.seen_at is not None]
+    found = [n for n in heard if _gone_at(n) < trouble - LATE_SECONDS]
+    still = [n for n in found if not run.machine_lives(n) and not _moved_without(run, n)]
+    return [n.name for n in sorted(still, key=lambda n: (n.seen_at or 0.0, n.name))]
+
+
+def _gone_at(node: NodeState) -> float:
+    silent = (node.seen_at or 0.0) + NODE_SECONDS
+    return silent if node.lost_at is None else min(silent, node.lost_at)
+
+
+def _moved_without(run: RunState, node: NodeState) -> bool:
+    spare = moved_seconds(run)
+    moved = [r.moved_at or 0.0 for r in run.ranks.values() if r.node != node.name]
+    return any(at > (node.seen_at or 0.0) + spare for at in moved)
+
+
+def by_node(run: RunState) -> Optional[Diagnosis]:
+    alone = cut_off(run, run.now)
+    if alone is not None:
+        return _cut_off(run, alone)
+    lost = lost_nodes(run) or gone_before(run)
+    if lost:
+        return _lost(run, run.nodes[lost[0]])
+    leases = [n for n in run.nodes.values() if n.lease_lost_at is not None]
+    return _lease_lost(run, min(leases, key=lambda n: n.lease_lost_at or 0.0)) if leases else None
+
+
+def _cut_off(run: RunState, alone: CutOff) -> Diagnosis:
+    return Diagnosis(
+        cause="head-cut-off",
+        confidence="likely",
+        where=Where(node=alone.head),
+        first_seen=alone.at,
+        evidence=(f"all {len(alone.nodes)} other nodes ({', '.join(alone.nodes[:8])}) fell silent together",),
+        collateral=collateral(run, []),
+        why="nodes fail one by one: most likely it was the head's own link, and the other nodes are well. They stop"
+        " their ranks when they hear nothing from the keeper on the head.",
+        fix=f"look at {alone.head}: its cable, its switch port, its interface; then at the switch or the power that the"
+        " others share.",
+    )
+
+
+def _lost(run: RunState, node: NodeState) -> Diagnosis:
+    closed = run.machine_lives(node)
+    what = "its supervisor's connection was closed" if closed else "nothing was heard from it any more"
+    before = []
+    if run.trouble_at is not None and node.seen_at is not None and run.trouble_at > node.seen_at:
+        before = [f"the first error elsewhere came {run.trouble_at - node.seen_at:.1f} s after its last word"]
+    return Diagnosis(
+        cause="supervisor-lost" if closed else "node-failure",
+        confidence="likely",
+        where=Where(node=node.name),
+        first_seen=node.lost_at if node.lost_at is not None else node.seen_at,
+        evidence=(f"{node.name}: {what}", f"last heard at {node.seen_at}", *before),
+        collateral=collateral(run, [r for r in run.ranks.values() if r.node == node.name]),
+        why="the machine still answers for its sockets, its supervisor does not."
+        if closed
+        else "the machine, its kernel or its network is gone; the ranks elsewhere only lost their peers.",
+        fix=f"read supervisor.log on {node.name}."
+        if closed
+        else f"look at {node.name}: power, kernel log, network.",
+    )
+
+
+def _lease_lost(run: RunState, node: NodeState) -> Diagnosis:
+    return Diagnosis(
+        cause="lease-lost",
+        confidence="likely",
+        where=Where(node=node.name),
+        first_seen=node.lease_lost_at,
+        evidence=(f"{node.name}: the lease ended",),
+        collateral=collateral(run, []),
+        why="the node heard nothing from the keeper and stopped its own ranks.",
+        fix=f"look at the network between {node.name} and the head.",
+    )

@@ -1,0 +1,63 @@
+"""When something last moved, and the longest pauses between two moves that this training has lived through.
+
+A pause that passed is the run's own pace: new shapes compile, something is uploaded each few hundred steps, and the
+window of the last steps has long forgotten it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from allranks.monitor.rank_records import RankState
+    from allranks.monitor.run_state import RunState
+
+LEAST_SECONDS = 8.0
+"""A shorter pause changes no limit."""
+
+KNOWN_STEPS = 3
+"""Pauses before the third step are those of a start."""
+
+ONCE_SECONDS = 60.0
+"""So much of a pause that came once counts: a longer one may be an outage that has passed, until it comes again."""
+
+OFTEN_SECONDS = 400.0
+"""So much of one that came twice: half as long again is NCCL's own default time-out (10 min)."""
+
+FAULTS = frozenset(("rank-silent", "nfs-stale-or-io-error", "peer-node-network-broken", "op-build-waits"))
+"""A pause for such a reason is no pace. A rank that was in its own code and came back (an
+upload, samples) is one when it comes again."""
+
+LONGER = 1.5
+"""The next pause may take half as long again as the longest."""
+
+
+def moved(run: "RunState", rank: "RankState", at: float) -> None:
+    """A step, a phase or a progress bar of this rank moved at `at`; call it before a new phase is noted."""
+    rank.moved_at = at
+    before = run.last_move
+    if before is None or at > before:
+        run.last_move = at
+        paused = 0.0 if before is None else run.ears.silence(before, at)
+        if paused > LEAST_SECONDS and rank.steps_seen >= KNOWN_STEPS:
+            _remember(run, paused)
+
+
+def _remember(run: "RunState", seconds: float) -> None:
+    """Of a pause between steps; how long other phases take is remembered apart, and a pause in which one rank was seen
+    to hold up the others was a fault."""
+    named = run.held_up is not None and run.last_move is not None and run.held_up[0] > run.last_move - seconds
+    fault = named and run.held_up is not None and run.held_up[1].cause in FAULTS
+    if fault or any(rank.phase != "training" for rank in run.ranks.values() if rank.alive):
+        return
+    if named:
+        run.held_pauses = sorted([*run.held_pauses, seconds])[-2:]
+    else:
+        run.pauses = sorted([*run.pauses, seconds])[-2:]
+
+
+def allowed(run: "RunState") -> float:
+    """Seconds that a pause may take by those that passed; 0.0 of none."""
+    once = run.pauses[-1] if run.pauses else 0.0
+    often = max((kept[-2] for kept in (run.pauses, run.held_pauses) if len(kept) > 1), default=0.0)
+    return LONGER * max(min(once, ONCE_SECONDS), min(often, OFTEN_SECONDS))

@@ -1,0 +1,196 @@
+"""The ranks' stacks, collectives and processes at a stall, laid side by side: which rank is unlike the rest.
+
+Order of trust: a process that cannot run (stopped, waiting for storage); torch's flight recorder (a rank that the
+others wait for, or in another operation); connections that nobody answers; the stacks (one rank outside the collective
+that the others wait in). Where all ranks of one node differ alike, the node is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Dict, List, Mapping, Optional
+
+from allranks.monitor import sockets
+from allranks.monitor.flight_recorders import by_flight
+from allranks.monitor.rank_stacks import BUILD, LOADING, LOCK, Frame, doing, frames_of, place_of, waits
+from allranks.monitor.run_state import RunState
+from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
+
+__all__ = [
+    "LOADING",
+    "Frame",
+    "Odd",
+    "answered",
+    "by_flight",
+    "by_process",
+    "frames_of",
+    "odd_one",
+    "odd_or_sides",
+]
+
+ANSWER_SECONDS = 8.0
+"""A beat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less what overlaps."""
+
+STOPPED = {"T": "stopped by a signal", "t": "stopped by a debugger", "F": "frozen by its control group"}
+STORAGE = "D"
+FREEZER = re.compile(r"freezer|refrigerator")
+"""Where a process waits that cgroup's freezer has stopped: `do_freezer_trap` (v2), `__refrigerator` (v1)."""
+
+
+def answered(run: RunState, asked: Optional[float], now: float) -> bool:
+    """Whether what was asked can be judged: nothing has moved since, and all have answered or had the time to. Ranks
+    answer up to a second apart; each must have been heard after it told its collective, still at the same step."""
+    living = [r for r in run.ranks.values() if r.alive]
+    if asked is None or any((r.moved_at or 0.0) > asked for r in living):
+        return False
+    if now - asked >= ANSWER_SECONDS:
+        return True
+    if any(r.rank not in run.stacks for r in living):
+        return False
+    told = [r for r in living if r.rank in run.flights]
+    # Who answered by itself tells its collective next; of a stopped one py-spy tells the stack, and nothing more comes.
+    owing = [r for r in living if r.rank not in run.flights and run.stacks[r.rank].get("by") == "inside"]
+    later = all((r.beat_at or 0.0) > run.flights[r.rank].get("heard_at", 0.0) for r in told)
+    return not told or (later and not owing)
+
+
+def odd_one(run: RunState) -> Optional[Odd]:
+    """None where no rank and no node differs, or where two differ and nothing says which of them is wrong."""
+    found = odd_or_sides(run)
+    return found if found is not None and not found.rivals else None
+
+
+def odd_or_sides(run: RunState) -> Optional[Odd]:
+    """The same, or the sides of ranks in two collectives. What was made of the answers is kept until another one comes
+    or a rank ends: a look at each second of a stall costs nothing."""
+    living = {r.rank: r for r in run.ranks.values() if r.alive}
+    memory = run.memory_of("compare")
+    key = (run.answers, len(living), len(run.ranks))
+    if memory.get("key") != key or run.answers == 0:
+        memory["key"], memory["odd"] = key, _compared(run, living)
+    return memory["odd"]
+
+
+def _compared(run: RunState, living: Living) -> Optional[Odd]:
+    doubtful = None
+    for judge in (by_process, _by_lock, by_flight, _by_stack):
+        found = judge(run, living)
+        if found is not None and (found.proven or not waits(frames_of(run, found.rank))):
+            return found  # it is seen to do something else, whatever its network does
+        doubtful = doubtful or found  # a waiting rank is in state D for a moment, too
+    return _by_socket(run, living) or doubtful
+
+
+# ---- a process that cannot run ----
+
+
+def by_process(run: RunState, living: Living) -> Optional[Odd]:
+    states = {n: _state(run.looks[n]) for n in sorted(living) if n in run.looks}
+    for wanted in (STOPPED, STORAGE):
+        found = [n for n, state in states.items() if state and state in wanted]
+        node = whole_node(found, living)
+        if found and (node is not None or len(found) <= max(1, len(living) // 3)):
+            return _cannot_run(run, living, found, states[found[0]], node)
+    return None
+
+
+def _state(look: Mapping[str, object]) -> str:
+    return "F" if FREEZER.search(str(look.get("wchan") or "")) else str(look.get("state") or "")
+
+
+def _cannot_run(run: RunState, living: Living, found: List[int], state: str, node: Optional[str]) -> Odd:
+    number, where = found[0], run.looks[found[0]].get("wchan")
+    what = STOPPED.get(state, "waiting for storage or a driver")
+    told = f"{what} (state {run.looks[number].get('state')}" + (f", in {where})" if where else ")")
+    reason = f"its {len(found)} processes are {told}" if node is not None else f"its process is {told}"
+    if node is None and len(found) > 1:
+        reason += f", and so {'is' if len(found) == 2 else 'are'} {named(found[1:])}"
+    cause = "rank-silent" if state in STOPPED else "nfs-stale-or-io-error"
+    frame = place_of(frames_of(run, number))
+    return Odd(number, cause, reason, frame, evidence(run, living, number), state in STOPPED, node)
+
+
+# ---- the lock of an operator's build ----
+
+
+def _by_lock(run: RunState, living: Living) -> Optional[Odd]:
+    files = {n: [frame[0].replace("\\", "/") for frame in frames_of(run, n)] for n in sorted(living)}
+    waiting = [n for n in files if any(map(LOCK.search, files[n]))]
+    if not waiting:
+        return None
+    nodes = {living[n].node for n in waiting}
+    builders = [n for n in files if n not in waiting and any(map(BUILD.search, files[n]))]
+    near = [n for n in builders if living[n].node in nodes]
+    number = near[0] if near else waiting[0]
+    others = ", ".join(map(str, waiting[:8]))
+    reason = (
+        f"it compiles an operator of torch, for whose lock rank {others} waits"
+        if near
+        else f"rank {others} waits for the lock of an operator that no rank of its node compiles"
+    )
+    return _of_stack(run, living, number, "op-build-waits", reason, not near)
+
+
+# ---- connections that nobody answers ----
+
+
+def _by_socket(run: RunState, living: Living) -> Optional[Odd]:
+    """A node with which two others have connections that nobody answers: its machine or its network."""
+    node, found = sockets.unanswered(run)
+    on_it = sorted(n for n, rank in living.items() if rank.node == node)
+    if node is None or not on_it:
+        return None
+    lines = (*(one.text for one in found[:4]), *evidence(run, living, on_it[0]))
+    reason = f"TCP connections of {len(found)} nodes with it are not answered"
+    return Odd(on_it[0], "peer-node-network-broken", reason, None, tuple(dict.fromkeys(lines)), False, node)
+
+
+# ---- the stacks ----
+
+
+def _by_stack(run: RunState, living: Living) -> Optional[Odd]:
+    stacks = {n: frames_of(run, n) for n in sorted(living) if frames_of(run, n)}
+    outside = [n for n, frames in stacks.items() if not waits(frames)]
+    unheard = [n for n in sorted(living) if n not in stacks]
+    if len(stacks) < 2 or (outside and unheard):
+        return None
+    node = whole_node(outside or unheard, living)
+    if len(outside) == 1 or (outside and node is not None):
+        reason = f"{doing(stacks[outside[0]])}; the others wait in a collective"
+        # On a GPU a rank that reads a result of a queued collective waits outside of torch.distributed, too.
+        proven = not any(living[n].uuid or living[n].bus_id for n in outside)
+        return _of_stack(run, living, outside[0], "collective-timeout-straggler", reason, proven, node)
+    if unheard:
+        if len(unheard) > 1 and node is None:
+            return None
+        whose = "the stacks of its ranks" if node is not None else "its stack"
+        reason = f"nothing could read {whose}; the others wait in a collective"
+        return _of_stack(run, living, unheard[0], "rank-silent", reason, False, node)
+    return _elsewhere(run, living, stacks, bool(outside))
+
+
+def _elsewhere(run: RunState, living: Living, stacks: Dict[int, List[Frame]], outside: bool) -> Optional[Odd]:
+    """The one rank at another place than all others."""
+    places = {n: (place_of(frames), doing(frames)) for n, frames in stacks.items()}
+    counted = Counter(places.values()).most_common()
+    if len(counted) != 2 or counted[0][1] < 2 or counted[1][1] != 1:
+        return None
+    odd = next(n for n, place in places.items() if place == counted[1][0])
+    reason = f"{places[odd][1]}; the others: {counted[0][0][1]}"
+    cause = "collective-timeout-straggler" if outside else "collective-mismatch"
+    # Stages of a pipeline wait at lines of their own.
+    return _of_stack(run, living, odd, cause, reason, False)
+
+
+def _of_stack(
+    run: RunState,
+    living: Living,
+    rank: int,
+    cause: str,
+    reason: str,
+    proven: bool,
+    node: Optional[str] = None,
+) -> Odd:
+    frame = place_of(frames_of(run, rank))
+    return Odd(rank, cause, reason, frame, evidence(run, living, rank), proven, node)

@@ -1,0 +1,222 @@
+"""`Watch`: one run followed while it happens, event by event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+
+from allranks.core import BLOCK, VERDICTS, WARN, Diagnosis, Event, Finding
+from allranks.monitor import verdict as _verdict
+from allranks.monitor.catalogue import rules
+from allranks.monitor.clock_offsets import NodeClock
+from allranks.monitor.culprit import by_stall
+from allranks.monitor.early_exit import by_early_exit
+from allranks.monitor.progress import Progress, progress_of
+from allranks.monitor.run_state import RunState
+
+TICK_SECONDS = 1.0
+"""A beat comes each second: looking more often sees nothing new."""
+
+PAUSE_SECONDS = 5.0
+AFTER_PAUSE_SECONDS = 15.0
+"""Where the watcher itself was away (suspended, starved, its clock set), what it has not heard proves nothing
+until it has listened again for a while."""
+
+FORGET_SECONDS = 300.0
+"""A statement that no longer holds may be said again after this long, so that a flapping one is folded."""
+
+EACH_SECONDS = 65.0
+"""A stall that passed is over, and the next one is another: a detector with `EACH_TIME` says that it holds again, at
+most this often. Longer than `start_patience`, so that each brings evidence of its own."""
+
+LINES_KEPT = 400
+"""The last lines kept of each log for the verdict."""
+
+Statement = Union[Finding, Diagnosis]
+
+
+class _Said:
+    """One statement about one place: when it was said last, when it held last, whether it ceased to since, how often
+    it was said."""
+
+    __slots__ = ("at", "ceased", "held_at", "times")
+
+    def __init__(self) -> None:
+        self.at = self.held_at = 0.0
+        self.ceased, self.times = False, 0
+
+
+class Watch:
+    """Follows one run. `expect` holds what the plan promised: `world_size`, `trainable_parameters`, `steps`.
+
+    Times of events should be on the head's clock. Where the caller gives `received`, its own clock at the arrival, a
+    node's clock is corrected here; `arrived` is the same for an event that is corrected already. How long somebody
+    is silent is judged by the arrival.
+    """
+
+    def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
+        self.run = RunState(expect)
+        self.clocks: Dict[str, NodeClock] = {}
+        self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
+        self._after: Dict[str, List[Any]] = {}
+        self._looks: List[Any] = []
+        self._each_time = {n for n, module in rules().items() if getattr(module, "EACH_TIME", False)}
+        for name, module in rules().items():
+            for kind in getattr(module, "AFTER", ()):
+                self._after.setdefault(kind, []).append((name, module.after))
+            if hasattr(module, "look"):
+                self._looks.append((name, module.look))
+        self._ticked: Optional[float] = None
+        self.blocking: List[Finding] = []
+        self.blocked_at: Optional[float] = None
+        self.faulty: Dict[str, str] = {}
+        self._said: Dict[Tuple[Any, ...], _Said] = {}
+
+    def again(self) -> "Watch":
+        """A watch of the next attempt: the nodes that are there and their clocks are known, nothing else is."""
+        fresh = Watch(self.run.expect)
+        fresh.clocks = self.clocks
+        for node in self.run.nodes.values():
+            kept = fresh.run.node(node.name)
+            kept.joined_at, kept.seen_at, kept.boot_id = node.joined_at, node.seen_at, node.boot_id
+            kept.lost_at, kept.lost_why = node.lost_at, node.lost_why
+        return fresh
+
+    def add(
+        self, event: Event, received: "float | None" = None, arrived: "float | None" = None
+    ) -> List[Statement]:
+        """Takes one event in; returns what it makes known, each statement once."""
+        if received is not None:
+            event, arrived = self.corrected(event, received), received
+        self.run.fold(event, arrived)
+        said: List[Statement] = []
+        for name, after in self._after.get(event.kind, ()):
+            said.extend(self._new(self._ask(name, after, event), self.run.arrived))
+        return said
+
+    def heard(self, node: str, at: float) -> None:
+        """A node's supervisor says that it lives."""
+        self.run.heard(self.run.node(node), at)
+
+    def corrected(self, event: Event, received: float) -> Event:
+        """The event with its time on the clock of `received`."""
+        if event.node is None:
+            return event
+        offset = self.clocks.setdefault(event.node, NodeClock()).offset(event.at, received)
+        return Event(event.at + offset, event.kind, event.node, event.rank, event.data)
+
+    def tick(self, now: float) -> List[Statement]:
+        """What the passing of time alone makes known; call it as often as you like."""
+        if self._ticked is not None:
+            if 0.0 <= now - self._ticked < TICK_SECONDS:
+                return []
+            if not 0.0 <= now - self._ticked < PAUSE_SECONDS:
+                self.run.paused_until = now + AFTER_PAUSE_SECONDS
+                self.run.shift(now - self._ticked, now)
+                self._set_back(min(0.0, now - self._ticked))
+        self._ticked = now
+        self.run.now = max(self.run.now, now)
+        said: List[Statement] = []
+        for name, look in self._looks:
+            found = self._ask(name, look, now)
+            said.extend(self._new(found, now))
+            if name in self._each_time and not found and now >= self.run.paused_until:
+                self._note_ceased(name)
+        return said
+
+    def _set_back(self, seconds: float) -> None:
+        """Our clock was set by so much (below zero: back): what was said stays as old as it was, and is due again
+        when it would have been."""
+        for known in self._said.values():
+            known.at, known.held_at = known.at + seconds, known.held_at + seconds
+
+    def _note_ceased(self, name: str) -> None:
+        """The detector sees nothing at all any more: what it has said is over. Another suspect alone ends no stall."""
+        for key, known in self._said.items():
+            if key[0] == name:
+                known.ceased = True
+
+    def _ask(self, name: str, detector: Any, about: Any) -> List[Finding]:
+        """One detector's findings. A fault in it is said once and silences it alone: the run goes on watched."""
+        if name in self.faulty:
+            return []
+        try:
+            return list(detector(self.run, about))
+        except Exception as error:
+            self.faulty[name] = f"{type(error).__name__}: {error}"
+            return [
+                Finding(
+                    id="detector-fault",
+                    verdict=WARN,
+                    saw=f"the detector {name} failed: {self.faulty[name]}",
+                    why="what it looks for would not be seen in this run.",
+                    fix="a fault of allranks: report it with the run's journal.",
+                )
+            ]
+
+    def _new(self, findings: Iterable[Finding], now: float) -> List[Finding]:
+        """Of these, the ones not said yet: a rule speaks once about a place, and again if it gets worse."""
+        fresh = []
+        for finding in findings:
+            key = (finding.id, finding.where)
+            level = VERDICTS.index(finding.verdict)
+            known = self._said.setdefault((*key, level), _Said())
+            worse_said = any((*key, higher) in self._said for higher in range(level + 1, len(VERDICTS)))
+            if self._is_due(known, finding.id, now) and not worse_said:
+                known.at, known.ceased, known.times = now, False, known.times + 1
+                fresh.append(_numbered(finding, known.times))
+                if finding.verdict == BLOCK:
+                    self.blocking.append(finding)
+                    self.blocked_at = self.blocked_at or now
+            known.held_at = now
+        return fresh
+
+    def _is_due(self, known: _Said, name: str, now: float) -> bool:
+        if not known.times or now - known.held_at > FORGET_SECONDS:
+            return True
+        return name in self._each_time and known.ceased and now - known.at > EACH_SECONDS
+
+    def add_lines(
+        self, rank: "int | None", lines: Iterable[str], node: "str | None" = None, source: str = ""
+    ) -> None:
+        """The tail of a rank's log (rank None: of the node's torchrun), used by the verdict alone."""
+        kept = self.logs.setdefault((node, rank, source), [])
+        kept.extend(lines)
+        del kept[:-LINES_KEPT]
+
+    def add_log(self, node: "str | None", name: str, text: str) -> None:
+        """The same by the file's name: `rank-3.log` is rank 3's, any other the node's."""
+        stem = name.rsplit("/", 1)[-1]
+        rank = stem[5:].split(".", 1)[0] if stem.startswith("rank-") else ""
+        self.add_lines(int(rank) if rank.isdigit() else None, text.splitlines(), node, name)
+
+    def verdict(self, now: float) -> Optional[Diagnosis]:
+        """Why the run ended; None while nothing has gone wrong.
+
+        Where a finding stopped the run before anything failed, what failed after it is the stop's own doing. A fault of
+        ours is named, and nothing is claimed: the keeper must still end the run.
+        """
+        try:
+            return self._verdict(now)
+        except Exception as error:
+            self.faulty["verdict"] = fault = f"{type(error).__name__}: {error}"
+            return _verdict.failed(self.run, self.blocking, fault)
+
+    def _verdict(self, now: float) -> Optional[Diagnosis]:
+        trouble = self.run.trouble_at
+        if self.blocked_at is not None and (trouble is None or self.blocked_at < trouble):
+            left = self.blocking[0].id == "rank-exited-early"
+            by_event = by_early_exit(self.run) if left else by_stall(self.run)
+            return by_event or _verdict.of_finding(self.run, self.blocking[0])
+        found = _verdict.verdict(self.run, self.logs, now)
+        if found is None and self.blocking:
+            return _verdict.of_finding(self.run, self.blocking[0])
+        return found
+
+    def progress(self, now: "float | None" = None) -> Progress:
+        return progress_of(self.run, now)
+
+
+def _numbered(finding: Finding, times: int) -> Finding:
+    """What is said again says so: the same words about the same place would be taken for the old statement."""
+    return finding if times == 1 else replace(finding, saw=f"{finding.saw} (number {times} in this run)")

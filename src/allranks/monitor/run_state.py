@@ -1,0 +1,205 @@
+"""What is known of a run, folded from its events one at a time, in bounded memory.
+
+An event costs O(1): 8,000 ranks that each beat once a second are followed by one core.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from allranks.core import Event, Finding
+from allranks.monitor.clock_offsets import Ears, Lateness
+from allranks.monitor.event_handlers import HANDLERS
+from allranks.monitor.rank_records import NodeState, RankState
+
+__all__ = ["NodeState", "RankState", "RunState"]
+
+GAP_SECONDS = 10.0
+"""A longer silence of a node is an outage that has passed, not its pace."""
+
+DOUBT_SECONDS = 35.0
+"""How long a rank's end without a known code may be a failure: torchrun gives the other ranks of its node 30 s to end,
+then it ends itself and says so. What still runs after that has seen none."""
+
+BEAT_GAP_SECONDS = 15.0
+"""A rank that was late for longer is given no more than a minute, four times that: what a loading one is given."""
+
+
+class RunState:
+    """All ranks and nodes of a run. `event_handlers` never raises on an odd event: it comes from another machine."""
+
+    def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
+        self.expect: Mapping[str, Any] = dict(expect or {})
+        self.ranks: Dict[int, RankState] = {}
+        self.nodes: Dict[str, NodeState] = {}
+        self.at: Optional[float] = None
+        self.now = self.arrived = 0.0
+        """The watcher's own clock: its newest time, and when the event that is folded arrived. Silences are judged by
+        it, since a node's clock may be set at any time; what came first, by the events' times."""
+        self.ears = Ears()
+        self.started_at: Optional[float] = None
+        self.phase: Optional[str] = None
+        self.state: Optional[str] = None
+        self.stopping_at: Optional[float] = None
+        self.step = -1
+        self.step_at: Optional[float] = None
+        self.gpus: Dict[Tuple[Any, ...], int] = {}
+        self.processes: Dict[Tuple[Any, ...], int] = {}
+        self.clashes: List[Tuple[str, int, int]] = []
+        self.digests: Dict[str, Dict[str, int]] = {}
+        self.longest: Dict[str, float] = {}
+        self.last_move: Optional[float] = None
+        self.pauses: List[float] = []
+        self.held_pauses: List[float] = []
+        """The same, of pauses in which a rank was named that then went on by itself."""
+        self.beat_gaps, self.node_gaps = Lateness(BEAT_GAP_SECONDS), Lateness(GAP_SECONDS)
+        self.trouble_at: Optional[float] = None
+        self.doubt_at: Optional[float] = None
+        """When a rank was gone whose code nobody saw."""
+        self.paused_until = 0.0
+        self.flights: Dict[int, Mapping[str, Any]] = {}
+        self.asked_at: Optional[float] = None
+        """When the keeper asked all ranks for their stacks; what they answered stands in those that follow."""
+        self.looked_at: Optional[float] = None
+        """The same, where nothing was said of a stall yet (`start_patience`)."""
+        self.stacks: Dict[int, Mapping[str, Any]] = {}
+        self.looks: Dict[int, Mapping[str, Any]] = {}
+        self.answers = 0
+        """How many of them have come: what was made of them holds until the next one."""
+        self.held_up: Optional[Tuple[float, Any, Finding]] = None
+        """(when, the odd rank, what was said) of the last stall of which a rank was named."""
+        self.odd_events = 0
+        self.cut_off: Any = None
+        """When the head was without all other nodes (`head_isolation`)."""
+        self.aside_at = 0.0
+        """When a node that does not train, a spare, was heard last."""
+        self._memories: Dict[str, Dict[Any, Any]] = {}
+
+    def memory_of(self, detector: str) -> Dict[Any, Any]:
+        """What a detector keeps between two looks; it is the detector's own."""
+        return self._memories.setdefault(detector, {})
+
+    def rank(self, number: int) -> RankState:
+        found = self.ranks.get(number)
+        if found is None:
+            found = self.ranks[number] = RankState(number)
+        return found
+
+    def node(self, name: str) -> NodeState:
+        found = self.nodes.get(name)
+        if found is None:
+            found = self.nodes[name] = NodeState(name)
+        return found
+
+    def in_trouble(self, at: float) -> None:
+        """The first sign that the run fails: from then on a silence has a reason."""
+        if self.doubted and self.doubt_at is not None:
+            at = min(at, self.doubt_at)
+        if self.trouble_at is None or at < self.trouble_at:
+            self.trouble_at = at
+
+    @property
+    def doubted(self) -> bool:
+        """Whether a rank is gone of which nobody knows yet whether it failed."""
+        return self.doubt_at is not None and self.now - self.doubt_at < DOUBT_SECONDS
+
+    def machine_lives(self, node: NodeState) -> bool:
+        """Whether a lost node's machine is known to live: its kernel closed the connection, or another
+        supervisor of the same boot is heard (nodes that are one host)."""
+        others = (n for n in self.nodes.values() if n is not node and n.boot_id == node.boot_id)
+        same_boot = any(n.lost_at is None for n in others) if node.boot_id else False
+        return node.lost_why == "closed" or same_boot
+
+    @property
+    def beat_gap(self) -> float:
+        """How late beats of living ranks came of late, in seconds."""
+        return self.beat_gaps.of(self.now)
+
+    @property
+    def node_gap(self) -> float:
+        """The same of nodes."""
+        return self.node_gaps.of(self.now)
+
+    @property
+    def moved_at(self) -> Optional[float]:
+        """When a living rank moved last: took a step, changed its phase, moved a progress bar."""
+        return max(
+            (r.moved_at for r in self.ranks.values() if r.alive and r.moved_at is not None), default=None
+        )
+
+    @property
+    def open_nodes(self) -> List[NodeState]:
+        """The nodes whose torchrun is not known to have ended."""
+        return [n for n in self.nodes.values() if n.ended_at is None and n.swept_at is None]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is to be judged any more: the run is being stopped, or somebody has ended already."""
+        return self.stopping_at is not None or self.trouble_at is not None or self.doubted
+
+    @property
+    def total_steps(self) -> Optional[int]:
+        """How many steps there should be."""
+        value = self.expect.get("total_steps") or self.expect.get("steps")
+        return int(value) if isinstance(value, (int, float)) and value > 0 else None
+
+    @property
+    def world_size(self) -> Optional[int]:
+        """How many ranks there should be."""
+        value = self.expect.get("world_size")
+        return int(value) if isinstance(value, (int, float)) and value > 0 else None
+
+    def heard(self, node: NodeState, at: float) -> None:
+        """A word of the node, or of one of its ranks, at `at` by the watcher's clock. The longest gap of late says how
+        late a living one can be."""
+        self.now = max(self.now, at)
+        self.ears.hear(at)
+        if node.seen_at is not None and node.lost_at is None:
+            self.node_gaps.add(self.ears.silence(node.seen_at, at), at)
+        node.seen_at = max(at, node.seen_at or at)
+
+    def shift(self, seconds: float, now: float) -> None:
+        """The watcher was away for so long, or its clock was set by so much (below zero: back): nobody was silent for
+        that long. What was heard since then was heard just now."""
+        ahead = max(0.0, seconds)
+
+        def moved(at: Optional[float]) -> Optional[float]:
+            return None if at is None else min(at + ahead, now)
+
+        for rank in self.ranks.values():
+            rank.beat_at, rank.moved_at = moved(rank.beat_at), moved(rank.moved_at)
+            rank.ended_heard_at, rank.busy_at = moved(rank.ended_heard_at), moved(rank.busy_at)
+            rank.cpu, rank.stopped_at = None, moved(rank.stopped_at)
+            rank.phase_heard_at = moved(rank.phase_heard_at)
+        for node in self.nodes.values():
+            node.seen_at, node.lost_at = moved(node.seen_at), moved(node.lost_at)
+            node.sample_at = moved(node.sample_at)
+        self.asked_at, self.looked_at = moved(self.asked_at), moved(self.looked_at)
+        self.aside_at = min(self.aside_at + ahead, now)
+        if self.cut_off is not None:
+            self.cut_off = self.cut_off._replace(at=min(self.cut_off.at + ahead, now))
+        self.last_move, self.doubt_at = moved(self.last_move), moved(self.doubt_at)
+        if self.held_up is not None:
+            self.held_up = (min(self.held_up[0] + ahead, now), *self.held_up[1:])
+        self.now = now
+
+    def fold(self, event: Event, arrived: "float | None" = None) -> None:
+        """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time); an event
+        of an unknown kind only moves the clock."""
+        self.arrived = event.at if arrived is None else arrived
+        self.now = max(self.now, self.arrived)
+        if self.at is None or event.at > self.at:
+            self.at = event.at
+        if self.started_at is None:
+            self.started_at = event.at
+        if event.node is not None:
+            node = self.node(event.node)
+            if event.kind != "lost":  # that is the keeper's word, not the node's
+                self.heard(node, self.arrived)
+        handler = HANDLERS.get(event.kind)
+        if handler is None:
+            return
+        try:
+            handler(self, event)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
+            self.odd_events += 1  # half an event, or another version's: counted, never fatal

@@ -1,0 +1,84 @@
+"""The rank, or the node, that the others wait for, and the lines that show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Iterable, List, Mapping, NamedTuple, Optional, Tuple
+
+from allranks.monitor import kernel_log, sockets
+from allranks.monitor.node_load import remarks
+from allranks.monitor.rank_stacks import Frame, doing, frames_of
+from allranks.monitor.run_state import RankState, RunState
+
+Living = Mapping[int, RankState]
+LISTED = 8
+
+
+class Odd(NamedTuple):
+    """The rank that the others wait for. `cause` is an id of the symptoms' or the detectors' catalogue. `node`: all
+    ranks of that node are unlike the rest, `rank` is the first of them. `rivals`: ranks that differ from `rank`, where
+    nothing says which of them is wrong."""
+
+    rank: int
+    cause: str
+    reason: str
+    frame: Optional[Frame]
+    evidence: Tuple[str, ...]
+    proven: bool
+    node: Optional[str] = None
+    rivals: Tuple[int, ...] = ()
+
+
+def whole_node(ranks: Iterable[int], living: Living) -> Optional[str]:
+    """The node whose ranks, two or more, these all are, where other nodes have some, too."""
+    named = set(ranks)
+    nodes = {living[n].node for n in named}
+    node = next(iter(nodes)) if len(nodes) == 1 else None
+    on_it = {n for n, rank in living.items() if rank.node == node}
+    return (
+        node if node is not None and len(named) > 1 and on_it == named and len(living) > len(named) else None
+    )
+
+
+def named(ranks: Iterable[int]) -> str:
+    """`rank 3` or `ranks 0, 1 and 6 more`."""
+    kept = sorted(ranks)
+    more = f" and {len(kept) - LISTED} more" if len(kept) > LISTED else ""
+    return f"rank{'s' if len(kept) > 1 else ''} " + ", ".join(map(str, kept[:LISTED])) + more
+
+
+def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
+    """A few lines: the odd rank's stack and process, what the others do, the kernel of its node."""
+    lines = []
+    by = run.stacks.get(odd, {}).get("by")
+    frames = frames_of(run, odd)
+    if frames:
+        lines.append(f"rank {odd}, main thread" + (f" (by {by})" if by and by != "inside" else "") + ":")
+        lines += [f"  {f}:{n} in {name}" for f, n, name in frames[-4:]]
+    else:
+        lines.append(f"rank {odd}: no stack ({run.stacks.get(odd, {}).get('why') or 'it did not answer'})")
+    lines += _process_lines(run, odd)
+    others = Counter(doing(frames_of(run, n)) for n in living if n != odd and frames_of(run, n))
+    lines += [f"{many} other rank{'s' if many > 1 else ''}: {text}" for text, many in others.most_common(3)]
+    lines += sockets.lines(run, odd)
+    return (*lines, *node_lines(run, living[odd].node if odd in living else None))
+
+
+def node_lines(run: RunState, name: Optional[str]) -> List[str]:
+    """What the kernel and the samples of a node say; that the kernel could not be asked is said, too."""
+    node = run.nodes.get(name or "")
+    return [] if node is None else [*kernel_log.words(node), *remarks(run, node.name)]
+
+
+def _process_lines(run: RunState, rank: int) -> List[str]:
+    look = run.looks.get(rank)
+    if look is None:
+        return []
+    lines = [
+        f"rank {rank}, pid {look.get('pid')}: state {look.get('state')}, wchan {look.get('wchan') or 'unknown'}"
+    ]
+    children = look.get("children")
+    for child in children if isinstance(children, list) else ():
+        if isinstance(child, Mapping) and child.get("state") in ("D", "T", "Z"):
+            lines.append(f"  its child {child.get('pid')} ({child.get('name')}): state {child.get('state')}")
+    return lines[:5]

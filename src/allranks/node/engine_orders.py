@@ -1,0 +1,147 @@
+"""How a supervisor that somebody else started (pdsh, mpirun, srun) gets its order: job, key, secrets.
+
+These launchers hand on no standard input, and what they hand on stands in command lines and logs. So the
+engine starts `start RUN NODE --ordered`, whose words hold no value, and the controller calls
+`order RUN NODE` on the same node with the order on standard input. The two meet at an abstract Unix socket,
+which leaves no file behind; each makes sure by SO_PEERCRED that the other is the same user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import struct
+import time
+from typing import Any, Dict, Mapping
+
+from allranks.core import AllranksError
+from allranks.node.paths import RunDirectory
+
+WAIT_SECONDS = 120.0
+"""How long a started supervisor waits for its order: the head is ordered first, and the whole launch takes
+seconds; a controller that died leaves nothing that waits for longer."""
+
+ENGINE_SECONDS = 80.0
+"""How long `order` waits for the engine: ssh's own ConnectTimeout is 10 s, srun waits for a prolog, and Ray's job
+takes up to 30 s for its place after 5 to 20 s in which its driver begins."""
+
+LONGEST_BYTES = 64 << 20
+LOOK_SECONDS = 0.5
+
+
+class NoOrder(AllranksError):
+    """No order came, or nobody was there to take it."""
+
+    exit_code = 1
+
+
+def address(directory: RunDirectory, node: str) -> bytes:
+    """The socket's name; hashed, since a name holds at most 107 bytes. Homes and nodes may share a host."""
+    name = json.dumps([directory.home, directory.run_id, node, os.geteuid()])
+    return b"\0allranks-" + hashlib.sha256(name.encode()).hexdigest().encode()
+
+
+class Awaited:
+    """The order that came; `answer` tells the one who sent it how the start went, once."""
+
+    def __init__(self, connection: socket.socket, wanted: Dict[str, Any]):
+        self.connection, self.wanted = connection, wanted
+
+    def answer(self, said: Mapping[str, Any]) -> None:
+        try:
+            self.connection.sendall(json.dumps(dict(said)).encode())
+        except OSError:
+            pass  # the sender has gone: the supervisor does not need it
+        self.connection.close()
+
+
+def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> Awaited:
+    """Waits for the order. Raises NoOrder when none comes, or the run's folder goes away meanwhile."""
+    directory = RunDirectory(run_id)
+    deadline = time.monotonic() + seconds
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        try:
+            listening.bind(address(directory, node))
+        except OSError as error:
+            raise NoOrder(f"node {node}: a supervisor already waits here: {error.strerror}") from None
+        listening.listen(4)
+        listening.settimeout(LOOK_SECONDS)
+        while time.monotonic() < deadline and directory.is_marked():
+            try:
+                connection, _ = listening.accept()
+            except socket.timeout:
+                continue
+            wanted = _received(connection)
+            if wanted is not None:
+                return Awaited(connection, wanted)
+            connection.close()
+    if not directory.is_marked():
+        raise NoOrder(f"node {node}: the launch of {run_id} was called off: its folder is not here.")
+    raise NoOrder(f"node {node}: the controller sent no order within {seconds:.0f} s.")
+
+
+def hand(
+    run_id: str, node: str, wanted: Mapping[str, Any], seconds: float = ENGINE_SECONDS
+) -> Dict[str, Any]:
+    """Hands the order to the supervisor that waits here, as soon as there is one; returns its answer."""
+    directory = RunDirectory(run_id)
+    with _connected(directory, node, time.monotonic() + seconds, seconds) as connection:
+        if not _same_user(connection):
+            raise NoOrder(f"node {node}: another user waits for the order of {run_id}.")
+        connection.settimeout(seconds)
+        try:
+            connection.sendall(json.dumps(dict(wanted)).encode())
+            connection.shutdown(socket.SHUT_WR)
+            return dict(json.loads(_all(connection).decode("utf-8")))
+        except (OSError, ValueError):
+            raise NoOrder(f"node {node}: the supervisor ended before it was ready.") from None
+
+
+def _connected(directory: RunDirectory, node: str, deadline: float, seconds: float) -> socket.socket:
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(address(directory, node))
+            return connection
+        except OSError:
+            connection.close()
+        if not directory.is_marked():
+            raise NoOrder(
+                f"node {node}: the launch of {directory.run_id} was called off: its folder is not here."
+            )
+        if time.monotonic() > deadline:
+            raise NoOrder(f"node {node}: the launcher has started nothing here within {seconds:.0f} s.")
+        time.sleep(0.05)
+
+
+def _received(connection: socket.socket) -> "Dict[str, Any] | None":
+    """The order; None from another user, or where it is none."""
+    if not _same_user(connection):
+        return None
+    connection.settimeout(10.0)
+    try:
+        wanted = json.loads(_all(connection).decode("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return wanted if isinstance(wanted, dict) else None
+
+
+def _same_user(connection: socket.socket) -> bool:
+    layout = "3i"
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(layout))
+    _pid, uid, _gid = struct.unpack(layout, found)
+    return uid == os.geteuid()
+
+
+def _all(connection: socket.socket) -> bytes:
+    blocks = []
+    size = 0
+    while size < LONGEST_BYTES:
+        block = connection.recv(1 << 16)
+        if not block:
+            break
+        blocks.append(block)
+        size += len(block)
+    return b"".join(blocks)

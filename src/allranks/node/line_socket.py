@@ -1,0 +1,87 @@
+"""Lines of ranks that their files refused: a datagram socket, which needs neither a disk nor a folder.
+
+It stands in the abstract namespace (unix(7)), so it leaves no file behind. Its name is told to the ranks in their
+environment, but anybody on the machine can see it in /proc/net/unix: the kernel says of each line who sent it, and only
+a process of this user with the pid of a rank is heard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from allranks.core import Event, event_from_json
+
+VARIABLE = "ALLRANKS_LINES_SOCKET"
+LINE_BYTES = 256 << 10
+LINES_A_TURN = 1000
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Line(NamedTuple):
+    """`pid` is the sender's, as the kernel says it."""
+
+    pid: int
+    event: Event
+
+
+class Mailbox:
+    """`address` is what the ranks are told; empty where the system gives no such socket."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self._socket: Optional[socket.socket] = None
+        try:
+            box = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            name = f"allranks-lines-{os.urandom(16).hex()}"
+            box.setblocking(False)
+            box.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            box.bind(b"\0" + name.encode())
+        except OSError:
+            return  # the ranks' files are all there is
+        self._socket, self.address = box, name
+
+    @property
+    def environment(self) -> Dict[str, str]:
+        return {VARIABLE: self.address} if self.address else {}
+
+    @property
+    def handles(self) -> List[int]:
+        return [self._socket.fileno()] if self._socket is not None else []
+
+    def take(self) -> List[Line]:
+        """What has come since the last call, in its order; what others sent is dropped."""
+        found: List[Line] = []
+        for _ in range(LINES_A_TURN if self._socket is not None else 0):
+            assert self._socket is not None
+            try:
+                data, more, flags, _ = self._socket.recvmsg(LINE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
+            except OSError:
+                break  # EAGAIN: the end
+            line = None if flags & socket.MSG_TRUNC else _line(data, more)
+            found += [line] if line is not None else []
+        return found
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+def _line(data: bytes, more: List[Any]) -> Optional[Line]:
+    for level, kind, said in more:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS) and len(said) == _CREDENTIALS.size:
+            pid, uid, _ = _CREDENTIALS.unpack(said)
+            break
+    else:
+        return None
+    if uid != os.geteuid():
+        return None
+    try:
+        value = json.loads(data.decode("utf-8"))
+        return Line(pid, event_from_json(value)) if isinstance(value, dict) else None
+    except (ValueError, OverflowError, RecursionError):
+        return None

@@ -1,0 +1,312 @@
+"""What can be seen of a node's ranks from outside at a stall, before anything is killed.
+
+Of each rank's process: its state and where it waits in the kernel, its children, its sockets; the kernel's
+last words; and the stack of a rank that does not answer by itself, by py-spy where that is installed. Reads
+/proc, signals nothing. Only processes that descend from the supervisor are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+
+from allranks.core import Event
+from allranks.node import processes
+from allranks.node.memory import Groups
+from allranks.node.processes import Stat
+
+ANSWER_SECONDS = 2.5
+"""How long a rank may take to dump its stack itself: it looks once a second, after its beat."""
+
+PYSPY_SECONDS = 5.0
+PYSPY_BYTES = 4 << 20
+FRAMES = 48
+CHILDREN = 16
+SOCKETS = 16
+KERNEL_SECONDS = 900.0
+DEATH_SECONDS = 10.0
+"""What the kernel said longer before a rank's end was about something else."""
+
+HARMLESS = (0, -signal.SIGTERM)
+"""How a rank ends that no kernel ended: by itself, or stopped with the others. After an Xid NCCL's watchdog aborts
+(-6), and Python ends with 1 for CUDA's error."""
+
+KERNEL_LINES = 20
+KERNEL_WORDS = re.compile(
+    r"out of memory|oom-kill|killed process|NVRM: Xid|blocked for more than|not responding|I/O error"
+    r"|link is down|remounting filesystem read-only|hardware error|segfault",
+    re.IGNORECASE,
+)
+TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "08": "CLOSE_WAIT"}
+"""The states of include/net/tcp_states.h that tell of a connection in use, or of one that is not coming."""
+
+
+class Watched(NamedTuple):
+    """One rank's process as the supervisor knows it."""
+
+    rank: int
+    pid: int
+    start_time: int
+
+
+class Evidence:
+    """Collects in a thread of its own, since what it looks at may be what hangs. `take` gives what has come."""
+
+    def __init__(
+        self, node: str, python: str, stack_file: Callable[[int], str], groups: Optional[Groups] = None
+    ):
+        """`python` is the ranks' interpreter (py-spy is looked for beside it), `stack_file(rank)` their dumps;
+        `groups` knows how often the kernel has killed in the ranks' control groups."""
+        self.node, self.python, self.stack_file = node, str(python), stack_file
+        self.groups = groups
+        self._events: Deque[Event] = deque(maxlen=4096)
+        self._thread: Optional[threading.Thread] = None
+        self._asked, self._lock = 0, threading.Lock()
+
+    def ask(self, watched: List[Watched], ours: List[Stat]) -> None:
+        """`ours` are the run's processes, read now: a rank that is none of them is not looked at."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        known = {(stat.pid, stat.start_time) for stat in ours}
+        kept = [one for one in watched if (one.pid, one.start_time) in known]
+        self._thread = threading.Thread(target=self._collect, args=(kept, ours), daemon=True)
+        self._thread.start()
+
+    def heed(self, event: Event) -> None:
+        """Asks the kernel where a rank has died: whether the machine was out of memory, or a GPU failed."""
+        if event.kind == "rank-gone" and event.data.get("code") not in HARMLESS:
+            self.ask_kernel()
+
+    def ask_kernel(self) -> None:
+        """What the kernel says of the last seconds; of ranks that die together once, after the last of them."""
+        with self._lock:
+            self._asked += 1
+            if self._asked == 1:
+                threading.Thread(target=self._tell_deaths, daemon=True).start()
+
+    def _tell_deaths(self) -> None:
+        try:
+            while True:
+                told = self._asked
+                self._tell_kernel(DEATH_SECONDS)
+                with self._lock:
+                    if told == self._asked:
+                        self._asked = 0
+                        return
+        except BaseException:
+            self._asked = 0  # the next death is asked of again
+            raise
+
+    def take(self) -> List[Event]:
+        return [self._events.popleft() for _ in range(len(self._events))]
+
+    def _tell_kernel(self, seconds: float) -> None:
+        lines, why = kernel_log(seconds=seconds)
+        lines += self.groups.kills(seconds) if self.groups is not None else []
+        if lines or why:
+            self._tell("kernel", None, {"lines": lines, "why": why})
+
+    def _collect(self, watched: List[Watched], ours: List[Stat]) -> None:
+        asked = time.time()
+        for one in watched:
+            self._tell("process", one.rank, of_process(one.pid, ours))
+        self._tell_kernel(KERNEL_SECONDS)
+        time.sleep(ANSWER_SECONDS)
+        silent = [one for one in watched if not _answered(self.stack_file(one.rank), asked)]
+        program = pyspy(self.python) if silent else None
+        for one in silent:
+            self._tell("stack", one.rank, outside_stack(program, one))
+
+    def _tell(self, kind: str, rank: Optional[int], data: Mapping[str, Any]) -> None:
+        self._events.append(Event(time.time(), kind, self.node, rank, data))
+
+
+def _answered(path: str, asked: float) -> bool:
+    try:
+        return os.lstat(path).st_mtime >= asked - 1.0
+    except OSError:
+        return False
+
+
+# ---- /proc ----
+
+
+def of_process(pid: int, ours: List[Stat]) -> Dict[str, Any]:
+    """`{pid, state, wchan, children: [{pid, name, state, wchan}], sockets: {...}}`; an unreadable part is null."""
+    stat = processes.read_stat(pid)
+    below = processes.descendants(pid, {s.pid: s for s in ours})
+    children = [
+        {"pid": s.pid, "name": s.name, "state": s.state, "wchan": wchan(s.pid)} for s in below[:CHILDREN]
+    ]
+    return {
+        "pid": pid,
+        "state": stat.state if stat is not None else None,
+        "wchan": wchan(pid),
+        "children": children,
+        "sockets": sockets(pid),
+    }
+
+
+def wchan(pid: int) -> Optional[str]:
+    """The kernel function in which the process waits; null where the kernel does not say."""
+    try:
+        with open(f"/proc/{pid}/wchan", encoding="ascii", errors="replace") as file:
+            name = file.read(100).strip()
+    except OSError:
+        return None
+    return name if name not in ("", "0") else None
+
+
+def sockets(pid: int) -> Optional[List[Dict[str, Any]]]:
+    """The process's TCP connections: with unsent or unread bytes first. Null where they may not be read."""
+    mine = _open_files(pid)
+    if mine is None:
+        return None
+    found = []
+    for family in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pid}/net/{family}", encoding="ascii") as file:
+                rows = [line.split() for line in file.readlines()[1:]]
+        except OSError:
+            continue
+        for row in rows:
+            if len(row) > 9 and f"socket:[{row[9]}]" in mine and row[3] in TCP_STATES:
+                found.append(_socket(row))
+    found.sort(key=lambda s: -(s["unsent_bytes"] + s["unread_bytes"]))
+    return found[:SOCKETS]
+
+
+def _open_files(pid: int) -> Optional[Set[str]]:
+    """What its descriptors point to; one that is closed while we read is left out."""
+    try:
+        listed = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return None
+    found = set()
+    for descriptor in listed:
+        try:
+            found.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+        except OSError:
+            continue
+    return found
+
+
+def _socket(row: List[str]) -> Dict[str, Any]:
+    """A row of /proc/net/tcp: local and remote address, state, the two queues, how often the oldest unanswered
+    bytes were sent again (proc(5))."""
+    unsent, _, unread = row[4].partition(":")
+    return {
+        "local": _address(row[1]),
+        "remote": _address(row[2]),
+        "state": TCP_STATES[row[3]],
+        "unsent_bytes": int(unsent, 16),
+        "unread_bytes": int(unread, 16),
+        "resent": int(row[6], 16),
+    }
+
+
+def _address(text: str) -> str:
+    """`0100007F:1F90` as `127.0.0.1:8080`; the kernel writes each 32-bit word in the host's (little) order."""
+    address, _, port = text.partition(":")
+    words = [bytes.fromhex(address[n : n + 8])[::-1] for n in range(0, len(address), 8)]
+    if len(words) == 4 and words[:3] == [bytes(4), bytes(4), b"\0\0\xff\xff"]:
+        words = words[3:]
+    if len(words) == 1:
+        return ".".join(str(byte) for byte in words[0]) + f":{int(port, 16)}"
+    return "[" + ":".join(b"".join(words).hex()[n : n + 4] for n in range(0, 32, 4)) + f"]:{int(port, 16)}"
+
+
+# ---- the kernel's log ----
+
+
+def kernel_lines(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> List[str]:
+    """The last lines of the last 15 minutes that tell of memory, disks, links or GPUs; empty where unreadable."""
+    return kernel_log(path, seconds)[0]
+
+
+def kernel_log(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> Tuple[List[str], Optional[str]]:
+    """These lines, and why they could not be read where they could not: as no root (`dmesg_restrict`), in a
+    container."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return [], f"{path}: {error.strerror}"
+    kept: Deque[str] = deque(maxlen=KERNEL_LINES)
+    since = time.monotonic() - seconds
+    try:
+        while True:
+            try:
+                record = os.read(descriptor, 8192).decode("utf-8", "replace")
+            except BrokenPipeError:
+                continue  # the ring has overwritten the record that we stood at
+            if not record:
+                break
+            line = kernel_line(record, since)
+            if line:
+                kept.append(line)
+    except OSError:
+        pass  # EAGAIN: the end
+    finally:
+        os.close(descriptor)
+    return list(kept), None
+
+
+def kernel_line(record: str, since: float) -> str:
+    """The text of one record (`priority,number,microseconds,flags;text`) if it is one of ours to tell."""
+    head, _, text = record.partition(";")
+    parts = head.split(",")
+    if len(parts) < 3 or not parts[2].isdigit() or int(parts[2]) / 1e6 < since:
+        return ""
+    line = text.split("\n", 1)[0]
+    # Some Xids carry the command line of a process, which may be another user's.
+    return line.partition(", name=")[0][:300] if KERNEL_WORDS.search(line) else ""
+
+
+# ---- py-spy ----
+
+
+def pyspy(python: str) -> Optional[str]:
+    """py-spy of the training environment, else of the PATH; None where there is none."""
+    beside = os.path.join(os.path.dirname(python), "py-spy") if os.path.isabs(python) else ""
+    return beside if beside and os.access(beside, os.X_OK) else shutil.which("py-spy")
+
+
+def outside_stack(program: Optional[str], one: Watched) -> Dict[str, Any]:
+    """`{frames, by: "py-spy"}`, or `{frames: null, why}`. The process is not paused for it."""
+    if program is None:
+        return {"frames": None, "by": None, "why": "the rank did not answer and py-spy is not installed"}
+    if processes.start_time(one.pid) != one.start_time:
+        return {"frames": None, "by": "py-spy", "why": "the process is gone"}
+    argv = [program, "dump", "--json", "--nonblocking", "--pid", str(one.pid)]
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PYSPY_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return {"frames": None, "by": "py-spy", "why": f"{type(error).__name__}"}
+    frames = pyspy_frames(done.stdout[:PYSPY_BYTES], one.pid) if done.returncode == 0 else None
+    if frames is None:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return {"frames": None, "by": "py-spy", "why": (said[-1] if said else "it printed no stack")[:200]}
+    return {"frames": frames, "by": "py-spy"}
+
+
+def pyspy_frames(text: bytes, pid: int) -> Optional[List[Any]]:
+    """The main thread's [file, line, function], outermost first, of `py-spy dump --json` (0.4.3)."""
+    try:
+        threads = json.loads(text.decode("utf-8", "replace"))
+        main = next(
+            t for t in threads if pid in (t.get("os_thread_id"), None) or t["thread_name"] == "MainThread"
+        )
+        frames = [[str(f["filename"]), int(f["line"]), str(f["name"])] for f in main["frames"][:FRAMES]]
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
+        return None
+    return frames[::-1]

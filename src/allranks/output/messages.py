@@ -1,0 +1,205 @@
+"""Findings and the last words of a run, in the one form that every error has: where and what, why, do."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.padding import Padding
+
+from allranks.core import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding
+from allranks.output.console import Out
+from allranks.output.report_findings import (
+    CALLED,
+    Folded,
+    adapter_of,
+    count_text,
+    diagnosis_of,
+    folded,
+    where_of,
+)
+from allranks.output.report_parts import verdict_sentence
+from allranks.output.report_text import count, number, short, whole
+from allranks.output.table import print_fine
+
+STYLES = {BLOCK: "bold red", UNKNOWN: "bold magenta", WARN: "bold yellow", NOTE: "bold", OK: "green"}
+STATE_STYLES = {
+    "succeeded": "bold green",
+    "failed": "bold red",
+    "stopped": "bold yellow",
+    "lost": "bold yellow",
+}
+
+
+def print_findings(
+    findings: Sequence[Finding | Mapping[str, Any]], verbose: bool = False, out: Out | None = None
+) -> None:
+    """All findings, folded over nodes, worst first, and the count; what is fine is listed when `verbose`."""
+    out = out or Out()
+    groups = folded(f.as_json() if isinstance(f, Finding) else f for f in findings)
+    say_findings(out, [g for g in groups if g.verdict != OK], verbose)
+    if verbose:
+        print_fine(groups, out)
+    if not groups:
+        out.line("nothing found.")
+        return
+    out.line(*counts(groups))
+
+
+MOST_EXPLAINED = 6
+
+
+def counts(groups: Sequence[Folded]) -> list[str | tuple[str, str]]:
+    """`1 blocks, 2 warnings, 14 fine`, and the command that explains the worst of them; it ends the line."""
+    parts: list[str | tuple[str, str]] = [count_text(groups)]
+    ids = list(
+        dict.fromkeys(g.text("id") for g in groups if g.verdict in (BLOCK, UNKNOWN, WARN) and g.text("id"))
+    )
+    if ids:
+        which = f"   the worst {MOST_EXPLAINED} of {len(ids):,}:" if len(ids) > MOST_EXPLAINED else ""
+        parts.append((f"{which}   allranks explain {' '.join(ids[:MOST_EXPLAINED])}", "dim"))
+    return parts
+
+
+def say_findings(out: Out, groups: Sequence[Folded], verbose: bool = False) -> None:
+    """Each statement, with an empty line after it."""
+    for group in groups:
+        say_finding(out, group, verbose)
+        out.line("")
+
+
+def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What the keeper knows of a failure at once, as a finding; its verdict follows as one of its own."""
+    found = diagnosis_of(raw) or {}
+    said = found.get("evidence") or [found.get("cause") or ""]
+    return {
+        "id": found.get("cause"),
+        "verdict": WARN,
+        "where": found.get("where"),
+        "saw": f"{said[0]} (so far: the verdict follows when the run has been stopped)",
+    }
+
+
+def say_finding(out: Out, group: Folded, verbose: bool = False) -> None:
+    """`run.yaml:25  …`, then `  why  …` and `  do   …`. What is to be done is never broken: it is copied."""
+    place = group.place()
+    first = out.text((f"{place}  " if place else "", STYLES[group.verdict]), group.text("saw"))
+    wrapped(out, first, 0)
+    if group.text("why"):
+        wrapped(out, out.text(("why  ", "dim"), group.text("why")), 2)
+    if group.text("fix"):
+        if out.console.record:
+            wrapped(out, out.text(("do   ", "dim"), group.text("fix")), 2)
+        else:
+            out.line(("  do   ", "dim"), group.text("fix"))
+    if not verbose:
+        return
+    if group.text("expected"):
+        out.line(("  expected  ", "dim"), group.text("expected"))
+    for line in list(group.finding.get("evidence") or ())[:20]:
+        out.line(("  evidence  ", "dim"), str(line))
+    out.line(("  id        ", "dim"), f"{group.text('id')}, {CALLED[group.verdict]}")
+
+
+def wrapped(out: Out, line: Any, indent: int) -> None:
+    """A sentence, broken at words on a terminal with its rest indented; whole in a pipe."""
+    if not out.live:
+        out.console.print(out.text(" " * indent) + line, soft_wrap=True)
+        return
+    line.no_wrap = False
+    hang = indent + 5 if indent else 2
+    parts = line.wrap(out.console, max(out.width - hang, 20))
+    blocks = [Padding(part, (0, 0, 0, indent if i == 0 else hang)) for i, part in enumerate(parts)]
+    out.console.print(Group(*blocks))
+
+
+# ---- the end of a run ----
+
+
+def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
+    """The last lines: what became of the run, its adapter and what was proved of it, the report, the commands.
+
+    `result` is state.json with `directory` (and `report`) where they are known.
+    """
+    out = out or Out()
+    state = str(result.get("state") or "unknown")
+    sentence = verdict_sentence(as_report(result))
+    first, rest = sentence.split(" ", 1)
+    if first.lower() != state:
+        first, rest = f"{state}:", sentence[:1].lower() + sentence[1:]
+    wrapped(out, out.text((first, STATE_STYLES.get(state, "bold")), " ", rest), 0)
+    fix = (diagnosis_of(result.get("diagnosis")) or {}).get("fix") or ""
+    if fix and state == "failed":
+        out.line(("  do   ", "dim"), fix)
+    described = rows(result)
+    if described:
+        out.line("")
+    for name, value in described:
+        out.line((f"  {name:<10}", "dim"), value)
+    out.line("")
+    told = commands(result)
+    widest = max(len(command) for command, _ in told)
+    for command, what in told:
+        out.line(f"  {command:<{widest}}", (f"  {what}", "dim"))
+
+
+def as_report(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What the verdict's sentence reads, from a state alone."""
+    nodes, findings = result.get("nodes"), result.get("findings")
+    return {
+        "state": dict(result),
+        "summary": {"last_step": result.get("step")},
+        "total_steps": result.get("total_steps"),
+        "nodes": nodes if isinstance(nodes, list) else [],
+        "ranks": [],
+        "findings": findings if isinstance(findings, list) else [],
+        "diagnosis": diagnosis_of(result.get("diagnosis")),
+        "adapter": adapter_of(result.get("adapter")),
+        "started_at": None,
+        "ended_at": None,
+        "last_at": None,
+    }
+
+
+def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    adapter = adapter_of(result.get("adapter"))
+    found = [("adapter", str(adapter["path"]))] if adapter.get("path") else []
+    if adapter.get("tensors") is not None:
+        text = f"{count(adapter['tensors'])} tensors, {count(adapter.get('parameters'))} parameters"
+        step = whole(adapter.get("step"))
+        text += f", step {step:,}" if step is not None else ""
+        largest = number(adapter.get("max_difference"))
+        if adapter["changed"] is True and largest is not None:
+            text += f"; logits move by up to {short(largest)}"
+        found.append(("verified", text))
+    report = report_path(result)
+    if report:
+        found.append(("report", report))
+    return found
+
+
+def report_path(result: Mapping[str, Any]) -> str:
+    """The report's path where it is known to this machine, shortened by the home folder."""
+    text = str(result.get("report") or "")
+    if not text and result.get("directory"):
+        path = Path(str(result["directory"])) / "keeper" / "report.html"
+        text = str(path) if path.exists() else ""
+    home = f"{Path.home()}/"
+    return f"~/{text[len(home) :]}" if len(home) > 2 and text.startswith(home) else text
+
+
+def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each command with what it is for."""
+    ident = shlex.quote(str(result.get("id") or "RUN"))
+    rank = where_of((diagnosis_of(result.get("diagnosis")) or {}).get("where"))["rank"]
+    whose = f" --rank {rank}" if rank is not None else ""
+    found = [
+        (f"allranks report {ident}", "the run as a page"),
+        (f"allranks logs {ident}{whose}", "what the ranks printed"),
+    ]
+    if adapter_of(result.get("adapter")).get("path"):
+        found.append((f"allranks checkpoints verify {ident}", "look at the adapter again"))
+    return found

@@ -1,0 +1,71 @@
+"""A run's report: one HTML file that asks the network for nothing, works without JavaScript, and prints.
+
+`collect` reads a run directory, `render` writes the page. Both run on the node, on the standard library
+alone: a report must be there also when the laptop that started the run is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Tuple
+
+from allranks.output import report_nodes, report_parts, report_plots
+from allranks.output.report_read import collect
+from allranks.output.report_style import SCRIPT, STYLE, policy
+from allranks.output.report_text import escape, moment
+
+__all__ = ["collect", "render"]
+
+
+def render(data: Dict[str, Any]) -> str:
+    """The page for what `collect` returned. All text in it is escaped: nothing a node said is markup."""
+    parts = [
+        report_parts.diagnosis(data),
+        report_parts.adapter(data),
+        report_parts.findings(data),
+        report_plots.phases(data),
+        report_plots.charts(data),
+        report_parts.plan(data),
+        report_nodes.ranks(data),
+        report_nodes.versions(data),
+        report_nodes.commands(data),
+        report_nodes.run_file(data),
+        report_nodes.more(data),
+    ]
+    title = str(data["state"].get("name") or data["state"].get("id") or "run")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="referrer" content="no-referrer">'
+        f'<title>{escape(title, 120)}: {report_parts.state_of(data)}</title><link rel="icon" href="data:,">'
+        f"<style>{STYLE}</style></head>\n<body><main>{report_parts.header(data)}{contents(parts)}"
+        f"{''.join(parts)}{footer(data)}</main>\n<script>{SCRIPT}</script></body></html>\n"
+    )
+
+
+TITLES: Tuple[Tuple[str, str], ...] = (
+    ("cause", "Cause"),
+    ("adapter", "Adapter"),
+    ("findings", "Findings"),
+    ("phases", "Phases"),
+    ("charts", "Training"),
+    ("plan", "Plan"),
+    ("ranks", "Ranks"),
+    ("versions", "Software"),
+    ("commands", "Commands"),
+    ("run-file", "Run file"),
+    ("more", "More"),
+)
+
+
+def contents(parts: List[str]) -> str:
+    """Links to the parts that there are; `parts` stand in the order of TITLES."""
+    links = [f'<a href="#{ident}">{title}</a>' for (ident, title), part in zip(TITLES, parts) if part]
+    return f'<nav aria-label="parts of this report">{"".join(links)}</nav>'
+
+
+def footer(data: Dict[str, Any]) -> str:
+    version = f" {data['version']}" if data["version"] else ""
+    made = f"Made by allranks{version} on {moment(data['made_at'])}"
+    made += f" from {data['events']:,} events in {data['directory']}."
+    return f"<footer>{escape(made)}</footer>"

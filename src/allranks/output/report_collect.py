@@ -1,0 +1,364 @@
+"""Events → what the report shows, in one pass and in bounded memory. Standard library alone.
+
+`Collector.add` takes each event of a journal once, in any order that is nearly that of time.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.output.report_findings import finding_of
+from allranks.output.report_series import BINS, Bin, Series, median, outliers
+from allranks.output.report_text import number, whole
+
+MOST_RANKS = 20_000
+MOST_FINDINGS = 2_000
+MOST_MARKS = 200
+TRACED_STEPS = 3
+"""Steps in which ZeRO-3 still traces the model and gathers more than later."""
+MOST_PHASES = 20
+LINES = 8
+"""Up to so many ranks each has a line of its own in a chart; above, the spread and the outliers are drawn."""
+
+STEP = ("loss", "seconds", "data_seconds", "tokens", "learning_rate")
+"""A heartbeat's row after the step's number, as docs/architecture.md (Events, `beat`) has it."""
+
+SOFTWARE = ("torch", "transformers", "deepspeed", "peft", "accelerate", "llamafactory", "cuda", "nccl")
+"""Versions that a rank knows only once they are imported: they come with its settings."""
+
+MEMORY = ("rss", "gpu", "gpu_peak")
+
+
+class Collector:
+    """What a run's events say, folded."""
+
+    def __init__(self, origin: Optional[float] = None, bins: int = BINS) -> None:
+        self.origin = origin
+        self.last_at: Optional[float] = None
+        self.events = 0
+        self.steps = Series(STEP, bins)
+        self.memory = Series(MEMORY, bins)
+        self.ranks: Dict[int, Dict[str, Any]] = {}
+        self.phases: List[Dict[str, Any]] = []
+        self.findings: List[Dict[str, Any]] = []
+        self.said: set = set()
+        self.marks: List[Dict[str, Any]] = []
+        self.settings: Dict[str, Any] = {}
+        self.diagnosis: Optional[Dict[str, Any]] = None
+        self.adapter: Optional[Dict[str, Any]] = None
+        self.pruned: Optional[Dict[str, Any]] = None
+        self.total_steps: Optional[int] = None
+        self.heard: Dict[str, List[float]] = {}
+        """When any rank was first and last heard in a phase of its own."""
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """One event as JSON; what is no event is passed over."""
+        at = number(event.get("at"))
+        data = event.get("data")
+        if at is None or not isinstance(data, dict):
+            return
+        self.events += 1
+        if self.origin is None or at < self.origin:
+            # The memory's axis counts from the first event; an earlier one only widens the header's times.
+            self.origin = at
+        if self.last_at is None or at > self.last_at:
+            self.last_at = at
+        handler = _HANDLERS.get(str(event.get("kind")))
+        if handler is not None:
+            handler(self, at, event, data)
+
+    def rank(self, event: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+        """The record of the event's rank, made when first seen."""
+        rank = whole(event.get("rank"))
+        if rank is None or rank < 0:
+            return None
+        record = self.ranks.get(rank)
+        if record is None:
+            if len(self.ranks) >= MOST_RANKS:
+                return None
+            record = self.ranks[rank] = {"rank": rank, "node": event.get("node"), "step": None, "starts": 0}
+        return record
+
+    # ---- one method a kind of event ----
+
+    def _start(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        record = self.rank(event)
+        if record is None:
+            return
+        record["starts"] += 1
+        record.update(node=event.get("node"), code=None, exception=None, phase="importing", last_at=at)
+        for name in ("pid", "host", "local_rank", "python", "torch", "gpu", "versions", "world_size"):
+            if data.get(name) is not None:
+                record[name] = data[name]
+
+    def _settings(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        rank = whole(event.get("rank"))
+        if not self.settings or rank == 0:
+            self.settings = data
+        if whole(data.get("total_steps")):
+            self.total_steps = whole(data["total_steps"])
+        record = self.rank(event)
+        if record is not None:
+            record.update({name: data[name] for name in SOFTWARE if isinstance(data.get(name), str)})
+
+    def _beat(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        record = self.rank(event)
+        if record is None:
+            return
+        rank = record["rank"]
+        self._spend(record, at, data.get("phase"))
+        step = data.get("step")
+        if isinstance(step, int) and (record["step"] is None or step > record["step"]):
+            record["step"] = step
+        rows = data.get("steps")
+        if rows and isinstance(rows, list):
+            self.steps.put_rows(rank, rows)
+        self._carry(record, data.get("carried"))
+        memory = (data.get("rss_bytes"), data.get("gpu_bytes"), data.get("gpu_peak_bytes"))
+        if any(value is not None for value in memory):
+            self.memory.put(rank, max(0.0, at - (self.origin or at)), memory)
+
+    def _carry(self, record: Dict[str, Any], carried: Any) -> None:
+        """The node's counter at the end of an early step and of the newest: the steps between them are counted."""
+        if not isinstance(carried, list) or len(carried) != 2:
+            return
+        step, value = whole(carried[0]), whole(carried[1])
+        if value is None or step is None or step < TRACED_STEPS:
+            return
+        first = record.get("carried_from")
+        if first is None or value < first[1]:
+            record["carried_from"] = (step, value)
+        record["carried_to"] = (step, value)
+
+    def _spend(self, record: Dict[str, Any], at: float, phase: Any) -> None:
+        """The time since the rank was last heard belongs to the phase that it was in then."""
+        before, last = record.get("phase"), record.get("last_at")
+        record["phase"], record["last_at"] = phase, at
+        if isinstance(before, str) and last is not None:
+            spent = record.setdefault("spent", {})
+            if before in spent or len(spent) < MOST_PHASES:
+                spent[before] = spent.get(before, 0.0) + max(at - last, 0.0)
+                heard = self.heard.setdefault(before, [last, at])
+                heard[0], heard[1] = min(heard[0], last), max(heard[1], at)
+
+    def _gone(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        record = self.rank(event)
+        if record is not None:
+            record["ended_at"] = at
+            if data.get("code") is not None:
+                record["code"] = data["code"]
+
+    def _torchrun_ended(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        failures = data.get("failures")
+        for failure in failures if isinstance(failures, list) else ():
+            if isinstance(failure, dict):
+                record = self.rank({"rank": failure.get("rank"), "node": event.get("node")})
+                if record is not None and record.get("code") is None:
+                    record["code"] = failure.get("code")
+
+    def _exception(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        record = self.rank(event)
+        if record is not None and not record.get("exception"):
+            record["exception"] = {k: data.get(k) for k in ("type", "message", "communication")}
+            record["exception"]["at"] = at
+
+    def _saved(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        step = whole(data.get("step"))
+        if step is not None and len(self.marks) < MOST_MARKS and all(m["step"] != step for m in self.marks):
+            self.marks.append(
+                {"step": step, "path": data.get("path"), "seconds": number(data.get("seconds"))}
+            )
+
+    def _phase(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        again = self.phases and self.phases[-1]["phase"] == str(data.get("phase"))
+        if not again and len(self.phases) < 1000:
+            # The controller and the keeper both say `launch`: the first one is its beginning.
+            self.phases.append({"phase": str(data.get("phase")), "at": at, "why": data.get("why") or ""})
+
+    def _finding(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        self.add_finding(data, at)
+
+    def add_finding(self, data: Mapping[str, Any], at: Optional[float] = None) -> None:
+        """Once: the journal and state.json both hold it."""
+        found = finding_of(data)
+        key = json.dumps([found[k] for k in ("id", "verdict", "where", "saw", "why", "fix")])
+        if key not in self.said and len(self.findings) < MOST_FINDINGS:
+            self.said.add(key)
+            self.findings.append({**found, "at": at})
+
+    def _diagnosis(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        if data.get("provisional") is not True:  # else state.json holds it until the verdict is there
+            self.diagnosis = data
+
+    def _adapter(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        self.adapter = data or None
+
+    def _pruned(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        self.pruned = data
+
+    # ---- what the report draws ----
+
+    def _settle(self) -> None:
+        self.steps.settle()
+        self.memory.settle()
+
+    def charts(self) -> Dict[str, Any]:
+        """Each chart's points: small lists, whatever the run's size."""
+        self._settle()
+        return {
+            "loss": self._one_line("loss"),
+            "learning_rate": self._one_line("learning_rate"),
+            "step": self._by_rank(self.steps, "seconds"),
+            "waiting": _flat(self.steps.joined(self.steps.ranks, "data_seconds")),
+            "tokens": self._tokens(),
+            "memory": {
+                "gpu": self._by_rank(self.memory, "gpu"),
+                "rss": self._by_rank(self.memory, "rss"),
+            },
+        }
+
+    def _one_line(self, name: str) -> Dict[str, Any]:
+        ranks = self.steps.reporting(name)
+        return {
+            "ranks": ranks,
+            "points": _flat(self.steps.joined(ranks, name)),
+            "bad": [list(b) for b in self.steps.bad(ranks, name)],
+            "width": self.steps.width,
+        }
+
+    def _by_rank(self, series: Series, name: str) -> Dict[str, Any]:
+        ranks = series.reporting(name)
+        typical = {rank: _typical(series, rank, name) for rank in ranks}
+        far = outliers({rank: value for rank, value in typical.items() if value is not None})
+        drawn = ranks if len(ranks) <= LINES else far
+        return {
+            "ranks": ranks,
+            "lines": {str(rank): _flat(series.points(rank, name)) for rank in drawn},
+            "bands": [] if len(ranks) <= LINES else series.bands(ranks, name),
+            "outliers": far,
+            "width": series.width,
+        }
+
+    def _tokens(self) -> List[List[float]]:
+        """Tokens a second of all ranks together, bin by bin: what all did over the mean rank's time."""
+        ranks = self.steps.reporting("tokens")
+        pairs = [(self.steps.column(r, "tokens"), self.steps.column(r, "seconds")) for r in ranks]
+        found = []
+        for i in range(self.steps.used):
+            there = [
+                (t, s) for t, s in pairs if t is not None and s is not None and t.counts[i] and s.counts[i]
+            ]
+            spent = sum(s.sums[i] for _, s in there)
+            if spent > 0:
+                rate = sum(t.sums[i] for t, _ in there) * len(there) / spent
+                first, last = self.steps.edges(i)
+                found.append([first, last, rate, rate, rate])
+        return found
+
+    def rank_phases(self) -> Dict[str, List[float]]:
+        """The ranks' own phases: first heard, last heard, the median rank's seconds in it."""
+        found = {}
+        for name, (first, last) in self.heard.items():
+            spent = [r["spent"][name] for r in self.ranks.values() if name in r.get("spent", ())]
+            found[name] = [first, last, median(spent) or 0.0]
+        return found
+
+    def rank_rows(self) -> List[Dict[str, Any]]:
+        """Each rank's identity and its figures, in the order of ranks."""
+        self._settle()
+        rows = []
+        for rank in sorted(set(self.ranks) | set(self.steps.ranks)):
+            row: Dict[str, Any] = dict(self.ranks.get(rank) or {"rank": rank})
+            steps = self.steps.column(rank, "seconds")
+            waits = self.steps.column(rank, "data_seconds")
+            row["step_seconds"] = _typical(self.steps, rank, "seconds")
+            spent = sum(steps.sums) if steps is not None else 0.0
+            waited = sum(waits.sums) if waits is not None and any(waits.counts) else None
+            row["waiting_share"] = waited / spent if spent > 0 and waited is not None else None
+            for name in ("rss", "gpu", "gpu_peak"):
+                column = self.memory.column(rank, name)
+                row[f"{name}_bytes"] = column.highest() if column is not None else None
+            if row["gpu_peak_bytes"] is None:
+                row["gpu_peak_bytes"] = row["gpu_bytes"]
+            rows.append(row)
+        return rows
+
+    def summary(self) -> Dict[str, Any]:
+        """The figures of the header, and what is held against the plan."""
+        self._settle()
+        line = self._one_line("loss")
+        loss, bad = line["points"], line["bad"]
+        broken = bool(bad) and (not loss or bad[-1][0] > loss[-1][0])
+        tokens, seconds = 0.0, []
+        for rank in self.steps.ranks:
+            token, spent = self.steps.column(rank, "tokens"), self.steps.column(rank, "seconds")
+            tokens += sum(token.sums) if token is not None else 0.0
+            if spent is not None and any(spent.counts):
+                seconds.append(sum(spent.sums))
+        trained = sum(seconds) / len(seconds) if seconds else None
+        rows = self.rank_rows()
+        return {
+            "first_loss": loss[0][2] if loss else None,
+            "last_loss": loss[-1][2] if loss and not broken else None,
+            "loss_broken_at": bad[0][0] if broken else None,
+            "step_seconds": median(r["step_seconds"] for r in rows if r["step_seconds"] is not None),
+            "waiting_share": median(r["waiting_share"] for r in rows if r["waiting_share"] is not None),
+            "tokens_per_second": tokens / trained if trained and tokens else None,
+            "training_seconds": trained,
+            "gpu_peak_bytes": _most(r["gpu_peak_bytes"] for r in rows),
+            "rss_peak_bytes": _most(r["rss_bytes"] for r in rows),
+            "received_bytes_per_step": median(
+                b for b in map(_received, self.ranks.values()) if b is not None
+            ),
+            "node_rss_bytes": _most(_by_node(rows).values()),
+            "ranks_started": sum(1 for r in self.ranks.values() if r["starts"]),
+            "last_step": _most(r.get("step") for r in rows),
+        }
+
+
+def _by_node(rows: List[Dict[str, Any]]) -> Dict[Any, float]:
+    """The peaks of a node's ranks together."""
+    found: Dict[Any, float] = {}
+    for row in rows:
+        if row.get("rss_bytes") is not None:
+            found[row.get("node")] = found.get(row.get("node"), 0.0) + row["rss_bytes"]
+    return found
+
+
+def _received(record: Mapping[str, Any]) -> Optional[float]:
+    """Bytes a step into the node of a local rank 0; None where too little was seen."""
+    first, last = record.get("carried_from"), record.get("carried_to")
+    if first is None or last is None or last[0] <= first[0]:
+        return None
+    return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def _typical(series: Series, rank: int, name: str) -> Optional[float]:
+    """The median of the bins' means: the first step's warm-up does not move it."""
+    return median(point.mean for point in series.points(rank, name))
+
+
+def _most(values: Any) -> Optional[float]:
+    return max((v for v in values if v is not None), default=None)
+
+
+def _flat(points: List[Bin]) -> List[List[float]]:
+    return [list(point) for point in points]
+
+
+_HANDLERS = {
+    "start": Collector._start,
+    "settings": Collector._settings,
+    "beat": Collector._beat,
+    "end": Collector._gone,
+    "rank-gone": Collector._gone,
+    "torchrun-ended": Collector._torchrun_ended,
+    "exception": Collector._exception,
+    "saved": Collector._saved,
+    "phase": Collector._phase,
+    "finding": Collector._finding,
+    "diagnosis": Collector._diagnosis,
+    "adapter": Collector._adapter,
+    "pruned": Collector._pruned,
+}

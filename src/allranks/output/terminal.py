@@ -1,0 +1,289 @@
+"""What a person sees while a run goes: a live area on a terminal, plain lines in a pipe, nothing with --json."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Group
+from rich.live import Live
+
+from allranks.core import Blocked, Event
+from allranks.monitor import Progress, RunState
+from allranks.monitor.progress import PHASES as RANK_PHASES
+from allranks.monitor.progress import operator_of, progress_of
+from allranks.output.console import Out
+from allranks.output.messages import first_word, print_findings, print_summary, say_findings
+from allranks.output.report_findings import count_text, folded
+from allranks.output.report_text import compact_seconds, count, loss_text, natural, number, seconds, share
+from allranks.output.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
+
+__all__ = ["LiveView", "print_findings", "print_summary"]
+
+EVERY_SECONDS = 10.0
+"""Between two progress lines in a pipe: a log of an hour has 360 of them."""
+
+FRESH_SECONDS = 0.4
+MOST_LOSSES = 512
+LAST = 1 << 60
+"""Where a node without ranks stands among the others."""
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+
+
+class LiveView:
+    """Shows a run from its events: `with LiveView(name) as view: view.add(event)`.
+
+    Events may come twice (the controller's, then the journal's copy): the second is passed over.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        quiet: bool = False,
+        out: Out | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.name, self.quiet = name, quiet
+        self.out = out or Out()
+        self.clock = clock
+        self.run = RunState()
+        self.lock = threading.RLock()
+        self.live: Live | None = None
+        self.lines = not self.out.live
+        self.said: set[str] = set()
+        self.pending: list[dict[str, Any]] = []
+        self.checked: list[dict[str, Any]] = []
+        self.losses: list[float] = []
+        self.loss_rank: int | None = None
+        self.shards: dict[int, tuple[int, int]] = {}
+        self.preparing: dict[str, str] = {}
+        self.first_at: float | None = None
+        self.heard_at = clock()
+        self.line_at = -math.inf
+        self.line_step: int | None = None
+        self.line_doing = ""
+        self.progress, self.progress_at = Progress(), -math.inf
+
+    # ---- life ----
+
+    def __enter__(self) -> LiveView:
+        if self.out.live and not self.quiet:
+            self.live = Live(
+                get_renderable=self.render,
+                console=self.out.console,
+                refresh_per_second=8,
+                redirect_stdout=False,
+                redirect_stderr=False,
+                vertical_overflow="ellipsis",
+            )
+            self.live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Leaves the last frame standing. What stopped the launch is the verb's to say, not ours."""
+        with self.lock:
+            if kind is not None and issubclass(kind, Blocked):
+                self.pending.clear()
+            self.flush()
+            self.progress_at = -math.inf
+            if self.lines and not self.quiet:
+                self.progress_line(last=True)
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+
+    def render(self) -> Group:
+        with self.lock:
+            return Group(*frame(self.out, self.snapshot(), self.clock()))
+
+    # ---- events ----
+
+    def add(self, event: Event) -> None:
+        """Takes one event in. Never raises on what a node sent."""
+        if self.quiet:
+            return
+        with self.lock:
+            self.heard_at = self.clock()
+            if event.kind in ("phase", "state", "finding", "diagnosis") and self.known(event):
+                return
+            if event.kind == "finding":
+                self.pending.append(dict(event.data))
+                return
+            if event.kind == "preparing":
+                self.on_step(str(event.node), str(event.data.get("what", "")))
+                return
+            self.flush()
+            if event.kind == "diagnosis" and event.data.get("provisional") is True:
+                say_findings(self.out, folded([first_word(event.data)]))
+            before = self.run.phase
+            if self.lines and event.kind == "phase" and before == "watch":
+                self.progress_line(last=True)
+            turns = self.lines and (self.turns(event) or self.due(self.clock()))
+            self.note(event)
+            self.run.fold(event)
+            if event.kind == "phase":
+                self.on_phase(before)
+            if turns:
+                self.progress_line()
+
+    def known(self, event: Event) -> bool:
+        key = json.dumps([event.kind, round(event.at, 6), event.data], sort_keys=True, default=str)
+        if key in self.said:
+            return True
+        self.said.add(key)
+        return False
+
+    def note(self, event: Event) -> None:
+        """What the frame needs beyond `watch`: the first moment, the loss's course, the shards read."""
+        if self.first_at is None or event.at < self.first_at:
+            self.first_at = event.at
+        if event.kind != "beat" or event.rank is None:
+            return
+        read, total = event.data.get("shard"), event.data.get("shards")
+        if isinstance(read, int) and isinstance(total, int) and 0 <= read <= total:
+            self.shards[event.rank] = (read, total)
+        rows = event.data.get("steps")
+        losses = [float(row[1]) for row in rows if is_loss(row)] if isinstance(rows, list) else []
+        if not losses or (self.loss_rank is not None and event.rank > self.loss_rank):
+            return
+        if event.rank != self.loss_rank:
+            self.loss_rank, self.losses = event.rank, []
+        self.losses += losses
+        while len(self.losses) > MOST_LOSSES:
+            self.losses = [(a + b) / 2 for a, b in zip(self.losses[::2], self.losses[1::2], strict=False)]
+
+    def flush(self) -> None:
+        """Says the findings that came together, folded over nodes; what is fine is only counted."""
+        findings, self.pending = self.pending, []
+        if not findings:
+            return
+        if self.run.phase in (None, "check"):
+            self.checked += findings
+        shown = [f for f in findings if f.get("verdict") != "ok"]
+        if shown:
+            say_findings(self.out, folded(shown))
+
+    def on_phase(self, before: str | None) -> None:
+        if before in (None, "check") and self.checked:
+            self.out.line(("checked  ", "dim"), count_text(folded(self.checked)))
+            self.checked = []
+
+    def on_step(self, node: str, what: str) -> None:
+        """A node's next step of preparing: its own line in the live area, in a log a line when a step is new."""
+        fresh = what not in self.preparing.values()
+        self.preparing[node] = what
+        if self.lines and fresh:
+            self.out.line(("prepare  ", "dim"), what, ("  " + node, "dim"))
+
+    # ---- what is shown ----
+
+    def snapshot(self) -> Snapshot:
+        now = self.clock()
+        if now - self.progress_at >= FRESH_SECONDS:
+            self.progress, self.progress_at = progress_of(self.run), now
+        run, progress = self.run, self.progress
+        ended = run.state in FINAL
+        elapsed = (run.at or 0.0) - (self.first_at if self.first_at is not None else run.at or 0.0)
+        elapsed += 0.0 if ended else max(0.0, now - self.heard_at)  # it goes on while nothing is heard
+        behind = min(self.shards.values(), key=lambda s: s[0] / max(s[1], 1), default=None)
+        names = list(run.nodes)
+        by_node: dict[str, dict[int, Any]] = {name: {} for name in names}
+        for rank, one in progress.ranks.items():
+            if one.node is not None:
+                by_node.setdefault(one.node, {})[rank] = one
+        lines = [
+            node_line(name, ranks, self.trouble(name), "joined" if self.joined(name) else "")
+            for name, ranks in sorted(
+                by_node.items(), key=lambda item: (min(item[1], default=LAST), natural(item[0]))
+            )
+            if ranks or self.joined(name)
+        ]
+        if run.phase == "prepare":
+            lines = [NodeLine((name,), what) for name, what in sorted(self.preparing.items(), key=by_name)]
+        return Snapshot(
+            self.name, run.phase or "", run.state or "", progress, self.losses, behind, elapsed, lines, ended
+        )
+
+    def joined(self, name: str) -> bool:
+        node = self.run.nodes.get(name)
+        return node is not None and node.joined_at is not None
+
+    def trouble(self, name: str) -> str:
+        node = self.run.nodes.get(name)
+        if node is None or node.lost_at is None or self.run.state in FINAL or node.ended_at is not None:
+            return ""
+        return "connection lost"
+
+    def progress_line(self, last: bool = False) -> None:
+        """In a pipe: one line when what is done changes, then at most one in ten seconds."""
+        now, word = self.clock(), self.word()
+        if self.run.phase is None or (word == self.line_doing and not (last or self.due(now))):
+            return
+        self.progress_at = -math.inf
+        snapshot = self.snapshot()
+        step = extent(snapshot)[0]
+        if word == self.line_doing and step == self.line_step:
+            return
+        self.line_at, self.line_doing, self.line_step = now, word, step
+        self.out.line(
+            (f"{compact_seconds(snapshot.elapsed_seconds):>7}  ", "dim"), plain_line(snapshot, word)
+        )
+
+    def word(self) -> str:
+        """What is being done, without the cost of a whole frame: it is asked for whenever a rank's phase turns."""
+        phases = [order(r.phase) for r in self.run.ranks.values() if r.phase]
+        behind = min(phases, default=len(RANK_PHASES))
+        phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
+        now = Progress(phase=phase, **operator_of(self.run.ranks.values()))
+        word = doing(Snapshot(phase=self.run.phase or "", progress=now))
+        # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
+        # Nor has a graph that is compiled anew, once training was told.
+        brief = word in ("saving", "ending") or (phase == "compiling" and self.line_doing == "training")
+        return "training" if brief else word
+
+    def due(self, now: float) -> bool:
+        return now - self.line_at >= EVERY_SECONDS
+
+    def turns(self, event: Event) -> bool:
+        """Whether the event may change what is being done: cheap, since it is asked for every event."""
+        if event.kind in ("phase", "state"):
+            return True
+        rank = None if event.rank is None else self.run.ranks.get(event.rank)
+        return event.kind == "beat" and (rank is None or rank.phase != event.data.get("phase"))
+
+
+def by_name(item: tuple[str, str]) -> Any:
+    return natural(item[0])
+
+
+def is_loss(row: Any) -> bool:
+    """Whether a heartbeat's row has a loss: a number, `nan` and `inf` among them."""
+    if not isinstance(row, (list, tuple)) or len(row) < 2:
+        return False
+    return number(row[1]) is not None or (isinstance(row[1], float) and not math.isfinite(row[1]))
+
+
+def plain_line(snapshot: Snapshot, word: str) -> str:
+    """One line for a log: phase, how far, loss, step time, speed, time left."""
+    parts = [word]
+    done, total, what = extent(snapshot)
+    if done is not None:
+        parts.append(f"{what} {count(done)}" + (f" of {count(total)}" if total else ""))
+    progress = snapshot.progress if snapshot.phase == "watch" else Progress()
+    if progress.loss is not None:
+        parts.append(f"loss {loss_text(progress.loss)}")
+    if progress.step_seconds is not None:
+        text = f"{seconds(progress.step_seconds)} a step"
+        if progress.data_seconds is not None and progress.step_seconds > 0:
+            text += f", {share(min(progress.data_seconds / progress.step_seconds, 1.0))} waiting for data"
+        parts.append(text)
+    if progress.tokens_per_second:
+        parts.append(f"{count(float(round(progress.tokens_per_second)))} tokens/s")
+    if progress.seconds_left:
+        parts.append(f"{compact_seconds(progress.seconds_left)} left")
+    return "  ".join(parts)

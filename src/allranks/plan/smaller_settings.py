@@ -1,0 +1,296 @@
+"""The nearest setting that fits: each candidate is the case planned again with what the printed lines change.
+
+A candidate's `paste` is what to write: lines for the run file (keys of LLaMA-Factory go under
+`train.llamafactory`), or for the user's own DeepSpeed JSON. Tests paste them and plan again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.plan.deepspeed import deepspeed_config, is_profile
+from allranks.plan.memory import FITS, memory_of
+from allranks.plan.planning_input import Case
+from allranks.plan.versions import SEQUENTIAL_GATHERS
+from allranks.plan.zero import Zero, zero_of
+
+GIB = 2**30
+MOST_NODES = 128
+
+
+@dataclass(frozen=True)
+class Change:
+    """`paste` is what to write, `case` what is planned then. `cost` says what it takes away."""
+
+    name: str
+    paste: str
+    case: Case
+    cost: str = ""
+
+
+def one_line(paste: str) -> str:
+    """What to write, on one line of a terminal."""
+    return " and ".join(f"under nodes: {x}" if x.startswith("- ") else x for x in paste.splitlines())
+
+
+def changed(case: Case, **changes: Any) -> Case:
+    """The case with its setting or its ZeRO changed."""
+    zero = {key: value for key, value in changes.items() if hasattr(case.zero, key)}
+    setting = {key: value for key, value in changes.items() if hasattr(case.setting, key)}
+    rest = {key: value for key, value in changes.items() if key not in zero and key not in setting}
+    return dataclasses.replace(
+        case,
+        zero=dataclasses.replace(case.zero, **zero),
+        setting=dataclasses.replace(case.setting, **setting),
+        **rest,
+    )
+
+
+def on_nodes(case: Case, nodes: tuple[int, ...]) -> Case:
+    return dataclasses.replace(case, nodes=nodes, padded_to=case.padded_to or case.ranks)
+
+
+def with_profile(case: Case, profile: str) -> Case:
+    """The case under one of our profiles: the very JSON that `deepspeed: PROFILE` will write. `none` is plain data
+    parallel. Reentrant checkpointing is switched as `budget_of` does it."""
+    if profile == "none":
+        return dataclasses.replace(case, zero=Zero(), deepspeed=profile)
+    setting = dataclasses.replace(case.setting, quantization_bits=None)
+    between = setting.uses_gpu and len(case.nodes) > 1
+    network = case.hardware.network.bytes_per_second if between else None
+    json, _ = deepspeed_config(profile, setting, case.model, case.trained, case.versions, network=network)
+    made = dataclasses.replace(
+        case, setting=setting, zero=zero_of(json, case.model.hidden), deepspeed=profile
+    )
+    if made.holds_every_layer and not setting.reentrant_asked:
+        return changed(made, reentrant=False)
+    return made
+
+
+def json_paste(case: Case, key: str, value: str) -> str:
+    """A key of `zero_optimization`: a line of the user's own JSON; under a profile the planned JSON must become one."""
+    if is_profile(case.deepspeed):
+        return f'deepspeed: ds.json   # the planned JSON (plan --explain) with "{key}": {value} in zero_optimization'
+    return f'"zero_optimization": {{"{key}": {value}}}'
+
+
+def nearest_that_fits(case: Case) -> list[Change]:
+    """Changes that make the run fit: a setting alone, least loss first, or several together; a quantized base;
+    offload; more nodes. Each is enough by itself. Empty where nothing helps."""
+    found: list[Change] = []
+    for change in _combined(case):
+        if enough(case, change.case):
+            found.append(_said(change))
+            break
+    for change in (quantized(case), offloaded(case)):
+        if change is not None and enough(case, change.case):
+            found.append(_said(change))
+    settled = bool(found)
+    plain = _more_nodes(case)
+    if plain is not None:
+        found.append(_said(plain))
+    return found if settled else [*_both(case, plain), *found]
+
+
+def enough(case: Case, other: Case) -> bool:
+    """Whether the other case fits. Where the hosts are in doubt either way, whether its GPUs do and its hosts need no
+    more than before: then the doubt is said with it."""
+    memory, own = memory_of(other), memory_of(case)
+    if memory.verdict is None and memory.host_in_doubt and own.host_in_doubt and not memory.beside:
+        return memory.gpu_fits and memory.host_total <= own.host_total
+    return memory.verdict == FITS
+
+
+def _said(change: Change) -> Change:
+    memory = memory_of(change.case)
+    if not memory.host_in_doubt:
+        return change
+    doubt = f"if a node has {memory.host_total / GIB:,.0f} GiB of host memory"
+    return dataclasses.replace(change, cost=f"{change.cost}; {doubt}" if change.cost else doubt)
+
+
+def _both(case: Case, plain: Change | None) -> list[Change]:
+    """Settings that are not enough, with offload on top, or with fewer more nodes than it takes without them."""
+    most = len(plain.case.nodes) - 1 if plain else MOST_NODES
+    best: Change | None = None
+    for settings in _combined(case):
+        moved = offloaded(settings.case) if plain is None else None
+        change = moved or _more_nodes(settings.case, most)
+        if change is None or not enough(case, change.case):
+            continue
+        name, paste = f"{settings.name}, {change.name}", _joined(settings.paste, change.paste)
+        best = Change(name, paste, change.case, change.cost)
+        if moved:
+            break
+        most = len(change.case.nodes) - 1
+    return [_said(best)] if best else []
+
+
+def _joined(*pastes: str) -> str:
+    """Lines together; of two for one key the later one."""
+    lines = [line for paste in pastes for line in paste.splitlines()]
+    return "\n".join({line.partition(":")[0]: line for line in lines}.values())
+
+
+def _combined(case: Case) -> Iterator[Change]:
+    """Each setting alone, then each on top of those before it."""
+    singles = list(_smaller(case))
+    yield from singles
+    names: list[str] = []
+    paste, planned = "", case
+    for step in _STEPS:
+        change = step(planned)
+        if change is None:
+            continue
+        names.append(change.name)
+        paste = _joined(paste, change.paste)
+        planned = change.case
+        yield Change(", ".join(names), paste, planned, change.cost)
+
+
+def _smaller(case: Case) -> Iterator[Change]:
+    for step in _STEPS:
+        change = step(case)
+        if change is not None:
+            yield change
+
+
+def _sequential(case: Case) -> Change | None:
+    """In a JSON of the user's own, a key; under `zero3`, the profile that sets it where the model needs it."""
+    known_old = case.versions.deepspeed is not None and case.versions.deepspeed < SEQUENTIAL_GATHERS
+    if not case.sharded or case.zero.sequential or known_old:
+        return None
+    cost = "more, smaller gathers"
+    if not is_profile(case.deepspeed):
+        paste = json_paste(case, "stage3_allgather_sequential", "true")
+        return Change("gather tensor by tensor", paste, changed(case, sequential=True), cost)
+    if case.deepspeed == "zero3":
+        return Change("sizes that follow the model", "deepspeed: auto", with_profile(case, "auto"), cost)
+    return None
+
+
+def _not_reentrant(case: Case) -> Change | None:
+    if not case.holds_every_layer:
+        return None
+    return Change("checkpoint without reentering", "use_reentrant_gc: false", changed(case, reentrant=False))
+
+
+def _checkpoint(case: Case) -> Change | None:
+    if case.setting.checkpointing:
+        return None
+    made, paste = changed(case, checkpointing=True), "disable_gradient_checkpointing: false"
+    if made.holds_every_layer:
+        made = changed(made, reentrant=False)
+        paste += "\nuse_reentrant_gc: false"
+    return Change("gradient checkpointing", paste, made, "a third more compute")
+
+
+def _split_weights(case: Case) -> Change | None:
+    if case.sharded or case.ranks == 1:
+        return None
+    paste = "deepspeed: auto" + ("\nquantization_bit: null" if case.setting.quantization_bits else "")
+    return Change("ZeRO-3", paste, with_profile(case, "auto"), "gathers weights each step")
+
+
+def _one_sample(case: Case) -> Change | None:
+    if case.setting.micro_batch == 1:
+        return None
+    batch = case.setting.micro_batch
+    paste = (
+        f"per_device_train_batch_size: 1\ngradient_accumulation_steps: {case.setting.accumulation * batch}"
+    )
+    change = changed(case, micro_batch=1, accumulation=case.setting.accumulation * batch)
+    return Change("one sample at a time", paste, change, f"{batch} times as many gathers a step")
+
+
+def _evaluate_less(case: Case) -> Change | None:
+    if case.setting.eval_batch <= 1:
+        return None
+    return Change(
+        "evaluate one sample at a time",
+        "per_device_eval_batch_size: 1",
+        changed(case, eval_batch=1),
+        "slower evaluation",
+    )
+
+
+def _fused_loss(case: Case) -> Change | None:
+    if case.setting.liger:
+        return None
+    return Change(
+        "Liger's fused loss", "enable_liger_kernel: true", changed(case, liger=True), "needs liger-kernel"
+    )
+
+
+def _shorter(case: Case) -> Change | None:
+    for cutoff in (4096, 2048, 1024, 512):
+        if cutoff < case.setting.cutoff:
+            smaller = changed(case, cutoff=cutoff)
+            if cutoff == 512 or enough(case, smaller):
+                return Change(
+                    f"samples of {cutoff} tokens", f"cutoff_len: {cutoff}", smaller, "longer samples are cut"
+                )
+    return None
+
+
+_STEPS: tuple[Callable[[Case], Change | None], ...] = (
+    _sequential,
+    _not_reentrant,
+    _checkpoint,
+    _evaluate_less,
+    _fused_loss,
+    _one_sample,
+    _split_weights,
+    _shorter,
+)
+
+
+def _more_nodes(case: Case, most: int = MOST_NODES) -> Change | None:
+    """The fewest nodes of the same kind, up to `most`, with which it fits; a line under `nodes:` for those added."""
+    if not case.sharded:
+        return None
+    a_node = max(case.nodes)
+    for count in range(len(case.nodes) + 1, most + 1):
+        larger = on_nodes(case, (*case.nodes, *(a_node,) * (count - len(case.nodes))))
+        if enough(case, larger):
+            more = count - len(case.nodes)
+            cost = f"{more} more node{'s' if more > 1 else ''}"
+            return Change(f"{count} nodes", node_lines(case, more), larger, cost)
+    return None
+
+
+def node_lines(case: Case, more: int) -> str:
+    """A line for the run file's list of nodes: names that go on where the last one's number ends."""
+    last, a_node = (case.node_names or ("node-0",))[-1], max(case.nodes)
+    found = re.fullmatch(r"(.*?)(\d+)", last)
+    stem, first = (found[1], int(found[2]) + 1) if found else (f"{last}-", 1)
+    name = f"{stem}{first}" if more == 1 else f"{stem}[{first}-{first + more - 1}]"
+    quoted = f'"{name}"' if "[" in name else name
+    return f"- {{name: {quoted}, gpus: {a_node}}}"
+
+
+def quantized(case: Case) -> Change | None:
+    """The base in 4 bits, whole on every GPU: ZeRO-3 loads it whole in any case (transformers does not open zero.Init
+    for a quantized model), so it is plain data parallel."""
+    if not case.adapters or not case.setting.uses_gpu or case.setting.quantization_bits:
+        return None
+    made = dataclasses.replace(with_profile(case, "none"), deepspeed="none")
+    made = changed(made, quantization_bits=4)
+    cost = "rounded weights; needs bitsandbytes; not split over the ranks"
+    return Change("a base of 4 bits on every GPU", "quantization_bit: 4\ndeepspeed: none", made, cost)
+
+
+def offloaded(case: Case) -> Change | None:
+    """The offload profile, where it fits."""
+    if not case.setting.uses_gpu or case.zero.offload_parameters or case.setting.quantization_bits:
+        return None
+    moved = with_profile(case, "zero3-offload")
+    memory = memory_of(moved)
+    if memory.verdict != FITS:
+        return None
+    cost = f"{memory.host_total / GIB:,.0f} GiB of host memory a node, and every gather waits for PCIe"
+    return Change("offload to host memory", "deepspeed: zero3-offload", moved, cost)

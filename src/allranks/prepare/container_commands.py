@@ -1,0 +1,100 @@
+"""A node's container as a way of reaching the node's training environment: `docker exec` over the same connection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from allranks.prepare import apptainer, engine
+from allranks.transport import Completed, NodeProgram, Nodes, Transport
+
+RECORDED = {
+    "engine": re.compile(r"docker|podman|apptainer"),
+    "container": re.compile(r"[0-9a-f]{12,64}"),
+    "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"),
+}
+"""What a record may hold of what becomes a word of a command on the node: the training script can write to the
+run directory from inside its container, and the command runs outside."""
+
+
+@dataclass(frozen=True)
+class Contained:
+    """One node's container, as the run directory keeps it (`nodes/<node>/container.json`).
+
+    `container` is its id; for apptainer, which has none, the instance's name.
+    """
+
+    engine: str
+    container: str
+    name: str
+    node: str
+    home: str
+    run: str
+    image: str
+    reference: str
+    description: str
+    python: str = "python3"
+    made: bool = field(default=True, compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "made"}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Contained | None:
+        """None where `data` is not what `as_json` wrote, so also where its engine is no engine."""
+        names = [name for name in cls.__dataclass_fields__ if name != "made"]
+        if not all(isinstance(data.get(name), str) and data[name] for name in names):
+            return None
+        # An apptainer instance has no id: its name stands for it.
+        as_id = "name" if data["engine"] == "apptainer" else "container"
+        patterns = {**RECORDED, "container": RECORDED[as_id]}
+        if not all(pattern.fullmatch(data[name]) for name, pattern in patterns.items()):
+            return None
+        return cls(**{name: data[name] for name in names}, made=False)
+
+    def execute(self, argv: Sequence[str]) -> list[str]:
+        if self.engine == "apptainer":
+            return apptainer.execute(self.container, argv, self.home)
+        said = {"env": f"ALLRANKS_HOME={self.home}"}
+        return engine.execute(self.engine, self.container, tuple(argv), **said)
+
+
+class ContainedTransport:
+    """Commands in a node's container. Closing it closes the node's own connection."""
+
+    def __init__(self, outside: Transport, contained: Contained):
+        self.outside, self.contained = outside, contained
+        self.node = outside.node
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        words = self.contained.execute(argv)
+        done = await self.outside.run(words, stdin=stdin, timeout_seconds=timeout_seconds)
+        if done.code == 0 or not stopped(done):
+            return done
+        # It ended by itself, idle while another node was still being prepared.
+        await self.outside.run(engine.begin(self.contained.engine, self.contained.container))
+        return await self.outside.run(words, stdin=stdin, timeout_seconds=timeout_seconds)
+
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        return self.outside.stream(self.contained.execute(argv), stdin=stdin)
+
+    async def close(self) -> None:
+        await self.outside.close()
+
+
+def stopped(done: Completed) -> bool:
+    """Whether the engine refused because the container does not run; docker's words, then podman's."""
+    return b"is not running" in done.err or b"can only create exec sessions on running containers" in done.err
+
+
+def entered(nodes: Nodes, containers: Mapping[str, Contained]) -> Nodes:
+    """The same nodes, those in `containers` reached inside of them."""
+    programs = dict(nodes.programs)
+    for name, contained in containers.items():
+        transport = ContainedTransport(programs[name].transport, contained)
+        programs[name] = NodeProgram(transport, contained.python)
+    return Nodes(programs, nodes.nodes)

@@ -1,0 +1,364 @@
+"""Stopping runs and tidying up after them: on every node, by identity, never by name."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allranks import prepare
+from allranks.core import Finding, Node
+from allranks.runs import index, launch_record, slurm_jobs, slurm_poll
+from allranks.runs.leftovers import Leftovers
+from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+STOP_SECONDS = 30.0
+"""Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
+
+FINISHING = ("verify", "prove", "prune")
+"""The keeper's phases after the last rank; each has its own time limit."""
+
+UNDOING_SECONDS = 90.0
+"""For who starts a run to undo it: a call under way ends (30 s), then supervisors stop and folders go."""
+
+JOB_SECONDS = 60.0
+"""From scancel to the job's end: SLURM's KillWait, 30 s by default, and its epilog."""
+
+
+async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
+    """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
+
+    With `save` the ranks save first, where they can. A job of ours in SLURM is ended where it still waits, and where
+    its keeper no longer answers. `left` counts the processes that live, `unreadable` names the nodes that could not
+    be asked, each with why.
+    """
+    job = index.waiting(run_id)
+    if job is not None:
+        return await stop_waiting(run_id, job)
+    result = await stop_starting(run_id) or await stop_on_nodes(run_id, save)
+    return await ended_job(result) or result
+
+
+async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
+    """Takes a job of ours out of the queue. Nothing of the run is on any node yet."""
+    cancelled = await slurm_jobs.cancel(job, run_id)
+    index.forget(run_id)
+    return {
+        "id": run_id,
+        "state": "stopped",
+        "left": 0,
+        "unreadable": {},
+        "cancelled": job if cancelled else None,
+    }
+
+
+async def stop_starting(run_id: str) -> dict[str, Any] | None:
+    """Of a run that is being started: has its start undone by who starts it, or if that is gone, ends what it left.
+    None for any other run, and for one whose keeper has taken over."""
+    deadline = time.monotonic() + UNDOING_SECONDS
+    if launch_record.lives(index.entry(run_id)):
+        index.call_off(run_id)
+        while launch_record.lives(index.entry(run_id)) and time.monotonic() < deadline:
+            await asyncio.sleep(0.2)
+        if not index.entry(run_id):
+            return {"id": run_id, "state": "stopped", "left": 0, "unreadable": {}}
+    entry = index.entry(run_id)
+    if not entry.get("starting") or not (await index.told_by_head(entry)).get("cut_off"):
+        return None
+    nodes = index.nodes_of(run_id)
+
+    async def end(_node: Node, program: NodeProgram) -> None:
+        if await has_run(program, run_id):
+            await program.call("stop", run_id, "--direct", timeout_seconds=60)
+
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        await boxes.inside(nodes).each(end)
+        findings = await prepare.stop_containers(nodes, boxes) if boxes.known else []
+        left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
+    finally:
+        await nodes.close()
+    told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
+    return {"id": run_id, "state": "lost", "left": left, "unreadable": unreadable, **told}
+
+
+async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
+    """`scancel` where a run of ours in SLURM could not be stopped by its own people; None where there is no need
+    of it, or no job of ours."""
+    run_id = str(result["id"])
+    job = index.own_job(run_id)
+    if job is None or (result["state"] in FINAL and not result["left"] and not result["unreadable"]):
+        return None
+    if not await slurm_jobs.cancel(job, run_id):
+        return None
+    deadline = time.monotonic() + JOB_SECONDS
+    slurm_poll.turns().begin()
+    while (now := await slurm_jobs.look(job)).runs and time.monotonic() < deadline:
+        await slurm_poll.turns().next()
+    if now.runs:
+        why = f"SLURM's job {job} is still {now.state} {JOB_SECONDS:.0f} s after scancel: squeue -j {job}"
+        names = index.node_names(run_id) or ["its nodes"]
+        return {
+            **result,
+            "unreadable": {**dict.fromkeys(names, why), **result["unreadable"]},
+            "cancelled": job,
+        }
+    state = result["state"] if result["state"] in FINAL else "lost"
+    # With its job SLURM ends every process of it, on nodes too that did not answer.
+    return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
+
+
+async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
+    """With a head that cannot be asked every node ends its own part; the head stands in `unreadable` then."""
+    nodes = index.nodes_of(run_id)
+    head = next(iter(nodes.programs.values()))
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        seconds, silent = await ask_head(head, run_id, save)
+        led = head.node not in boxes.gone and not silent  # a keeper whose container has ended will not answer
+        state = await wait_for_end(head, run_id, seconds=seconds if led else 0.0)
+        left, unreadable = await remaining(nodes, run_id, boxes)
+        if left and await finishes(boxes.inside(nodes), run_id):
+            return {"id": run_id, "state": state, "left": 0, "unreadable": unreadable, "finishes": True}
+        if state not in FINAL or left:
+            await boxes.inside(nodes).each(
+                lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60)
+            )
+            state = await wait_for_end(head, run_id, seconds=5.0 if led else 0.0)
+            left, unreadable = await remaining(nodes, run_id, boxes)
+        findings: list[Finding] = []
+        if boxes.known:
+            findings = await prepare.stop_containers(nodes, boxes)
+            left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
+            if not led and not silent and not left and state not in FINAL:
+                state = "lost"
+        told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
+        return {"id": run_id, "state": state, "left": left, "unreadable": {**silent, **unreadable}, **told}
+    finally:
+        await nodes.close()
+
+
+async def finishes(nodes: Nodes, run_id: str) -> bool:
+    """Whether no rank lives any more and the keeper does: it copies, prunes and reports, and then ends by itself."""
+    outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
+    living = [one for outcome in outcomes for one in answer_of(outcome).get("processes", ())]
+    if any(outcome.error is not None for outcome in outcomes) or not all(one.get("own") for one in living):
+        return False
+    try:
+        status = await next(iter(nodes.programs.values())).call("read", "status", run_id)
+    except (Unreachable, ProgramFailed):
+        return False
+    ends = status.get("state") in FINAL or status.get("phase") in FINISHING
+    return ends and bool(status.get("keeper_alive"))
+
+
+async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:
+    """How long the keeper may take to end the run; why the head could not be asked, by its name."""
+    try:
+        asked = await head.call("stop", run_id, *(["--save"] if save else []))
+    except (Unreachable, ProgramFailed) as error:
+        return 0.0, {head.node: error.text}
+    return STOP_SECONDS + float(asked.get("save_seconds") or 0.0), {}
+
+
+async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str | None:
+    """The state when the run has ended, or at the latest after `seconds`; None where the head tells none."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            state = (await head.call("read", "status", run_id)).get("state")
+        except (Unreachable, ProgramFailed):
+            return None
+        if state in FINAL or time.monotonic() > deadline:
+            return None if state is None else str(state)
+        await asyncio.sleep(0.3)
+
+
+async def remaining(
+    nodes: Nodes, run_id: str, boxes: prepare.Remains | None = None
+) -> tuple[int, dict[str, str]]:
+    """How many processes of the run live on the nodes that answered; the nodes that did not, and why."""
+    boxes = boxes or prepare.Remains()
+    words = ["--dry-run", *boxes.words()]
+    outcomes = await boxes.inside(nodes).each(lambda _node, program: program.call("sweep", run_id, *words))
+    answers = [answer for answer in once_a_host(outcomes) if "error" not in answer]
+    living = sum(len(answer.get("processes", ())) for answer in answers)
+    unreadable = {o.node.name: str(o.error) for o in outcomes if o.error is not None}
+    # Nodes that share a home are seen by themselves alone; one that nobody saw may still be at work.
+    unseen = [set(answer.get("unseen", ())) for answer in answers]
+    for name in sorted(set.intersection(*unseen)) if unseen else ():
+        unreadable.setdefault(name, "its processes cannot be seen: another host, or a container")
+    return living, unreadable
+
+
+async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
+    """Each node's own account of what is left of a run there."""
+    if index.waiting(run_id) is not None:
+        return []
+    nodes = index.nodes_of(run_id)
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        words = [*(["--dry-run"] if dry_run else []), *boxes.words()]
+        outcomes = await boxes.inside(nodes).each(
+            lambda _node, program: program.call("sweep", run_id, *words, timeout_seconds=60.0)
+        )
+        told = {name: f"{one.engine} container {one.name}" for name, one in boxes.there.items()}
+        if not dry_run:
+            told = await prepare.remove_containers(nodes, boxes)
+    finally:
+        await nodes.close()
+    return [with_container(answer, told) for answer in once_a_host(outcomes)]
+
+
+def with_container(answer: dict[str, Any], told: dict[str, str]) -> dict[str, Any]:
+    """A node's account with what is said of its container: that it is there, was removed, or why it stays."""
+    name = str(answer["node"])
+    return {**answer, "containers": [told[name]]} if name in told else answer
+
+
+def once_a_host(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """The nodes' answers; nodes that are one host (`same_host`) see the same processes, told by the first."""
+    told: set[tuple[str, int, int]] = set()
+    answers = []
+    for outcome in outcomes:
+        answer = answer_of(outcome)
+        fresh = []
+        for process in answer.get("processes", ()):
+            key = (outcome.node.address, int(process["pid"]), int(process.get("start_time") or 0))
+            if key not in told:
+                told.add(key)
+                fresh.append(process)
+        answers.append({**answer, "processes": fresh})
+    return answers
+
+
+def answer_of(outcome: Outcome) -> dict[str, Any]:
+    if outcome.error is not None:
+        return {"node": outcome.node.name, "error": str(outcome.error), "processes": []}
+    return {**outcome.answer, "node": outcome.node.name}
+
+
+LEFT = ("processes", "files", "containers", "error")
+
+
+async def leftovers(name: str | None, files: bool, with_models: bool = False) -> Leftovers:
+    """What ended runs left: all of them, or the one named. With `files` their directories too, but for what the
+    scripts saved in them; `with_models` that as well."""
+    runs = await index.all_runs()
+    if name is not None:
+        wanted = await index.find(name)
+        runs = [run for run in runs if run["id"] == wanted]
+    running = tuple(str(r["id"]) for r in runs if r.get("state") not in (*FINAL, None))
+    unknown = {
+        str(r["id"]): str(r.get("why") or "its head tells no state") for r in runs if not r.get("state")
+    }
+    found: dict[str, list[dict[str, Any]]] = {}
+    directories: dict[str, str] = {}
+    models: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        run_id = str(run["id"])
+        is_silent = run_id in unknown and ("silent_seconds" in run or bool(run.get("missing")))
+        if run.get("state") not in FINAL and not is_silent:
+            continue
+        nodes = await sweep(run_id, dry_run=True)
+        if is_silent and not is_over(nodes):
+            continue
+        unknown.pop(run_id, None)
+        rest = False
+        if files:
+            models[run_id], rest = await saved_in(run_id)
+            rest = rest or (not models[run_id] and bool(run.get("cut_off") or run.get("missing")))
+        if rest or (with_models and models.get(run_id)):
+            directories[run_id] = str(
+                run.get("directory") or "what its nodes hold, and what is known of it here"
+            )
+        if run_id in directories or any(node.get(key) for node in nodes for key in LEFT):
+            found[run_id] = nodes
+    models = {run_id: saved for run_id, saved in models.items() if saved}
+    return Leftovers(found, directories, running, unknown, models, with_models)
+
+
+async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
+    """What the script saved in the run's directories, each place once; whether anything else is there, or may be."""
+    nodes = index.nodes_of(run_id)
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        outcomes = await clean_each(nodes, run_id, ["--dry-run", *boxes.words()])
+    finally:
+        await nodes.close()
+    saved: dict[tuple[str, str], dict[str, Any]] = {}
+    for outcome in outcomes:
+        for one in answer_of(outcome).get("models", ()):
+            saved.setdefault(
+                (outcome.node.address, one["path"]),
+                {"node": outcome.node.name, "path": one["path"], "bytes": one["bytes"]},
+            )
+    return list(saved.values()), any(o.error is not None or answer_of(o).get("rest") for o in outcomes)
+
+
+def is_over(nodes: list[dict[str, Any]]) -> bool:
+    """Whether every node could be looked at, and no process of the run lives on any: it wrote no last state, and
+    nobody is left to write one."""
+    return bool(nodes) and not any(
+        node.get(key) for node in nodes for key in ("error", "processes", "unseen")
+    )
+
+
+def not_done(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The nodes that could not be looked at or cleaned, each with why."""
+    return {str(node["node"]): str(node["error"]) for node in nodes if "error" in node}
+
+
+async def tidy(found: Leftovers) -> dict[str, Any]:
+    """Removes what `leftovers` listed; each node decides again, by itself, what is ours."""
+    done: dict[str, Any] = {}
+    for run_id in found.runs:
+        nodes = await sweep(run_id, dry_run=False)
+        if run_id in found.directories:
+            nodes = await remove_directories(run_id, found.with_models)
+        done[run_id] = nodes
+    return {"cleaned": done}
+
+
+async def has_run(program: NodeProgram, run_id: str) -> bool:
+    """Whether the node knows the run."""
+    return any(run["id"] == run_id for run in (await program.call("read", "runs"))["runs"])
+
+
+async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> list[Outcome]:
+    """Removes the run's folder on one node after the other: nodes may share a home, and with it the folder.
+
+    The head is the last, and stays if another node could not be cleaned: what the run was stands there alone.
+    """
+    head, *others = nodes.programs
+    outcomes: dict[str, Outcome] = {}
+    for name in (*others, head):
+        failed = [one for one, outcome in outcomes.items() if outcome.error is not None]
+        if name == head and failed and "--dry-run" not in words:
+            outcomes[name] = Outcome(nodes.nodes[name], {"removed": None, "waits_for": failed})
+            continue
+        try:
+            program, answer = nodes[name], {}
+            if await has_run(program, run_id):
+                answer = await program.call("clean", run_id, *words)
+            outcomes[name] = Outcome(nodes.nodes[name], answer)
+        except (Unreachable, ProgramFailed) as error:
+            outcomes[name] = Outcome(nodes.nodes[name], error=error)
+    return [outcomes[name] for name in nodes.programs]
+
+
+async def remove_directories(run_id: str, with_models: bool = False) -> list[dict[str, Any]]:
+    """On every node. A run of which a model is left stays known: its folder can still be found and removed."""
+    nodes = index.nodes_of(run_id)
+    try:
+        boxes = await prepare.remains_of(nodes, run_id)
+        words = [*(["--models"] if with_models else []), *boxes.words()]
+        outcomes = await clean_each(nodes, run_id, words)
+    finally:
+        await nodes.close()
+    stays = not with_models and any(answer_of(outcome).get("models") for outcome in outcomes)
+    if not stays and all(outcome.error is None for outcome in outcomes):
+        index.forget(run_id)
+    return [answer_of(outcome) for outcome in outcomes]

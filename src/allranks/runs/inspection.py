@@ -1,0 +1,282 @@
+"""Facts of all nodes, the plan, and what is wrong: what `check`, `plan` and `run` share."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from allranks import checks, prepare
+from allranks.core import (
+    BLOCK,
+    BadInput,
+    Event,
+    Facts,
+    Finding,
+    Node,
+    Problem,
+    facts_from_json,
+    stopping_launch,
+)
+from allranks.plan import Plan, make_plan
+from allranks.runs import local_inputs
+from allranks.runs.shared_storage import look_again
+from allranks.spec import Environment, Run
+from allranks.transport import NodeProgram, Nodes
+
+FACTS_SECONDS = 240.0
+"""Above the longest limit of a single family (a real import of the training stack: 180 s)."""
+
+Tell = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was seen and what follows from it."""
+
+    run: Run
+    plan: Plan
+    facts: tuple[Facts, ...]
+    findings: tuple[Finding, ...]
+    activated: Mapping[str, prepare.Activated] = field(default_factory=dict)
+
+    def stopping(self) -> list[Finding]:
+        """The findings that forbid a launch, without those that the user accepts by id."""
+        return stopping_launch(self.findings, self.run.accept)
+
+
+def python_of(run: Run) -> str:
+    """The training environment's Python: what the run file says, else the one in use here or `python3`."""
+    if run.environment.python:
+        return run.environment.python
+    return sys.executable if run.launch.with_ == "local" and run.container is None else "python3"
+
+
+def local_config(run: Run) -> dict[str, Any] | None:
+    """The model's `config.json` where it lies on this machine: in the model's folder, beside the run file, or in the
+    cache of the Hugging Face Hub."""
+    candidates = [run.model_config] if run.model_config else []
+    if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
+        folder = run.here(str(run.train.arguments["model_name_or_path"]))
+        candidates.insert(0, str(Path(folder) / "config.json"))
+        cached = local_inputs.cached_config(run)
+        candidates += [cached] if cached else []
+    for candidate in candidates:
+        config = read_object(candidate)
+        if config is not None:
+            return config
+    return None
+
+
+def read_object(path: str) -> dict[str, Any] | None:
+    """A JSON object of a file; None where there is none (the planner then says that it could not tell)."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def deepspeed_of(run: Run) -> dict[str, Any] | None:
+    """The DeepSpeed JSON that the run file names by path, read; None for the profiles that are planned."""
+    if run.deepspeed in ("auto", "zero3", "zero3-offload", "none"):
+        return None
+    try:
+        data = json.loads(Path(run.deepspeed).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        data, trouble = None, str(error)
+    else:
+        trouble = "it is no JSON object"
+    if not isinstance(data, dict):
+        raise BadInput(
+            Problem(
+                f"deepspeed: {run.deepspeed} cannot be read: {trouble}",
+                do="deepspeed: auto, or the path of a DeepSpeed JSON",
+                file=run.file,
+                line=run.line("deepspeed"),
+            )
+        )
+    return data
+
+
+def planned(
+    run: Run,
+    facts: Sequence[Facts] = (),
+    samples: int | None = None,
+    price: float | None = None,
+    probe: Mapping[str, Any] | None = None,
+    asks_hub: bool = True,
+) -> Plan:
+    """The plan with the best `config.json` at hand: this machine's, else a node's, else the Hub's. `samples` is the
+    data set's size where somebody says it, `price` that of a GPU hour, `probe` what a probe printed. Without
+    `asks_hub` the model may stay unknown: that is enough for what does not hang on it."""
+    config = local_config(run)
+    if config is None:
+        found = (config_in(one, run) for one in facts)
+        config = next((c for c in found if c is not None), None)
+    fetched = None
+    if config is None and asks_hub:
+        from allranks.runs import hub_config  # brings ssl along, and is seldom needed
+
+        fetched = hub_config.config_of(run)
+        config = fetched.config if fetched is not None else None
+    return make_plan(
+        run,
+        config,
+        {one.node: one for one in facts},
+        deepspeed=deepspeed_of(run),
+        dataset_samples=samples or local_inputs.samples_of(run),
+        price=price,
+        probe=probe,
+        described=local_inputs.described(run, config, python_of(run)),
+        without=(fetched.saw, fetched.fix) if fetched is not None else None,
+    )
+
+
+def config_in(facts: Facts, run: Run) -> dict[str, Any] | None:
+    """The model's config.json as a node sent it: of the model's folder there, or of its cache of the Hub."""
+    kept, model = facts.get("hub.model"), local_inputs.hub_model(run)
+    is_same = isinstance(kept, Mapping) and model == (kept.get("id"), kept.get("revision"))
+    found = (facts.get("storage.model.config"), kept.get("config") if is_same else None)
+    return next((dict(config) for config in found if isinstance(config, Mapping)), None)
+
+
+async def collect(
+    nodes: Nodes,
+    run: Run,
+    plan: Plan,
+    families: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    heard: Callable[[str], None] | None = None,
+    activated: Mapping[str, prepare.Activated] | None = None,
+) -> list[Facts]:
+    """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one.
+
+    `families` are all where none is named; `paths` are looked at besides those of the run. `heard` is called with
+    the name of each node that has answered, or failed to. `activated` is what modules and script have made of a
+    node's environment.
+    """
+    request = checks.request(run, plan)
+
+    async def ask(node: Node, program: NodeProgram) -> Facts:
+        wanted = request.get(node.name, {})
+        wanted.setdefault("python", python_of(run))
+        wanted["paths"] = [*wanted.get("paths", ()), *paths]
+        if families:
+            wanted["families"] = list(families)
+        if activated and node.name in activated:
+            wanted["env"] = {**activated[node.name].variables, **wanted.get("env", {})}
+            wanted["python"] = activated[node.name].python
+        sent_at = time.time()
+        try:
+            answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
+        finally:
+            if heard is not None:
+                heard(node.name)
+        facts = facts_of(node.name, answer)
+        asked = {"sent_at": sent_at, "received_at": time.time()}
+        return replace(facts, values={**facts.values, "asked": asked})
+
+    outcomes = await nodes.each(ask)
+    return [
+        outcome.answer or Facts(outcome.node.name, 0.0, {}, {"node": str(outcome.error)})
+        for outcome in outcomes
+    ]
+
+
+def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
+    """A node's facts; what is none (another program's answer, a damaged file) is a node that says nothing."""
+    try:
+        return facts_from_json({**answer, "node": node})
+    except (TypeError, ValueError) as error:
+        return Facts(node, 0.0, {}, {"node": f"its answer holds no facts: {error}"})
+
+
+async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = None) -> Inspection:
+    """Asks every node, plans with what they said, and judges."""
+    activated, failed = await prepare.activate_all(nodes, run, python_of(run))
+    facts = await collect(nodes, run, planned(run, asks_hub=False), heard=heard, activated=activated)
+    inspection = judge(run, await look_again(nodes, run, facts))
+    found = (*without_effect(run), *failed, *inspection.findings)
+    return replace(inspection, findings=found, activated=activated)
+
+
+def without_effect(run: Run) -> list[Finding]:
+    """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
+    unheard = {
+        "sweep": bool(run.sweep) and run.launch.with_ != "slurm",
+    }
+    return [
+        Finding(
+            id="key-without-effect",
+            verdict=BLOCK,
+            where=run.where(key),
+            saw=f"{key} is carried out with launch: {{with: slurm}} alone, and not here.",
+            why="the run would not be the one that was asked for.",
+            fix=f"launch: {{with: slurm}}, or take {key} out of the run file",
+        )
+        for key, is_set in unheard.items()
+        if is_set
+    ]
+
+
+INSIDE = ("software", "imports", "libraries", "storage", "hub")
+"""The families of facts that are the training environment's: in a container they are read again, inside of it."""
+
+OF_SYSTEM = ("limits", "container", "cgroup_memory_bytes")
+
+
+async def inspect_inside(seen: Inspection, inside: Nodes, python: Mapping[str, str]) -> Inspection:
+    """The inspection again, with what the prepared training environment says in place of the hosts' answers."""
+    run = as_inside(seen.run, python)
+    asked = replace(run, cluster=seen.run.cluster)
+    paths = [text.split(":")[1] for text in (seen.run.container.mounts if seen.run.container else ())]
+    families = (*INSIDE, "system")
+    variables = {name: one.variables for name, one in seen.activated.items()}
+    told = {name: prepare.Activated(path, variables.get(name, {})) for name, path in python.items()}
+    answers = await collect(inside, asked, seen.plan, families, paths, activated=told)
+    facts = [merged(host, found) for host, found in zip(seen.facts, answers, strict=True)]
+    inspection = judge(run, facts)
+    own = [f for one in answers for f in prepare.from_inside(seen.run, one)]
+    return replace(inspection, run=seen.run, findings=(*own, *inspection.findings), activated=seen.activated)
+
+
+def as_inside(run: Run, python: Mapping[str, str]) -> Run:
+    """The run as its training environment sees it: no container around it, that environment's Python."""
+    one = next(iter(python.values()), None) or run.environment.python
+    return replace(run, container=None, environment=Environment(python=one))
+
+
+def merged(host: Facts, inside: Facts) -> Facts:
+    """The machine from the host, the training environment from inside."""
+    values, system = dict(host.values), dict(host.values.get("system") or {})
+    system.update({name: inside.get(f"system.{name}") for name in OF_SYSTEM})
+    values.update({name: inside.values.get(name, {}) for name in INSIDE})
+    # A launcher's program is the host's: it starts what then enters the container.
+    programs = host.get("software.programs")
+    values["software"] = {**values["software"], **({"programs": programs} if programs else {})}
+    values["system"] = system
+    unreadable = {path: why for path, why in host.unreadable.items() if path.split(".")[0] not in INSIDE}
+    wanted = (*INSIDE, "node", *(f"system.{name}" for name in OF_SYSTEM))
+    unreadable.update({path: why for path, why in inside.unreadable.items() if path.startswith(wanted)})
+    return replace(host, values=values, unreadable=unreadable)
+
+
+def judge(run: Run, facts: Sequence[Facts]) -> Inspection:
+    """Judges facts, live or recorded, together with the plan's own findings and the run file's notes."""
+    facts = local_inputs.with_shipped(run, facts)
+    plan = planned(run, facts)
+    findings = [*run.notes, *plan.findings, *checks.judge(facts, plan, run)]
+    return Inspection(run, plan, tuple(facts), tuple(findings))
+
+
+def verdict_code(findings: Sequence[Finding], accept: Container[str] = ()) -> int:
+    """The exit code of all findings of a verb: 1 if one blocks, 3 if we could not tell, 0 if none stops a launch."""
+    found = stopping_launch(findings, accept)
+    if not found:
+        return 0
+    return 1 if any(f.verdict == BLOCK for f in found) else 3

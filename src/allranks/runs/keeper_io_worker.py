@@ -1,0 +1,228 @@
+"""What touches the output folder runs in a child with a time limit: a frozen file system must not freeze the keeper.
+
+The child is this same bundle; one JSON document goes in and one comes out. A child that hangs in the kernel
+(state D) cannot be killed: it is given up, and ends when its file system does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+import allranks
+
+PULSE_SECONDS = 0.2
+GIVE_UP_SECONDS = 3.0
+"""After SIGKILL: what lives on then waits in the kernel."""
+
+SECONDS = {
+    "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
+    "earlier": 600.0, "room": 30.0, "copy": 3600.0,
+}  # fmt: skip
+"""Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
+
+CHOICE = "allranks-resume-from.json"
+"""In the output folder: `{"from": path}`, the checkpoint that the next attempt goes on from."""
+
+LEASH = """
+import os, signal, sys
+leash = [int(sys.argv.pop(1)), int(sys.argv.pop(1))]
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+except (ImportError, OSError, AttributeError):
+    pass
+if leash[0] and os.getppid() != leash[0]:
+    sys.exit(1)
+signal.alarm(leash[1])
+"""
+"""A child's first lines. PR_SET_PDEATHSIG (1): one whose supervisor was killed must not go on to copy and to delete,
+since it is in the supervisor's session and no sweep looks for it. The alarm is for a Python without ctypes."""
+
+ALARM_MARGIN_SECONDS = 10
+
+BOOT = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from allranks.runs import keeper_apart
+keeper_apart.main()
+"""
+
+Pulse = Callable[[], bool]
+
+
+def call(
+    what: str, arguments: Mapping[str, Any], pulse: Pulse, stoppable: bool = False
+) -> Tuple[Optional[Dict[str, Any]], str]:
+    """(the answer, the trouble). `pulse` keeps the leases; with `stoppable`, a False of it ends the child."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
+    argv = [sys.executable, "-I", "-S", "-c", LEASH + BOOT, *leash(SECONDS[what]), root, what]
+    try:
+        child = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True
+        )
+    except OSError as error:
+        return None, str(error)
+    heed = pulse if stoppable else lambda: pulse() or True
+    text = json.dumps(dict(arguments)).encode()
+    out, err, trouble = wait_for(child, heed, SECONDS[what], text)
+    if trouble:
+        return None, trouble
+    try:
+        answer = json.loads(out.decode("utf-8", "replace"))
+    except ValueError:
+        said = err.decode("utf-8", "replace").strip().splitlines()
+        return None, said[-1] if said else f"exit code {child.returncode}"
+    return (None, str(answer["error"])) if answer.get("error") else (dict(answer), "")
+
+
+def leash(seconds: float, parent: Optional[int] = None) -> List[str]:
+    """The words for `LEASH`: whose child it is (0 where a script may stand between), and when it ends at the latest."""
+    return [str(os.getpid() if parent is None else parent), str(int(seconds) + ALARM_MARGIN_SECONDS)]
+
+
+def wait_for(
+    child: "subprocess.Popen[bytes]", pulse: Pulse, seconds: float, text: Optional[bytes] = None
+) -> Tuple[bytes, bytes, str]:
+    """What it printed, and why it was ended where it was. Returns in any case soon after `seconds`."""
+    deadline, trouble, killed_at = time.monotonic() + seconds, "", 0.0
+    while True:
+        try:
+            out, err = child.communicate(text, timeout=PULSE_SECONDS)
+            return out, err, trouble
+        except subprocess.TimeoutExpired:
+            text = None  # it has been handed over
+        now = time.monotonic()
+        if killed_at:
+            if now - killed_at > GIVE_UP_SECONDS:
+                return b"", b"", f"{trouble}, and it cannot be ended: its file system does not answer"
+        elif not pulse():
+            trouble = "the run was asked to stop"
+        elif now > deadline:
+            trouble = f"it did not end within {seconds:.0f} s"
+        if trouble and not killed_at:
+            child.kill()
+            killed_at = now
+
+
+# ---- in the child ----
+
+
+def main() -> None:
+    """Reads its arguments from standard input and prints the answer, `{"error": text}` for an OSError."""
+    arguments = json.load(sys.stdin)
+    try:
+        answer = VERBS[sys.argv[1]](**arguments)
+    except OSError as error:
+        answer = {"error": f"{error.strerror or error}"}
+    sys.stdout.write(json.dumps(answer))
+
+
+def _open(folder: str, run_id: str) -> Dict[str, Any]:
+    from allranks import checkpoints
+
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    checkpoints.mark(folder, run_id)
+    return {}
+
+
+def _verify(folder: str, expect: Mapping[str, Any]) -> Dict[str, Any]:
+    from allranks import checkpoints
+    from allranks.node.paths import read_json
+
+    wanted = dict(expect)
+    wanted["base_config"] = read_json(os.path.join(str(wanted.get("base_model") or ""), "config.json"))
+    return checkpoints.verify(folder, wanted).as_json()
+
+
+def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    from allranks import checkpoints
+
+    report = checkpoints.newest_verified(folder, expect)
+    return {"found": None if report is None else report.as_json()}
+
+
+def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) -> Dict[str, Any]:
+    """Finds this run's newest whole checkpoint with allranks' own state, and leaves word of it for the ranks.
+
+    Where there is none an earlier word is taken back, or stands with `keep_word`. A trainer's pickles are not taken,
+    though the run wrote them: whoever can write into the folder would run code in every rank. One child for both:
+    no rank trains meanwhile. `unchosen` says why the word could not be written: an earlier one may stand then."""
+    from allranks.checkpoints import resuming
+
+    wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
+    judged = ((path, *resuming.judge(path, wanted)) for path in resuming.checkpoints_of(folder))
+    found = next(
+        ((path, report) for path, report, against in judged if report is not None and not against), None
+    )
+    if found is None and keep_word:
+        return {"found": None}
+    try:
+        _choose(folder, None if found is None else str(found[0]))
+    except OSError as error:
+        return {"found": None, "unchosen": f"{error.strerror or error}"}
+    return {"found": None if found is None else found[1].as_json()}
+
+
+def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
+    """`worker/trainer_checkpoints.py` reads it where rank 0 runs."""
+    from allranks.node.paths import write_json
+
+    write_json(os.path.join(folder, CHOICE), {"from": path})
+    return {}
+
+
+def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    from allranks import checkpoints
+
+    # An adapter of the first step, saved under a learning rate of 0, is no damage that keeps all others.
+    expect = {key: value for key, value in dict(expect or {}).items() if key != "trained"}
+    pruned = checkpoints.prune(folder, keep, marker=run_id, expect=expect)
+    return {
+        "removed": list(pruned.removed),
+        "freed_bytes": pruned.freed_bytes,
+        "findings": [finding.as_json() for finding in pruned.findings],
+    }
+
+
+def _earlier(
+    folder: str, expect: Optional[Mapping[str, Any]], path: Optional[str], copies: Optional[str]
+) -> Dict[str, Any]:
+    from allranks.checkpoints import resuming
+
+    return resuming.look(folder, expect, path, copies)
+
+
+def _room(folder: str, checkpoint: str) -> Dict[str, Any]:
+    from allranks.checkpoints.space import bytes_of, space
+
+    return {"finding": space(folder, bytes_of(checkpoint)).as_json()}
+
+
+def _copy(source: str, target: str, bytes_a_second: float, keep: int, run_id: str) -> Dict[str, Any]:
+    """Of the copies as many stay as of the checkpoints themselves."""
+    from allranks import checkpoints
+    from allranks.checkpoints import copying
+
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    checkpoints.mark(folder, run_id)
+    report = copying.copy(source, target, bytes_a_second).as_json()
+    return {**report, "removed": list(checkpoints.prune(folder, keep, marker=run_id).removed)}
+
+
+VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
+    "open": _open,
+    "verify": _verify,
+    "newest": _newest,
+    "go_on": _go_on,
+    "choose": _choose,
+    "prune": _prune,
+    "earlier": _earlier,
+    "room": _room,
+    "copy": _copy,
+}

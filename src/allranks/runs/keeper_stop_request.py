@@ -1,0 +1,125 @@
+"""How a run ends without a failure: because somebody asked, at once or after a save, or with an abort after its end."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any, Mapping, Optional, Sequence
+
+from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.node.paths import RunDirectory, read_json
+from allranks.node.stopping import FORCE_SECONDS
+
+STOP_MARGIN_SECONDS = FORCE_SECONDS + 5.0
+"""Beyond the grace time: what the slowest supervisor may take to force and to report."""
+
+SAVE_SECONDS = 60.0
+"""For the ranks to save and end where the job names no time (`save.grace_seconds`)."""
+
+AFTER_THE_END = (-signal.SIGABRT, -signal.SIGSEGV)
+"""What a library's own threads do to a process whose Python has ended: "terminate called without an active
+exception" is theirs. torchrun then ends its other ranks by SIGTERM."""
+
+
+class StopRequest:
+    """`keeper/stop.json`. With `save` in it the ranks are asked to save and to end, once, where they can."""
+
+    def __init__(self, directory: RunDirectory, job: Mapping[str, Any]):
+        self.path, self.seconds = directory.keeper.stop, float(job.get("notice_seconds") or SAVE_SECONDS)
+        self.can_save = False
+        self._until: Optional[float] = None
+
+    def heed(self, now: float) -> str:
+        """`save` once where the ranks shall save, `stop` where they shall end now, else nothing."""
+        asked = read_json(self.path)
+        if asked is None:
+            return ""
+        if not (asked.get("save") and self.can_save):
+            return "stop"
+        if self._until is None:
+            self._until = now + self.seconds
+            return "save"
+        return "stop" if now > self._until else ""
+
+
+def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
+    """A warning where every rank trained, ended its Python with 0, and only then died of a signal; None otherwise.
+
+    `run` is the watch's state. A rank that was ended before its own end, torchrun's SIGTERM included, has not
+    finished: then the run has failed.
+    """
+    ranks = [run.ranks.get(number) for number in range(int(expect.get("world_size") or 0))]
+    if not ranks or any(rank is None or rank.end_code != 0 or rank.step is None for rank in ranks):
+        return None
+    dead = [rank for rank in ranks if rank.gone_code in AFTER_THE_END]
+    harmless = (None, 0, -signal.SIGTERM, *AFTER_THE_END)
+    if not dead or any(rank.gone_code not in harmless or rank.exceptions for rank in ranks):
+        return None
+    first = min(dead, key=lambda rank: (rank.gone_at or 0.0, rank.rank))
+    name = signal.Signals(-first.gone_code).name
+    return Finding(
+        "aborted-after-the-end", WARN, Where(node=first.node, rank=first.rank),
+        f"rank {first.rank} died of {name} after its script had ended with 0; so had all {len(ranks)} ranks before.",
+        "the end of every rank, and a signal",
+        "every step was trained and what was saved is verified like any other; torchrun calls the run failed.",
+        "a fault of a library's threads at the interpreter's end; torch.distributed.destroy_process_group() at the "
+        "end of the script often avoids it.",
+    )  # fmt: skip
+
+
+def no_training(run: Any) -> Optional[Finding]:
+    """A warning if every rank ended well and none was seen to train: no step, no save. A script that finds too few
+    GPUs, or no data, may print a line and end with 0. `run` is the watch's state."""
+    ranks = list(run.ranks.values())
+    if any(rank.step is not None or rank.saved_steps for rank in ranks):
+        return None
+    return Finding(
+        "no-training-seen", WARN, Where(),
+        f"the script ended with 0, and no training step and no save was seen on any of {len(ranks)} ranks.",
+        "a step, or a save",
+        "a script may also end with 0 because it found nothing to do; then nothing was trained.",
+        "read the ranks' logs: allranks logs.",
+    )  # fmt: skip
+
+
+def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
+    """What lives on after `FORCE_SECONDS` of SIGKILL, as a supervisor's `swept` tells it."""
+    names = ", ".join(
+        f"pid {one.get('pid')} {one.get('name')} (state {one.get('state')})" for one in left[:8]
+    )
+    return Finding(
+        id="processes-left",
+        verdict=WARN,
+        where=Where(node=node),
+        saw=f"{len(left)} processes of the run would not end: {names}",
+        expected=f"none, {FORCE_SECONDS:.0f} s after the first SIGKILL",
+        why="they hang in the kernel, hold their GPU memory and ports, and go on writing when their storage answers; "
+        "nothing takes their place until they are gone.",
+        fix=f"on {node}: cat /proc/{left[0].get('pid')}/stack says where; mend the file server or the driver, or "
+        "restart the node; then allranks clean",
+    )
+
+
+def journal_unwritten(why: str, node: Optional[str] = None, path: Optional[str] = None) -> Finding:
+    """The head's disk takes no more lines. Readers of the files see it by themselves (`node/journal_growth.py`) and show
+    this; the keeper sends it to the alerts, and writes it into the files once there is room."""
+    return Finding(
+        id="journal-unwritten",
+        verdict=WARN,
+        where=Where(node=node, file=path),
+        saw=f"the run's journal cannot be written: {why}.",
+        why="the run goes on, and its journal, state and report do not: what is shown of it stands still.",
+        fix="make room there, or stop the run with a save: allranks stop RUN --save",
+    )
+
+
+def fault(node: str, error: BaseException, trace: str) -> Finding:
+    """The keeper itself failed."""
+    return Finding(
+        id="keeper-fault",
+        verdict=BLOCK,
+        where=Where(node=node),
+        saw=f"the keeper failed: {type(error).__name__}: {error}",
+        why="nothing watches the run any more, so it is stopped.",
+        fix="a fault of allranks: report it with the evidence below.",
+        evidence=tuple(trace.splitlines()[-12:]),
+    )

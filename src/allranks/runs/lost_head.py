@@ -1,0 +1,69 @@
+"""A run whose head does not answer: what its other nodes say of it.
+
+The keeper lives on the head. A head without power or network is not seen to be gone, but the other nodes then stop
+their own ranks when their lease ends, and write that down: of such a run nothing goes on that anybody could hear of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from allranks.core import Diagnosis, Where
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
+
+TAIL_BYTES = 16384
+"""The end of a supervisor's journal: the last words are few."""
+
+
+async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
+    """`{state: lost, why, diagnosis}` where every other node answers, none has a supervisor that lives, and each
+    stopped because it heard nothing from the keeper; else nothing. `error` is the head's.
+
+    A spare that waits without a torchrun has a lease too, and says so when it ends. Where one node's lease ended and
+    another's did not, the keeper lived: a spare took the one's place, and the run may have ended well."""
+    head, *others = nodes.programs
+    told = await asyncio.gather(*(_told(nodes[name], name, run_id) for name in others))
+    ends = [one for one in told if one]
+    if not others or len(ends) < len(others) or not all(one["lease_lost_at"] for one in ends):
+        return {}
+    at = min(one["lease_lost_at"] for one in ends)
+    names = ", ".join(one["node"] for one in ends)
+    why = f"{head} does not answer, and {names} stopped the run's ranks after hearing nothing from it"
+    diagnosis = Diagnosis(
+        cause="node-failure",
+        confidence="likely",
+        where=Where(node=head),
+        first_seen=at,
+        evidence=(error, f"{names}: the lease ended"),
+        why="the run's keeper lives on its head. The other nodes stop their own ranks when their lease ends: what they"
+        " and torchrun say after that are consequences.",
+        fix=f"look at {head}: power, kernel log, network; then allranks clean {run_id} and start again from its last"
+        " checkpoint.",
+    )
+    return {"state": "lost", "why": why, "diagnosis": diagnosis.as_json()}
+
+
+async def _told(program: NodeProgram, name: str, run_id: str) -> dict[str, Any] | None:
+    """None where it does not answer or its supervisor may live; else when its lease ended, where it did."""
+    try:
+        status = await program.call("read", "status", run_id)
+        if (status.get("supervisors") or {}).get(name, {}).get("alive") is not False:
+            return None
+        path = f"nodes/{name}/journal.jsonl"
+        text = str((await program.call("read", "chunk", run_id, path, str(-TAIL_BYTES))).get("text"))
+    except (Unreachable, ProgramFailed, AttributeError, TypeError):
+        return None  # or it answers what no version of ours does
+    return {"node": name, "lease_lost_at": _lease_lost_at(text)}
+
+
+def _lease_lost_at(text: str) -> float | None:
+    for line in text.splitlines():
+        try:
+            event = json.loads(line)
+            if event["kind"] == "lease-lost" and event.get("rank") is None:
+                return float(event["at"])
+        except (ValueError, KeyError, TypeError):
+            continue  # half a line at the beginning, or another program's
+    return None

@@ -1,0 +1,48 @@
+"""The probe as a phase of a run: when it takes place, and what the run takes over from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from allranks.plan import Plan
+from allranks.probe import Options, Probed, probe
+from allranks.runs.inspection import python_of
+from allranks.spec import Run
+from allranks.transport import Nodes
+
+
+def takes_place(run: Run, asked: bool | None) -> bool:
+    """Asked for or not; else where the network between machines matters: several of them. On one host there is
+    nothing between the nodes that could be broken, and it would take 3 to 5 s of each start."""
+    if asked is not None:
+        return asked
+    return len(run.cluster.nodes) > 1 and run.launch.with_ != "local" and not run.same_host
+
+
+async def probe_run(nodes: Nodes, run: Run, plan: Plan, pythons: Mapping[str, str]) -> Probed:
+    """`nodes` as training sees them, `pythons` their training environments' where a container has its own."""
+    return await probe(nodes, run, plan, Options(python=python_of(run), pythons=pythons))
+
+
+def with_environment(plan: Plan, probed: Probed) -> Plan:
+    """The plan whose ranks get the interface that was proved, and the fastest fabric that passed where
+    `network.fabric` is `auto`. What the plan says already stays: it is the user's, or from the same route."""
+    found = probed.environment
+    if plan.run.network.fabric != "auto":
+        fabric = {name for name in found["all"] if name.endswith("_DISABLE")}
+        found = {**found, "all": {k: v for k, v in found["all"].items() if k not in fabric}}
+    return replace(plan, environment=merged(plan.environment, found))
+
+
+def merged(
+    planned: Mapping[str, Mapping[str, Any]], found: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """`{"all": …, "nodes": …}` of both; where both speak of one node's variable, what was planned holds."""
+    all_nodes: dict[str, Any] = {**found.get("all", {}), **planned.get("all", {})}
+    nodes: dict[str, dict[str, Any]] = {}
+    for name in {**found.get("nodes", {}), **planned.get("nodes", {})}:
+        theirs = {k: v for k, v in found.get("nodes", {}).get(name, {}).items() if k not in all_nodes}
+        nodes[name] = dict(sorted({**theirs, **planned.get("nodes", {}).get(name, {})}.items()))
+    return {"all": dict(sorted(all_nodes.items())), "nodes": nodes}

@@ -1,0 +1,79 @@
+"""What every way of reaching a node can do. `local` is one of them, with nothing special about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from allranks.core import CouldNotTell
+
+
+class Unreachable(CouldNotTell):
+    """A node could not be reached or fell silent. `cause` is one word for a program, the text is for people."""
+
+    def __init__(self, node: str, cause: str, text: str):
+        super().__init__(f"{node}: {text}")
+        self.node, self.cause, self.text = node, cause, text
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended: its exit code (negative: the signal that ended it) and what it printed."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+MOST_BYTES = 64 << 20
+"""What a command may print in all. The longest answer, a chunk of a log in JSON, has a few MiB."""
+
+
+class Reader(Protocol):
+    """asyncio's and asyncssh's streams."""
+
+    async def read(self, n: int) -> bytes: ...
+
+
+async def collected(node: str, readers: Sequence[Reader]) -> list[bytes]:
+    """What comes from all of them to their ends. Raises Unreachable for more than `MOST_BYTES` together: a node, broken
+    or hostile, does not fill the memory here."""
+    left = MOST_BYTES
+
+    async def one(reader: Reader) -> bytes:
+        nonlocal left
+        parts = []
+        while part := await reader.read(1 << 16):
+            left -= len(part)
+            if left < 0:
+                text = f"it printed more than {MOST_BYTES >> 20} MiB, more than any answer of allranks"
+                raise Unreachable(node, "too-much", text)
+            parts.append(part)
+        return b"".join(parts)
+
+    tasks = [asyncio.ensure_future(one(reader)) for reader in readers]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+class Transport(Protocol):
+    """One node, for the whole of one verb."""
+
+    node: str
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        """Runs `argv` to its end. Raises Unreachable when the node does not answer within the time."""
+        ...
+
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        """The lines that `argv` prints, as they come; ends the command when the iterator is closed."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,99 @@
+"""This machine as a node: the same argv, started by the kernel instead of by an sshd."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncGenerator, Iterable, Sequence
+
+from allranks.transport.base import Completed, Unreachable, collected
+
+LINE_LIMIT_BYTES = 16 * 1024 * 1024
+"""The longest line that is taken from a node; a longer one is a fault there, not something to store."""
+
+
+END_SECONDS = 5.0
+"""For a program that has closed its output to end by itself."""
+
+
+class LocalTransport:
+    """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs.
+
+    They do not get the variables `without`: a run's secrets come to its ranks in another way, and a supervisor would
+    show them in /proc for as long as it lives.
+    """
+
+    def __init__(self, node: str, without: Iterable[str] = ()):
+        self.node, self.without = node, frozenset(without)
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        process = await self._start(argv)
+        try:
+            out, err = await asyncio.wait_for(self._talk(process, stdin), timeout_seconds)
+        except asyncio.TimeoutError:
+            raise Unreachable(
+                self.node, "timeout", f"{argv[0]} did not end within {timeout_seconds:.0f} s"
+            ) from None
+        finally:
+            await self._end(process)
+        return Completed(process.returncode if process.returncode is not None else -9, out, err)
+
+    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        process = await self._start(argv)
+        assert process.stdout is not None
+        try:
+            await self._feed(process, stdin)
+            while line := await process.stdout.readline():
+                yield line
+            # It has closed its output and is about to end: a signal now would reap it behind asyncio's back.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), END_SECONDS)
+        finally:
+            await self._end(process)
+
+    async def close(self) -> None:
+        return None
+
+    async def _talk(self, process: asyncio.subprocess.Process, stdin: bytes) -> list[bytes]:
+        assert process.stdout is not None and process.stderr is not None
+        feeding = asyncio.ensure_future(self._feed(process, stdin))
+        try:
+            printed = await collected(self.node, [process.stdout, process.stderr])
+            await process.wait()
+        finally:
+            feeding.cancel()
+        return printed
+
+    async def _feed(self, process: asyncio.subprocess.Process, stdin: bytes) -> None:
+        """A program may answer and end before it has read all that it is given: its output says why."""
+        assert process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(stdin)
+            await process.stdin.drain()
+        process.stdin.close()
+
+    async def _start(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={name: value for name, value in os.environ.items() if name not in self.without},
+                start_new_session=True,
+                limit=LINE_LIMIT_BYTES,
+            )
+        except OSError as error:
+            raise Unreachable(self.node, "no-program", f"cannot start {argv[0]}: {error.strerror}") from None
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """Our own direct child, not yet reaped: its pid cannot have been given to another. It leads a group of its
+        own, and with it goes what it has started: compilers, the workers that tokenize."""
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()

@@ -1,0 +1,110 @@
+"""All nodes of a run at once: one connection a node for the whole verb, each answer or failure by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.core import BadInput, Node, Problem
+from allranks.spec import Run
+from allranks.transport.base import Unreachable
+from allranks.transport.local import LocalTransport
+from allranks.transport.program import NodeProgram, ProgramFailed
+
+REACHED = ("local", "ssh", "pdsh", "mpi", "deepspeed", "ray")
+"""The launchers whose nodes are this machine or are reached over SSH; pdsh and mpirun start from the head."""
+
+AT_ONCE = 64
+"""Calls under way at the same time: enough to hide the latency of 1,000 nodes, few enough for open files."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one node answered, or why it did not."""
+
+    node: Node
+    answer: Any = None
+    error: Unreachable | ProgramFailed | None = None
+
+
+class Nodes:
+    """The programs of all nodes, by name."""
+
+    def __init__(self, programs: Mapping[str, NodeProgram], nodes: Mapping[str, Node]):
+        self.programs, self.nodes = dict(programs), dict(nodes)
+
+    def __getitem__(self, name: str) -> NodeProgram:
+        return self.programs[name]
+
+    async def each(self, work: Callable[[Node, NodeProgram], Awaitable[Any]]) -> list[Outcome]:
+        """Does `work` on every node at the same time; the order of the answers is that of the nodes."""
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(node: Node) -> Outcome:
+            async with gate:
+                try:
+                    return Outcome(node, await work(node, self.programs[node.name]))
+                except (Unreachable, ProgramFailed) as error:
+                    return Outcome(node, error=error)
+
+        return list(await asyncio.gather(*(one(node) for node in self.nodes.values())))
+
+    async def close(self) -> None:
+        await asyncio.gather(*(program.transport.close() for program in self.programs.values()))
+
+
+def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
+    """The nodes of a run by the transport that it names. Connecting happens at the first call."""
+    if run.launch.with_ not in REACHED:
+        slurm = run.launch.with_ == "slurm"
+        raise BadInput(
+            Problem(
+                "launch.with: slurm has no nodes before its job runs"
+                if slurm
+                else f"launch.with: {run.launch.with_} is not built into this version",
+                why="this verb looks at nodes, and starts no job." if slurm else "allranks cannot start it.",
+                do="allranks run FILE checks in the job, before training; within salloc, check and --dry-run look too"
+                if slurm
+                else "launch: {with: ssh}",
+                file=run.file,
+                line=run.line("launch.with"),
+            )
+        )
+    return reached(
+        run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts, run.transport, secrets=run.secrets
+    )
+
+
+def reached(
+    described: Iterable[Node],
+    launch: str,
+    user: str | None = None,
+    accept_new_hosts: bool = False,
+    transport: str = "asyncssh",
+    address: str | None = None,
+    secrets: Iterable[str] = (),
+) -> Nodes:
+    """Programs for nodes that are this machine (`local`) or are reached over SSH, by asyncssh or the system's."""
+    nodes = {node.name: node for node in described}
+    if launch == "local":
+        return Nodes({n: NodeProgram(LocalTransport(n, secrets), sys.executable) for n in nodes}, nodes)
+    if launch == "slurm":
+        from allranks.transport.slurm import SlurmTransport
+
+        return Nodes({n: NodeProgram(SlurmTransport(n, str(address))) for n in nodes}, nodes)
+    if transport == "openssh":
+        from allranks.transport.openssh import OpensshTransport, Sockets
+
+        sockets = Sockets()
+        programs = {
+            name: NodeProgram(OpensshTransport(node, sockets, user, accept_new=accept_new_hosts))
+            for name, node in nodes.items()
+        }
+        return Nodes(programs, nodes)
+    from allranks.transport.ssh import HostKeys, SshTransport
+
+    keys = HostKeys(accept_new=accept_new_hosts)
+    return Nodes({n: NodeProgram(SshTransport(node, user, keys=keys)) for n, node in nodes.items()}, nodes)

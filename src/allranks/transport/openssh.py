@@ -1,0 +1,250 @@
+"""Nodes over the system's own `ssh`, for what only it can do: Kerberos, second factors, site patches.
+
+One master connection a node (ControlMaster) lives as long as the verb; every command is a session of it, so that
+nobody is asked twice. Host keys are verified as ever: `StrictHostKeyChecking` is ours, not the user's file's. A
+master that has ended is opened anew before the next command: a session never connects by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+from allranks.core import Node
+from allranks.transport import answer_marks
+from allranks.transport.base import Completed, Unreachable
+from allranks.transport.local import LocalTransport
+from allranks.transport.ssh import CONNECT_SECONDS, KEEPALIVE_COUNT, KEEPALIVE_SECONDS, LOGIN_SECONDS
+
+ASKING_SECONDS = 120.0
+"""For a person who is asked for a one-time password: as long as sshd's own LoginGraceTime."""
+
+PERSIST_SECONDS = 300
+"""A master ends by itself when it was idle for so long: one of a killed allranks is not left for good."""
+
+NO_FALLBACK = ("-o", "ProxyCommand=false")
+"""Without a master `ssh` would connect directly: another login, by the user's file's rules. So that one fails."""
+
+CAUSES = (
+    (
+        r"REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "host-key-changed",
+        "its host key is not the one that is known",
+    ),
+    (r"host key is known for|Host key verification failed", "host-key-unknown", "its host key is unknown"),
+    (r"Could not resolve hostname|Name or service not known", "unknown-name", "its name does not resolve"),
+    (r"Connection refused", "refused", "nothing listens on its SSH port"),
+    (r"banner exchange", "login-timeout", "it takes the connection, but the login does not end in time"),
+    (r"No route to host|Network is unreachable", "no-route", "no route to it"),
+    (r"timed out", "timeout", f"it does not answer within {CONNECT_SECONDS:.0f} s"),
+    (
+        r"Permission denied|Too many authentication failures",
+        "permission-denied",
+        "it accepts none of the logins",
+    ),
+    (
+        r"Connection reset|Connection closed|kex_exchange",
+        "reset",
+        "it closed the connection before the login",
+    ),
+)
+"""What OpenSSH prints (8 to 10) → one word for a program and a sentence for people; the first that fits."""
+
+LOST = re.compile(
+    rb"^(mux_client|Control socket|ssh: |kex_exchange|Connection .*(closed|reset)|Shared connection)",
+    re.MULTILINE,
+)
+
+
+class Sockets:
+    """The folder of the control sockets of one verb: short, since a socket's path has at most 107 bytes."""
+
+    def __init__(self) -> None:
+        self._folder: str | None = None
+        self.used = 0
+        self.asking = asyncio.Lock()
+
+    def path(self, node: str) -> str:
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="allranks-ssh-")
+        return str(Path(self._folder) / f"{abs(hash(node)):x}")
+
+    def done(self) -> None:
+        """One node needs them no more; the folder goes with the last."""
+        self.used -= 1
+        if self.used <= 0 and self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+class OpensshTransport:
+    """One node over one master connection, opened at the first call."""
+
+    def __init__(
+        self,
+        node: Node,
+        sockets: Sockets,
+        user: str | None = None,
+        config: str | None = None,
+        accept_new: bool = False,
+    ):
+        self.node, self.described, self.sockets = node.name, node, sockets
+        self.user, self.config, self.accept_new = node.user or user, config, accept_new
+        self._here = LocalTransport(node.name)
+        self._opening = asyncio.Lock()
+        self._open = self._tried = False
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+    ) -> Completed:
+        await self._connected()
+        done = await self._here.run(self._session(argv), stdin=stdin, timeout_seconds=timeout_seconds)
+        if done.code == 255 and (LOST.search(done.err) or not listens(self.sockets.path(self.node))):
+            raise Unreachable(self.node, "connection-lost", f"the connection was lost: {last_line(done.err)}")
+        return answer_marks.own(self.node, done, stdin)
+
+    def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+        return answer_marks.own_lines(self.node, self._lines(argv, stdin), stdin)
+
+    async def _lines(self, argv: Sequence[str], stdin: bytes) -> AsyncGenerator[bytes, None]:
+        await self._connected()
+        async with contextlib.aclosing(self._here.stream(self._session(argv), stdin=stdin)) as lines:
+            async for line in lines:
+                yield line
+
+    async def close(self) -> None:
+        """Ends the master."""
+        if not self._tried:
+            return
+        self._open = self._tried = False
+        with contextlib.suppress(Unreachable):
+            await self._here.run(["ssh", *self._options(), "-O", "exit", "--", self.described.address])
+        self.sockets.done()
+
+    # ---- connecting ----
+
+    async def _connected(self) -> None:
+        async with self._opening:
+            if self._open and listens(self.sockets.path(self.node)):
+                return
+            self._open = False
+            if not self._tried:
+                self._tried = True
+                self.sockets.used += 1
+            # A master that was killed leaves its socket, and with it there ssh makes no other.
+            Path(self.sockets.path(self.node)).unlink(missing_ok=True)
+            await self._connect()
+            self._open = True
+
+    async def _connect(self) -> None:
+        done = await self._master("yes", CONNECT_SECONDS + LOGIN_SECONDS)
+        if done.code != 0 and named(done.err)[0] == "permission-denied" and sys.stdin.isatty():
+            # ssh asks at the terminal, for one node after the other.
+            async with self.sockets.asking:
+                done = await self._master("no", ASKING_SECONDS)
+        if done.code != 0:
+            raise self._refused(done.err)
+
+    async def _master(self, batch: str, seconds: float) -> Completed:
+        options = [
+            "-o",
+            "ControlMaster=yes",
+            "-o",
+            f"ControlPersist={PERSIST_SECONDS}",
+            "-o",
+            f"BatchMode={batch}",
+        ]
+        options += ["-o", f"ConnectTimeout={CONNECT_SECONDS:.0f}"]
+        options += ["-o", f"ServerAliveInterval={KEEPALIVE_SECONDS}"]
+        options += ["-o", f"ServerAliveCountMax={KEEPALIVE_COUNT}"]
+        argv = ["ssh", "-v", *self._options(), *options, "-N", "-f", "--", self.described.address]
+        log = Path(self.sockets.path(self.node) + ".log")
+        try:
+            code = await asyncio.wait_for(started(argv, log), seconds)
+        except asyncio.TimeoutError:
+            text = "it takes the connection, but the login does not end in time"
+            raise Unreachable(self.node, "login-timeout", f"{self.described.address}: {text}") from None
+        except OSError as error:
+            raise Unreachable(self.node, "no-program", f"cannot start ssh: {error.strerror}") from None
+        return Completed(code, b"", log.read_bytes())
+
+    def _session(self, argv: Sequence[str]) -> list[str]:
+        quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", *NO_FALLBACK]
+        return ["ssh", *self._options(), *quiet, "-T", "--", self.described.address, answer_marks.line(argv)]
+
+    def _options(self) -> list[str]:
+        known = "accept-new" if self.accept_new else "yes"
+        words = ["-o", f"ControlPath={self.sockets.path(self.node)}", "-o", f"StrictHostKeyChecking={known}"]
+        words += ["-F", self.config] if self.config else []
+        words += ["-l", self.user] if self.user else []
+        words += ["-p", str(self.described.port)] if self.described.port else []
+        return words
+
+    def _refused(self, err: bytes) -> Unreachable:
+        cause, text = named(err)
+        found = re.search(rb"Server host key: (\S+) (SHA256:\S+)", err)
+        shown = found.group(2).decode("ascii", "replace") if found else "a key that ssh did not show"
+        if cause == "host-key-changed":
+            text += (
+                f": it shows {shown}. Somebody may stand in between, or it was installed anew; if so: "
+                f"ssh-keygen -R {self.described.address}"
+            )
+        elif cause == "host-key-unknown":
+            text += (
+                f": {shown}. Compare it on the node with ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub, "
+                "then use --accept-new-hosts"
+            )
+        return Unreachable(self.node, cause, f"{self.described.address}: {text}")
+
+
+def listens(path: str) -> bool:
+    """Whether a master is behind this control socket. One that is gone leaves no socket, or one that refuses."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.setblocking(False)
+        try:
+            asked.connect(path)
+        except BlockingIOError:
+            return True  # Its queue is full: it lives and is busy.
+        except OSError:
+            return False
+    return True
+
+
+async def started(argv: Sequence[str], log: Path) -> int:
+    """Runs ssh until it has gone to the background, or has failed; its exit code.
+
+    What it prints goes to a file: the master and its jump hosts stay behind and would hold a pipe. With `-v` the
+    host key's fingerprint stands there. It keeps our terminal, where it may ask for a second factor.
+    """
+    with log.open("wb") as file:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=asyncio.subprocess.DEVNULL, stdout=file, stderr=file
+        )
+    try:
+        return await process.wait()
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def named(err: bytes) -> tuple[str, str]:
+    """One word and a sentence for what ssh printed."""
+    text = err.decode("utf-8", "replace")
+    for pattern, cause, says in CAUSES:
+        if re.search(pattern, text):
+            return cause, says
+    return "ssh-failed", last_line(err)
+
+
+def last_line(err: bytes) -> str:
+    lines = [line for line in err.decode("utf-8", "replace").splitlines() if not line.startswith("debug")]
+    return lines[-1].strip()[:300] if lines else "ssh said nothing"

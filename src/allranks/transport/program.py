@@ -1,0 +1,105 @@
+"""The node program, called on one node: the bundle is brought there when it is missing, then a verb runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from allranks.core import AllranksError
+from allranks.node import bundle
+from allranks.transport.base import Completed, Transport, Unreachable
+
+
+class ProgramFailed(AllranksError):
+    """The node program ran and said no; `answer` is its JSON document where it printed one."""
+
+    def __init__(self, node: str, verb: str, text: str, answer: Mapping[str, Any] | None = None):
+        super().__init__(f"{node}: {verb}: {text}")
+        self.node, self.verb, self.text, self.answer = node, verb, text, dict(answer or {})
+
+
+class NodeProgram:
+    """`await program.call("facts", stdin={...})` → the JSON document that the verb printed.
+
+    The bundle's digest is compared on the node before each use; a missing or damaged one is sent again,
+    once a node and version.
+    """
+
+    def __init__(self, transport: Transport, python: str = "python3"):
+        self.transport, self.python = transport, python
+        self.node = transport.node
+        self._sent = asyncio.Lock()
+
+    async def call(
+        self,
+        verb: str,
+        *words: str,
+        stdin: Mapping[str, Any] | None = None,
+        body: bytes = b"",
+        timeout_seconds: float = 60.0,
+    ) -> dict[str, Any]:
+        """`stdin` goes along as JSON, `body` as it is. Raises Unreachable and ProgramFailed."""
+        body = body if stdin is None else json.dumps(stdin).encode()
+        argv = self.argv(verb, *words)
+        done = await self.transport.run(argv, stdin=body, timeout_seconds=timeout_seconds)
+        if done.code == bundle.MISSING_CODE:
+            await self._send()
+            done = await self.transport.run(argv, stdin=body, timeout_seconds=timeout_seconds)
+        return self._answer(verb, done)
+
+    async def follow(self, *words: str) -> AsyncIterator[dict[str, Any]]:
+        """The `follow` verb's JSON lines, as they come."""
+        await self.call("version")
+        async for line in self.transport.stream(self.argv("follow", *words)):
+            try:
+                answer = json.loads(line)
+            except ValueError:
+                raise ProgramFailed(self.node, "follow", f"printed no JSON: {line[:200]!r}") from None
+            yield answer
+
+    def argv(self, verb: str, *words: str) -> list[str]:
+        return [self.python, *bundle.command(verb, *words)]
+
+    async def _send(self) -> None:
+        async with self._sent:
+            done = await self.transport.run(
+                [self.python, *bundle.receive_command()], stdin=bundle.build(), timeout_seconds=120.0
+            )
+        if done.code != 0:
+            raise Unreachable(
+                self.node,
+                "no-home",
+                f"allranks cannot be stored there: {said(done)}; ALLRANKS_HOME names a folder that can be written",
+            )
+
+    def _answer(self, verb: str, done: Completed) -> dict[str, Any]:
+        try:
+            answer = json.loads(done.out)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            if done.code == 127 or b"No such file" in done.err[:200]:
+                raise Unreachable(self.node, "no-python", f"{self.python} is not there: {first_line(done)}")
+            raise ProgramFailed(self.node, verb, f"exit code {done.code}: {first_line(done)}")
+        if answer.get("home") == "unsafe":
+            raise Unreachable(self.node, "unsafe-home", str(answer.get("error")))
+        if done.code != 0:
+            raise ProgramFailed(self.node, verb, str(answer.get("error", f"exit code {done.code}")), answer)
+        return answer
+
+
+def said(done: Completed) -> str:
+    """The `error` of the JSON object that a program printed, else the line that `first_line` finds."""
+    try:
+        answer = json.loads(done.out)
+    except ValueError:
+        return first_line(done)
+    return str(answer.get("error") or first_line(done)) if isinstance(answer, dict) else first_line(done)
+
+
+def first_line(done: Completed) -> str:
+    """The last line of what a failed program printed: a traceback's message stands there."""
+    lines: Sequence[str] = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it printed nothing"

@@ -1,0 +1,77 @@
+"""The way in: `activate()` is called by the bundle's sitecustomize.py in every Python that the run starts.
+
+Only a rank's own process goes further. What is imported here costs each rank's start, so it is little:
+the rest is loaded by the heartbeat thread, or when the library that it looks at comes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from allranks.worker import guard, rank_identity, rank_log
+from allranks.worker.after_import import AfterImport
+from allranks.worker.exit_hooks import Ends
+from allranks.worker.rank_reporter import Rank
+
+TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
+if TYPE_CHECKING:
+    from typing import Optional
+
+ACTIVE: Optional[Rank] = None
+
+
+def activate() -> None:
+    """Makes this process tell how it is doing, if it is a rank. Raises nothing, returns at once."""
+    guard.guarded(_activate)()
+
+
+def _activate() -> None:
+    global ACTIVE
+    found = rank_identity.here(os.environ)
+    if found is None or ACTIVE is not None:
+        return
+    os.environ[rank_identity.MARK] = found.mark
+    guard.guarded(rank_log.redirect)(found)
+    ACTIVE = rank = Rank(found)
+    guard.guarded(Ends(rank).install)()
+    guard.guarded(watch_imports)(rank)
+    threading.Thread(target=_live, args=(rank,), name="allranks-heart", daemon=True).start()
+
+
+def _live(rank: Rank) -> None:
+    try:
+        from allranks.worker import heartbeat
+
+        heartbeat.live(rank)
+    except Exception as error:  # the bundle is gone, say; there is nobody left to tell
+        guard.note("heart", error)
+
+
+def watch_imports(rank: Rank) -> None:
+    """What is done when a library comes, each in its own module, loaded then."""
+
+    def later(module_name: str, function: str):
+        def act(module):
+            hooks = __import__(f"allranks.worker.{module_name}", fromlist=[function])
+            getattr(hooks, function)(rank, module)
+
+        act.__name__ = f"{module_name}.{function}"
+        return act
+
+    AfterImport(
+        {
+            "torch": later("plain", "on_torch"),
+            "torch._dynamo.callback": later("compiling", "on_dynamo"),
+            "torch.cuda.graphs": later("compiling", "on_graphs"),
+            "torch.utils.cpp_extension": later("compiling", "on_extensions"),
+            "torch.utils.data.dataloader": later("data", "on_dataloader"),
+            "torch.amp.grad_scaler": later("plain", "on_grad_scaler"),
+            "transformers.trainer": later("trainer", "on_trainer"),
+            "transformers.modeling_utils": later("loading", "on_modeling"),
+            "tqdm.std": later("loading", "on_tqdm"),
+            "deepspeed": later("engine", "on_deepspeed"),
+            "deepspeed.runtime.engine": later("engine", "on_engine"),
+            "deepspeed.runtime.pipe.engine": later("engine", "on_pipeline"),
+        }
+    ).install()

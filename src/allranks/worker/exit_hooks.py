@@ -1,0 +1,109 @@
+"""How a rank ends: an exception nobody caught, or Python's own end. Both are told before the process goes.
+
+Not seen from here: a signal, and the code of a bare `raise SystemExit(n)` (told as 0). torchrun's own codes,
+which the supervisor reads, are the authority.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+
+from allranks.worker import guard
+from allranks.worker.rank_reporter import Rank
+
+TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+EXCEPTION_SECONDS = 5.0
+END_SECONDS = 5.0
+"""How long the end waits for the disk. The event is written in under a millisecond when the disk is well."""
+
+
+class Ends:
+    """Tells the exception that ends the rank, once, and the end itself, once."""
+
+    def __init__(self, rank: Rank):
+        self.rank = rank
+        self.told: Optional[BaseException] = None
+        self.ended = False
+        self._hook: Any = None
+
+    def install(self) -> None:
+        """Chains into sys.excepthook, sys.exit, os._exit and atexit. What was there before is called as before."""
+        self._chain_excepthook()
+        self._watch_exit()
+        atexit.register(self.at_exit)
+
+    def _chain_excepthook(self) -> None:
+        before = sys.excepthook
+
+        def excepthook(kind: Any, value: Any, trace: Any) -> None:
+            self.tell(value, trace)
+            before(kind, value, trace)
+
+        self._hook = sys.excepthook = excepthook
+
+    def _watch_exit(self) -> None:
+        """Python tells nobody the code it ends with; what sys.exit and os._exit were given is as good."""
+
+        def exiting(args: Any, kwargs: Any) -> None:
+            if threading.current_thread() is not threading.main_thread():
+                return  # it ends that thread alone
+            self.rank.exit_code = code_of(args[0] if args else kwargs.get("status"))
+
+        def leaving(args: Any, kwargs: Any) -> None:
+            self.end(code_of(args[0] if args else kwargs.get("status")))
+
+        sys.exit = guard.around(sys.exit, exiting, nothing)
+        os._exit = guard.around(os._exit, leaving, nothing)
+
+    def tell(self, value: Any, trace: Any) -> None:
+        """Writes the `exception` event; waits for it a moment, since a process that dies writes no more."""
+        guard.guarded(self._tell)(value, trace)
+
+    def _tell(self, value: Any, trace: Any) -> None:
+        if value is None or value is self.told or isinstance(value, SystemExit) or not self.rank.is_here:
+            return
+        self.told = value
+        # Loaded by the heartbeat thread long since; here only if the rank ends within its first moments.
+        from allranks.worker import failures
+
+        self.rank.emit("exception", failures.describe(value, trace))
+        self.rank.drain(EXCEPTION_SECONDS)
+
+    def at_exit(self) -> None:
+        """The interpreter ends. An exception may have passed a hook that the script put in our place."""
+        last = getattr(sys, "last_value", None)
+        if last is not None and last is not self.told:
+            self.tell(last, getattr(sys, "last_traceback", None))
+        code = 1 if self.told is not None else self.rank.exit_code
+        guard.guarded(self.end)(0 if code is None else code)
+
+    def end(self, code: Optional[int]) -> None:
+        """Writes `end` and the last beat, and lets the heartbeat thread go."""
+        rank = self.rank
+        if self.ended or not rank.is_here:
+            return
+        self.ended = True
+        rank.release()
+        rank.loss_came(None)
+        if code == 0:
+            rank.reach("done")
+        rank.emit("end", {"code": code})
+        rank.stopping = True
+        rank.drain(END_SECONDS)
+
+
+def nothing(kept: Any) -> None:
+    """Follows a call that needs nothing after it."""
+
+
+def code_of(status: Any) -> Optional[int]:
+    """The code a process ends with when sys.exit is given this (a text is printed and means 1)."""
+    if status is None:
+        return 0
+    return status & 0xFF if isinstance(status, int) else 1

@@ -1,0 +1,209 @@
+"""The heartbeat: one daemon thread that writes what the rank has to say, and dumps stacks when asked.
+
+It alone touches the disk. It never touches a GPU: a call into CUDA from here could wait for the very
+collective that hangs, and the beats would stop when they are needed most.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional, Tuple
+
+from allranks.worker import failures, flight_recorder, guard, stack_dumps
+from allranks.worker.rank_journal import Journal
+from allranks.worker.rank_reporter import Rank
+
+STEPS_IN_A_BEAT = 500
+SHORTEST_SECONDS = 0.1
+"""Between two beats, however often something changes."""
+
+WITH_PROGRESS = ("importing", "loading", "preparing", "evaluating")
+"""The phases whose length nobody knows; in the others the newest bar is the training's own."""
+
+UNSENT_KEPT = 256
+
+LOADED = (failures,)
+"""What a rank that dies will need. It is loaded while all is well: the disk may be what it dies of."""
+
+
+class Heart:
+    """Writes a rank's events and beats to its file until the rank stops."""
+
+    def __init__(self, rank: Rank, journal: Journal):
+        self.rank, self.journal = rank, journal
+        self.unsent: Deque[str] = deque(maxlen=UNSENT_KEPT)
+        self.stacks = stack_dumps.Asked(rank.place)
+        self._told: Tuple[Any, ...] = ()
+
+    def run(self) -> None:
+        """The thread: returns when the rank stops."""
+        rank = self.rank
+        rank.events.appendleft((time.time(), "start", started(rank)))
+        due = time.monotonic()
+        last = 0.0
+        while True:
+            stopping = rank.stopping
+            tickets = [rank.tickets.popleft() for _ in range(len(rank.tickets))]
+            now = time.monotonic()
+            changed = (rank.phase, rank.step is None) != self._told
+            self.flush()
+            if now >= due or stopping or (changed and now - last >= SHORTEST_SECONDS):
+                self.beat()
+                last, due = now, now + rank.place.beat_seconds
+                self.look_for_questions()
+            for ticket in tickets:
+                ticket.set()
+            if stopping:
+                self.journal.close()
+                return
+            changed = (rank.phase, rank.step is None) != self._told
+            wait = min(due - now, SHORTEST_SECONDS) if changed else due - now
+            if rank.wake.wait(max(0.01, wait)):
+                rank.wake.clear()
+
+    def look_for_questions(self) -> None:
+        """Answers when stacks are asked for: the file for a person, the main thread's frames for the keeper."""
+        if self.stacks.look():
+            self.rank.emit("stack", {"frames": stack_dumps.main_thread(), "by": "inside"})
+            flight_recorder.ask(self.rank)
+
+    def flush(self) -> bool:
+        """Writes the queued events in their order; what cannot be written is kept for the next time."""
+        events = self.rank.events
+        while events:
+            at, kind, data = events.popleft()
+            self.unsent.append(line(self.rank, at, kind, data))
+        while self.unsent:
+            if not self.journal.write(self.unsent[0]):
+                return False
+            self.unsent.popleft()
+        return True
+
+    def beat(self) -> None:
+        """Writes one beat. The steps in it leave memory only when they are written."""
+        rank = self.rank
+        self._told = (rank.phase, rank.step is None)
+        records = rank.records
+        while len(records) > STEPS_IN_A_BEAT:
+            records.popleft()
+            rank.dropped += 1
+        steps = [records[place] for place in range(len(records))]
+        data = beat(rank, steps)
+        if self.journal.refused:
+            data["refused"] = self.journal.refused
+        if not self.journal.write(line(rank, time.time(), "beat", data)):
+            return
+        for _ in steps:
+            records.popleft()
+        rank.dropped = 0
+        rank.counts_bytes = rank.place.local_rank == 0
+        del guard.TROUBLE[:]
+
+
+def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
+    """A beat's data, as docs/architecture.md lays it down."""
+    data: Dict[str, Any] = {
+        "phase": rank.phase,
+        "step": rank.step,
+        "total_steps": rank.total_steps,
+        "steps": steps,
+        "rss_bytes": resident(),
+    }
+    if rank.carried is not None:
+        data["carried"] = list(rank.carried)
+    data.update(rank.gpu_memory)
+    progress = progress_of(rank) if rank.phase in WITH_PROGRESS else None
+    if progress:
+        data["progress"] = progress
+    operator = rank.operator
+    if operator is not None and rank.phase == "compiling":
+        data["operator"] = operator
+    shards = rank.shards  # the other thread may clear it
+    if shards is not None:
+        data["shard"], data["shards"] = shards
+    if rank.dropped:
+        data["steps_dropped"] = rank.dropped
+    if guard.TROUBLE:
+        data["trouble"] = list(guard.TROUBLE)
+    return data
+
+
+def progress_of(rank: Rank) -> Optional[Dict[str, Any]]:
+    """`{what, done, total}` of what runs before or between the steps, None where nobody knows."""
+    if rank.doing is not None:
+        return {"what": rank.doing, "done": None, "total": None}
+    return rank.progress() if rank.progress is not None else None
+
+
+def started(rank: Rank, gpu: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    """The data of `start`: which process this rank is. `gpu` is known later, and `start` then said again."""
+    place = rank.place
+    torch = guard.loaded("torch")
+    return {
+        "pid": place.pid,
+        "start_time": place.start_time,
+        "boot_id": boot_id(),
+        "pid_namespace": pid_namespace(),
+        "host": socket.gethostname(),
+        "local_rank": place.local_rank,
+        "world_size": place.world_size,
+        "python": ".".join(str(part) for part in sys.version_info[:3]),
+        "torch": str(getattr(torch, "__version__", "")) or None,
+        "gpu": gpu,
+    }
+
+
+def line(rank: Rank, at: float, kind: str, data: Dict[str, Any]) -> str:
+    """One event as a line; one that has no JSON form becomes a line that says so."""
+    # Imported here: the thread pays for it, not the start of the script.
+    from allranks.core.events import Event
+
+    place = rank.place
+    try:
+        return Event(at, kind, place.node, place.rank, data).as_line()
+    except (TypeError, ValueError, RecursionError) as error:
+        guard.note(f"event {kind}", error)
+        return Event(at, kind, place.node, place.rank, {}).as_line()
+
+
+def resident() -> Optional[int]:
+    """This process's resident memory in bytes (second field of /proc/self/statm, in pages)."""
+    try:
+        with open("/proc/self/statm", "rb") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def boot_id() -> Optional[str]:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def pid_namespace() -> Optional[str]:
+    """What our pid means: `pid:[4026531836]`, another one in another container of this machine; namespaces(7)."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return None
+
+
+def live(rank: Rank) -> None:
+    """The thread's body."""
+    ranks = rank.place.ranks
+    path = os.path.join(ranks, f"rank-{rank.place.rank}.jsonl") if ranks else os.devnull
+    heart = Heart(rank, Journal(path, rank.place.lines))
+    while not rank.stopping or rank.tickets:
+        try:
+            heart.run()
+            return
+        except Exception as error:
+            guard.note("heartbeat", error)
+            time.sleep(rank.place.beat_seconds)

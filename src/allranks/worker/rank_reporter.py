@@ -1,0 +1,238 @@
+"""What this rank is doing: phase, step, records. Filled by the hooks, read by the heartbeat thread.
+
+The training's thread only appends to deques and sets attributes (atomic under the GIL); files are written
+by the heartbeat thread alone, so that a slow disk slows no step.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+
+from allranks.worker import network_counters
+from allranks.worker.rank_identity import Place
+
+TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
+if TYPE_CHECKING:
+    from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+    Record = List[Any]
+    """`[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds]`, as docs/architecture.md has it."""
+
+PHASES = ("importing", "preparing", "training", "done")
+"""The phases that a run moves through; `loading`, `compiling`, `evaluating` and `saving` lie on top for
+their time."""
+
+EVENTS_KEPT = 256
+STEPS_KEPT = 2000
+"""Steps between two beats that are kept. At one beat a second that is a loop of 2,000 steps a second; of a
+faster one the newest are told and the rest counted."""
+
+
+class Rank:
+    """One rank's state."""
+
+    def __init__(self, place: Place):
+        self.place = place
+        self.step: Optional[int] = None
+        self.total_steps: Optional[int] = None
+        self.owner: Optional[str] = None
+        """Who counts the steps: `trainer`, `deepspeed` or `torch`. A Trainer drives DeepSpeed, which drives an
+        optimizer; only the outermost may count."""
+        self.records: Deque[Record] = deque(maxlen=STEPS_KEPT)
+        self.carried: Optional[Tuple[int, Optional[int]]] = None
+        """A step, and the bytes that the node had received by its end."""
+        self.counts_bytes = place.local_rank == 0
+        """Whether the next step's end shall read the counters: once a beat, since a read takes as long as all else
+        of ours in a step together."""
+        self.dropped = 0
+        self.events: Deque[Tuple[float, str, Dict[str, Any]]] = deque(maxlen=EVENTS_KEPT)
+        self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
+        self.doing: Optional[str] = None
+        """What the rank waits for where no progress bar says it."""
+        self.operator: Optional[Dict[str, Any]] = None
+        """`{name, waits}` of the operator that torch compiles now, or for whose lock it waits."""
+        self.shards: Optional[Tuple[int, int]] = None
+        """(read, of how many) of the model's files, while they are read."""
+        self.engine: Any = None
+        """A weak reference to the DeepSpeed engine, where there is one."""
+        self.has_trainer = False
+        self.is_prepared = False
+        """Whether there is an optimizer: the next batch that is read is the first step's."""
+        self.evaluation: Any = None
+        """`evaluating.Evaluation`, once torch is there."""
+        self.own: Any = None
+        """`own_time.OwnTime`, once torch is there."""
+        self.told: Optional[Dict[str, Any]] = None
+        """The settings that were told before the first batch, whose digest is still to come."""
+        self.first_batch: Any = None
+        """`digest.FirstBatch`, once a DataLoader has given one."""
+        self.notes: List[str] = []
+        """What we did to the training for its own good, told with the settings."""
+        self.awaited: Optional[Record] = None
+        self.gpu_memory: Dict[str, int] = {}
+        self.batch_size: Optional[int] = None
+        self.exit_code: Optional[int] = None
+        self.left_out = False
+        """Whether the save that is under way was left out, and why was told."""
+        self.wake = threading.Event()
+        self.tickets: Deque[threading.Event] = deque()
+        self.stopping = False
+        self._base = 0
+        self._over: List[str] = []
+        self._mark: Optional[float] = None
+        self._held: Optional[Record] = None
+        self._data_seconds = 0.0
+        self._tokens = 0
+        self._fetched = False
+
+    # -- who asks --
+
+    @property
+    def is_here(self) -> bool:
+        """False in a process that was forked from the rank: its copy of this object must stay silent."""
+        return os.getpid() == self.place.pid
+
+    # -- phases --
+
+    @property
+    def phase(self) -> str:
+        over = self._over
+        return over[-1] if over else PHASES[self._base]
+
+    def reach(self, phase: str) -> None:
+        """Moves on to a phase; never back, except that after `done` a second training may begin."""
+        if phase == PHASES[self._base]:  # of every step but the first
+            return
+        if not self.is_here:  # a forked child: the lock of `wake` may have been held when it was forked
+            return
+        number = PHASES.index(phase)
+        if number > self._base or (phase == "training" and PHASES[self._base] == "done"):
+            self._base = number
+            self.wake.set()
+
+    def first_step(self) -> None:
+        """A loop of the script's own begins its first step; in all later ones this costs a comparison."""
+        if self.step is None and not self.has_trainer:
+            self.reach("training")
+
+    def enter(self, phase: str, at_once: bool = True) -> Tuple[str, float]:
+        """Begins a phase that lies on top of the present one; `leave` takes what this returns. `at_once` brings a beat
+        forward that tells of it."""
+        self._over.append(phase)
+        self.exit_code = None
+        if at_once and self.is_here:
+            self.wake.set()
+        return phase, time.monotonic()
+
+    def leave(self, entered: Tuple[str, float]) -> float:
+        """Ends it and returns how long it took, in seconds. That time belongs to no step."""
+        phase, began = entered
+        seconds = time.monotonic() - began
+        for place in range(len(self._over) - 1, -1, -1):
+            if self._over[place] == phase:
+                del self._over[place]
+                break
+        if self._mark is not None and not self._over:
+            now = time.monotonic()
+            self._mark += max(0.0, now - max(began, self._mark))
+            if self.own is not None:
+                self.own.paused(began, now)
+        return seconds
+
+    def is_in(self, phase: str) -> bool:
+        return phase in self._over
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a phase lies on top: what is done then belongs to no step."""
+        return bool(self._over)
+
+    # -- steps --
+
+    def begin(self) -> None:
+        """The clock of the next step starts now."""
+        self._start_clock(time.monotonic())
+
+    def _start_clock(self, now: float) -> None:
+        self._mark = now
+        self._data_seconds, self._tokens, self._fetched = 0.0, 0, False
+        if self.own is not None:
+            self.own.begin(now)
+
+    def fetched(self, seconds: float, tokens: int) -> None:
+        """A batch came: how long the training's own thread waited for it, and its tokens."""
+        if self._mark is None:  # a plain loop: its first step began with this wait
+            self._start_clock(time.monotonic() - seconds)
+        self._data_seconds += seconds
+        self._tokens += tokens
+        self._fetched = True
+
+    def end_step(
+        self, step: int, learning_rate: Optional[float] = None, loss: Optional[float] = None
+    ) -> Record:
+        """An optimizer step ended. The record is held until `release`: its loss may come a moment later."""
+        now = time.monotonic()
+        self.release()
+        record: Record = [
+            step,
+            loss,
+            None if self._mark is None else round(now - self._mark, 6),
+            round(self._data_seconds, 6) if self._fetched else None,
+            self._tokens if self._tokens else None,
+            learning_rate,
+            self._own_seconds(),
+        ]
+        self._start_clock(now)
+        self.exit_code = None
+        if self.counts_bytes:
+            self.counts_bytes, self.carried = False, (step, network_counters.received(os.environ))
+        first, self.step, self._held = self.step is None, step, record
+        if first:
+            self.wake.set()
+        return record
+
+    def _own_seconds(self) -> Optional[float]:
+        seconds = None if self.own is None else self.own.end()
+        return None if seconds is None else round(seconds, 6)
+
+    def release(self, record: Optional[Record] = None) -> None:
+        """Lets the held record (or this one) go to the next beat."""
+        if record is None:
+            record, self._held = self._held, None
+        if record is not None:
+            if len(self.records) == STEPS_KEPT:
+                self.dropped += 1
+            self.records.append(record)
+
+    def wait_for_loss(self) -> None:
+        """Takes the held record aside until its loss has come from the GPU, some steps later."""
+        self.awaited, self._held = self._held, None
+
+    def loss_came(self, loss: Optional[float]) -> None:
+        record, self.awaited = self.awaited, None
+        if record is not None:
+            record[1] = loss
+            self.release(record)
+
+    @property
+    def held(self) -> Optional[Record]:
+        return self._held
+
+    # -- events --
+
+    def emit(self, kind: str, data: Dict[str, Any]) -> None:
+        """Queues an event for the heartbeat thread."""
+        if self.is_here:
+            self.events.append((time.time(), kind, data))
+            self.wake.set()
+
+    def drain(self, seconds: float) -> None:
+        """Waits until what was queued is written, at most that long: a dead disk must not keep a process."""
+        if self.is_here:
+            ticket = threading.Event()
+            self.tickets.append(ticket)
+            self.wake.set()
+            ticket.wait(seconds)

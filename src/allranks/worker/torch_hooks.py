@@ -1,0 +1,169 @@
+"""torch itself: a loop that calls `backward` and `optimizer.step()`, alone or under Lightning or accelerate."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from typing import Any
+
+from allranks.worker import evaluation as evaluating
+from allranks.worker import guard, operators, save_events, settings, step_timing
+from allranks.worker.losses import RAW, SCALED, Losses
+from allranks.worker.rank_reporter import Rank
+
+SAVES_SECONDS = 1.0
+"""torch.save is also called for small things: between two that are told lies this at least."""
+
+
+def on_torch(rank: Rank, torch: Any) -> None:
+    guard.guarded(operators.own_folder)()
+    losses = Losses(rank)
+    evaluation = evaluating.watch(rank, torch)
+    watch_backward(rank, torch, losses, evaluation, step_timing.watch(rank, compiling(torch)))
+    loop = Loop(rank, losses, compiling(torch))
+    # torch.optim forgets its own submodule's name (`del optimizer`).
+    guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
+    watch_optimizers(rank)
+    watch_join(rank, torch)
+    watch_save(rank, torch)
+
+
+def compiling(torch: Any) -> Any:
+    """torch's own question whether dynamo traces this code: it must find nothing of ours in a user's graph."""
+    return getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+
+
+def watch_backward(
+    rank: Rank, torch: Any, losses: Losses, evaluation: evaluating.Evaluation, own: step_timing.OwnTime
+) -> None:
+    original = torch.Tensor.backward
+    is_compiling = compiling(torch)
+
+    def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_compiling():
+            evaluation.end()
+            rank.first_step()
+            if rank.owner in (None, "torch"):
+                losses.note(self)
+            if own.since is not None and threading.get_ident() == own.thread:
+                step_timing.backward(own)
+                own.in_backward = True
+                try:
+                    return original(self, *args, **kwargs)
+                finally:
+                    own.in_backward = False
+        return original(self, *args, **kwargs)
+
+    torch.Tensor.backward = guard.dressed(guard.not_compiled(backward), original)
+
+
+class Loop:
+    """Counts the steps of the first optimizer that steps; a second one (a GAN's) is no clock."""
+
+    def __init__(self, rank: Rank, losses: Losses, is_compiling: Any):
+        self.rank, self.losses, self.is_compiling = rank, losses, is_compiling
+        self.steps = 0
+        self._clock: Any = None
+
+    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """torch calls this after every `step()` of every optimizer."""
+        if not self.is_compiling() and self.rank.owner in (None, "torch"):
+            self._stepped(optimizer)
+
+    @guard.guarded
+    def _stepped(self, optimizer: Any) -> None:
+        rank = self.rank
+        if not rank.is_here:
+            return
+        clock = None if self._clock is None else self._clock()
+        if clock is None:
+            self._clock = weakref.ref(optimizer)
+        elif clock is not optimizer:
+            return
+        if rank.owner is None:
+            rank.owner = "torch"
+            settings.tell(rank, settings.of_optimizer(rank, optimizer))
+            rank.told = None  # the batch's digest is in them
+        rank.reach("training")
+        rank.evaluation.end()
+        self.steps += 1
+        rate = optimizer.param_groups[0]["lr"]
+        # One on a GPU is not waited for.
+        rank.end_step(self.steps, None if getattr(rate, "is_cuda", False) else float(rate))
+        self.losses.settle(mean=False)
+        rank.release()
+
+
+def watch_optimizers(rank: Rank) -> None:
+    """Who makes an optimizer is about to train."""
+    optimizer = guard.loaded("torch.optim.optimizer").Optimizer
+
+    def made(kept: Any) -> None:
+        rank.is_prepared = True
+
+    optimizer.__init__ = guard.around(optimizer.__init__, lambda args, kwargs: None, made)
+
+
+def watch_join(rank: Rank, torch: Any) -> None:
+    """`init_process_group` returns when all ranks have come; who waits in it is not hung, and says so. Who destroys the
+    group has taken its last step: what it still does, it does alone."""
+    distributed = guard.loaded("torch.distributed")
+    inner = guard.loaded("torch.distributed.distributed_c10d")
+    if distributed is None or inner is None or not hasattr(inner, "init_process_group"):
+        return
+
+    def before(args: Any, kwargs: Any) -> None:
+        rank.reach("preparing")
+        rank.doing = "waiting for the other ranks to join"
+        rank.wake.set()
+
+    def after(kept: Any) -> None:
+        rank.doing = None
+
+    joined = guard.around(inner.init_process_group, before, after)
+    for module in (inner, distributed):
+        if hasattr(module, "init_process_group"):
+            module.init_process_group = joined
+
+    def leaving(args: Any, kwargs: Any) -> None:
+        if rank.step is not None and (args[0] if args else kwargs.get("group")) is None:
+            rank.reach("done")
+
+    left = guard.around(inner.destroy_process_group, leaving, lambda kept: None)
+    for module in (inner, distributed):
+        if hasattr(module, "destroy_process_group"):
+            module.destroy_process_group = left
+
+
+def watch_save(rank: Rank, torch: Any) -> None:
+    last = [0.0]
+
+    def before(args: Any, kwargs: Any) -> Any:
+        target = args[1] if len(args) > 1 else kwargs.get("f")
+        now = time.monotonic()
+        if rank.owner != "torch" or hasattr(target, "write") or now - last[0] < SAVES_SECONDS:
+            return None
+        last[0] = now
+        return save_events.begin(rank, target)
+
+    torch.save = guard.around(torch.save, before, lambda begun: save_events.finish(rank, begun))
+
+
+def on_grad_scaler(rank: Rank, module: Any) -> None:
+    """torch.amp.grad_scaler: the scaled tensor remembers the loss that it was made from."""
+    original = module.GradScaler.scale
+
+    def scale(self: Any, outputs: Any) -> Any:
+        scaled = original(self, outputs)
+        remember(scaled, outputs)
+        return scaled
+
+    module.GradScaler.scale = guard.dressed(scale, original)
+
+
+@guard.guarded
+def remember(scaled: Any, outputs: Any) -> None:
+    if scaled is not outputs and hasattr(outputs, "detach"):
+        setattr(scaled, RAW, outputs.detach())
+        SCALED[:] = [True]

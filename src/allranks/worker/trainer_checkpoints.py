@@ -1,0 +1,371 @@
+"""transformers' Trainer saves an adapter under DeepSpeed small and whole, and goes on from what it saved.
+
+So are a checkpoint and its state without DeepSpeed, where each rank has the whole adapter (`replicas`). Everything
+else, and every model without an adapter, is saved and loaded as before. What `_save` writes (also a subclass's) is
+the same: adapter, tokenizer, arguments. In the place of DeepSpeed's shards, or of optimizer.pt, stand the two files
+of `trainer_state`, written with the adapter and moved into place with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import tempfile
+from typing import Any, Dict, Optional
+
+from allranks.worker import (
+    disk_space,
+    guard,
+    optimizer_state,
+    preemption_notice,
+    random_state,
+    replicas,
+    trainer_state,
+)
+from allranks.worker.adapter_files import MANIFEST, sync, write_whole
+from allranks.worker.adapter_names import NotRead
+from allranks.worker.adapters import CannotSave, Gathered, NotExact, describe, gather, is_partitioned, unwrap
+
+FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
+CHECKPOINT = "_allranks_checkpoint"
+"""Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
+what it went on from; a rank's own copy of the head's trainer_state.json; while a checkpoint is saved, whether with
+its state."""
+
+CHOICE = "allranks-resume-from.json"
+"""In the run's output folder: `{"from": path}`, the keeper's choice of a checkpoint."""
+
+
+def patch_trainer(module: Any) -> bool:
+    """Patches `transformers.trainer`; False where that was done already."""
+    trainer = module.Trainer
+    if hasattr(trainer.save_model, "allranks_stock"):
+        return False
+    for name, make in (
+        ("save_model", saving_model),
+        ("_save_checkpoint", saving_checkpoint),
+        ("_save_optimizer_and_scheduler", unless_saved),
+        ("_save_rng_state", unless_saved),
+        ("_save_scaler", unless_saved),
+        ("train", training),
+        ("_load_from_checkpoint", loading_adapter),
+        ("_load_optimizer_and_scheduler", loading_scheduler),
+        ("_load_rng_state", loading_random_state),
+    ):
+        replace(trainer, name, make)
+    replace(module, "deepspeed_load_checkpoint", loading_checkpoint)
+    if hasattr(module, "TrainerState"):
+        replace(module.TrainerState, "save_to_json", writing_whole)
+    return True
+
+
+def replace(owner: Any, name: str, make: Any) -> None:
+    """Puts `make(stock)` in the place of an attribute; one that this version lacks is left out."""
+    stock = getattr(owner, name, None)
+    if stock is None:
+        return
+    ours: Any = functools.wraps(stock)(make(stock))
+    ours.allranks_stock = stock
+    setattr(owner, name, ours)
+
+
+def applies(trainer: Any) -> bool:
+    """Whether a trainer's model is an adapter under DeepSpeed, so that its saves are ours."""
+    if not getattr(trainer, "is_deepspeed_enabled", False):
+        return False
+    try:
+        model, engine = unwrap(trainer.model_wrapped)
+    except CannotSave:
+        return False
+    return engine is not None and not any(c.is_prompt_learning for c in model.peft_config.values())
+
+
+def kept(trainer: Any) -> Optional[Any]:
+    """The engine whose whole checkpoints are ours, or what stands in its place; the same kind on every rank."""
+    return unwrap(trainer.model_wrapped)[1] if applies(trainer) else replicas.of(trainer)
+
+
+# ---- save ----
+
+
+def saving_model(stock: Any) -> Any:
+    def save_model(self: Any, output_dir: Optional[str] = None, _internal_call: bool = False) -> None:
+        full = getattr(self, FULL, False)
+        # Without DeepSpeed one rank may save a model alone; a checkpoint is always saved by all.
+        if not applies(self) and not (full and replicas.of(self)):
+            stock(self, output_dir, _internal_call)
+            return
+        directory = self.args.output_dir if output_dir is None else output_dir
+        model, engine = unwrap(self.model_wrapped)
+        gathered, able = Gathered(None, 0, {}), True
+        try:
+            gathered = gather(model, engine, bool(self.args.should_save))
+        except NotExact:  # on every rank: stock's gathers are no better, and nobody would look at them
+            raise
+        except CannotSave:  # before any rank gathered: stock's way is still open to all
+            able = False
+        # Below ZeRO-3 rank 0 alone looks for what to save: the others hear from it that there is nothing.
+        if not (able if is_partitioned(model) else trainer_state.agree(lambda: able)):
+            stock(self, output_dir, _internal_call)
+            return
+        state = gathered.state
+        snapshot = snapshot_of(self, kept(self)) if full else None
+
+        manifest = dict(describe(model, int(self.state.global_step)), **gathered.proof)
+
+        def write(folder: str) -> None:
+            gathered.check_readable(model)
+            self._save(folder, state_dict=state)
+
+        try:
+            if state is not None:
+                write_with(snapshot, directory, write, manifest)
+            else:
+                put(snapshot, None)
+        except Exception as error:  # on the rank that writes: the others have gone on
+            skip_or_raise(self, directory, error)
+        if snapshot is not None:
+            setattr(self, SAVED, directory)
+        push(self, _internal_call)
+
+    return save_model
+
+
+def skip_or_raise(trainer: Any, directory: str, error: Exception) -> None:
+    """A checkpoint that the disk has no room for, or whose adapter PEFT cannot read, is left out; everything else is
+    raised, and a final save too."""
+    full, step = getattr(trainer, CHECKPOINT, None), int(trainer.state.global_step)
+    if full is not None and isinstance(error, NotRead):
+        guard.guarded(disk_space.unread)(step, error)
+    elif full is not None and disk_space.is_full(error, directory):
+        guard.guarded(disk_space.skipped)(kept(trainer), directory, step, full, error)
+    else:
+        raise error
+
+
+def write_with(snapshot: Any, directory: str, write: Any, manifest: Dict[str, Any]) -> None:
+    """`write_whole`, with the state in it: the other ranks wait for this one's part in that, also where the folder
+    could not be made."""
+    begun = []
+
+    def write_both(folder: str) -> None:
+        begun.append(folder)
+        put(snapshot, folder)
+        write(folder)
+
+    try:
+        write_whole(directory, write_both, manifest)
+    finally:
+        if not begun:
+            put(snapshot, None)
+
+
+def put(snapshot: Optional[trainer_state.Snapshot], folder: Optional[str]) -> None:
+    """Every rank's part in writing the state, into rank 0's folder. Under `save_on_each_node` a rank of each node has
+    one: the others' checkpoints have no state, for no rank sends its part twice."""
+    if snapshot is not None:
+        trainer_state.write(snapshot, folder if optimizer_state.rank() == 0 else None)
+
+
+def push(trainer: Any, internal: bool) -> None:
+    """To the hub, as stock does after a save that the user's script asked for."""
+    if trainer.args.push_to_hub and not internal:
+        revision = getattr(trainer.args, "hub_revision", None)  # from transformers 4.53 on
+        trainer.push_to_hub(commit_message="Model save", **({"revision": revision} if revision else {}))
+
+
+def snapshot_of(trainer: Any, engine: Any) -> Optional[trainer_state.Snapshot]:
+    """None where the state is kept in a way that is not known here: then the trainer's own files are written."""
+    more: Dict[str, Any] = {}
+    scaler = getattr(trainer.accelerator, "scaler", None)
+    if scaler is not None:
+        more["scaler"] = trainer_state.numbers(scaler.state_dict())
+    scheduler = trainer.lr_scheduler
+    if scheduler is not None and type(scheduler).__name__ != "DeepSpeedSchedulerWrapper":
+        more["scheduler"] = trainer_state.scheduler_state(scheduler)
+    try:
+        return trainer_state.take(engine, int(trainer.state.global_step), more)
+    except optimizer_state.NotHeld as error:
+        guard.note("saves the trainer's own state", error)
+        return None
+
+
+def saving_checkpoint(stock: Any) -> Any:
+    def _save_checkpoint(self: Any, *args: Any, **kwargs: Any) -> Any:
+        full = not self.args.save_only_model
+        engine = kept(self)
+        if engine is not None:
+            folder, step = self._get_output_dir(trial=None), int(self.state.global_step)
+            if not disk_space.has_room(engine, folder, step, full):
+                return None
+            setattr(self, CHECKPOINT, full)
+        setattr(self, SAVED, None)
+        setattr(self, FULL, full)
+        try:
+            return stock(self, *args, **kwargs)
+        except Exception as error:
+            # trainer_state.json, by a writing rank alone, and after it nothing is collective. Between DeepSpeed's own
+            # shards the ranks wait for each other: there none may go on alone.
+            if not self.args.should_save or (full and getattr(self, SAVED, None) is None):
+                raise
+            name = "checkpoint-%d" % int(self.state.global_step)
+            folder = os.path.join(self._get_output_dir(trial=None), name)
+            skip_or_raise(self, folder, error)
+            manifest = os.path.join(folder, MANIFEST)
+            if os.path.lexists(manifest) and not os.path.lexists(os.path.join(folder, "trainer_state.json")):
+                # the adapter is whole, but a resume would lack the trainer's own state
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(manifest)
+        finally:
+            setattr(self, CHECKPOINT, None)
+            setattr(self, FULL, False)
+            setattr(self, SAVED, None)
+
+    return _save_checkpoint
+
+
+def unless_saved(stock: Any) -> Any:
+    """What our files hold already is not written once more."""
+
+    def save(self: Any, output_dir: Any, *args: Any, **kwargs: Any) -> Any:
+        saved = getattr(self, SAVED, None)
+        if saved is None or os.path.abspath(saved) != os.path.abspath(output_dir):
+            return stock(self, output_dir, *args, **kwargs)
+
+    return save
+
+
+def writing_whole(stock: Any) -> Any:
+    """trainer_state.json is there whole or not at all, also when the node dies while it is written."""
+
+    def save_to_json(self: Any, json_path: str) -> None:
+        if not os.path.isdir(os.path.dirname(os.path.abspath(json_path))):
+            return  # the checkpoint was left out: see skip_or_raise
+        new = json_path + ".tmp"
+        stock(self, new)
+        sync(new)
+        os.replace(new, json_path)
+
+    return save_to_json
+
+
+# ---- go on ----
+
+
+def training(stock: Any) -> Any:
+    def train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
+        result = stock(self, place_for(self, resume_from_checkpoint), *args, **kwargs)
+        if (
+            preemption_notice.leaving()
+        ):  # the checkpoint is what remains; a final adapter would look like the end
+            raise SystemExit(0)
+        return result
+
+    return train
+
+
+def place_for(trainer: Any, asked: Any) -> Any:
+    """What `train` shall go on from: the keeper's choice, else what the script asked for.
+
+    The head's disk alone need hold it: a rank that does not see the folder gets the trainer's own file.
+    """
+    torch = guard.loaded("torch")
+    if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return chosen() or asked
+    path, text = trainer_state.agree(lambda: on_rank_0(asked))
+    if path is None:
+        return asked
+    if text is None or os.path.isfile(os.path.join(path, "trainer_state.json")):
+        return path
+    copy = tempfile.TemporaryDirectory(prefix="allranks-resume-")  # gone when the trainer is
+    setattr(trainer, COPY, copy)
+    folder = os.path.join(copy.name, os.path.basename(path))
+    os.mkdir(folder)
+    with open(os.path.join(folder, "trainer_state.json"), "w", encoding="utf-8") as file:
+        file.write(text)
+    return folder
+
+
+def on_rank_0(asked: Any) -> Any:
+    """(the folder, its trainer_state.json where the folder is one of ours), or (None, None)."""
+    path = chosen() or (asked if isinstance(asked, str) else None)
+    if path is None or not trainer_state.is_ours(path):
+        return path, None
+    try:
+        with open(os.path.join(path, "trainer_state.json"), encoding="utf-8") as file:
+            return path, file.read()
+    except OSError as error:
+        raise trainer_state.CannotResume("%s: %s" % (path, error)) from None
+
+
+def chosen() -> Optional[str]:
+    """The keeper's choice, read where rank 0 runs: on the head node."""
+    folder = os.environ.get("ALLRANKS_OUTPUT_DIR")
+    if not folder or not os.environ.get("ALLRANKS_RUN_ID"):
+        return None
+    try:
+        with open(os.path.join(folder, CHOICE), encoding="utf-8") as file:
+            path = json.load(file).get("from")
+    except FileNotFoundError:
+        return None
+    return path if isinstance(path, str) and path else None
+
+
+def loading_checkpoint(stock: Any) -> Any:
+    """In the place of transformers' `deepspeed_load_checkpoint`."""
+
+    def deepspeed_load_checkpoint(engine: Any, checkpoint_path: Any, *args: Any, **kwargs: Any) -> Any:
+        if not trainer_state.agree(lambda: trainer_state.is_ours(str(checkpoint_path))):
+            return stock(engine, checkpoint_path, *args, **kwargs)
+        setattr(engine, RESUMED, trainer_state.load(engine, str(checkpoint_path)))
+
+    return deepspeed_load_checkpoint
+
+
+def loading_adapter(stock: Any) -> Any:
+    """Without DeepSpeed the Trainer reads the adapter on every rank, before it has an optimizer: ours comes later."""
+
+    def _load_from_checkpoint(self: Any, resume_from_checkpoint: Any, model: Any = None) -> Any:
+        if model is not None or not loads(self, resume_from_checkpoint):
+            return stock(self, resume_from_checkpoint, model)
+
+    return _load_from_checkpoint
+
+
+def loads(trainer: Any, path: Any) -> bool:
+    """Whether a checkpoint is ours to be loaded without DeepSpeed. Collective where there is a process group."""
+    return replicas.of(trainer) is not None and trainer_state.agree(lambda: trainer_state.is_ours(str(path)))
+
+
+def resumed(trainer: Any) -> Optional[Dict[str, Any]]:
+    return getattr(trainer.model_wrapped, RESUMED, None)
+
+
+def loading_scheduler(stock: Any) -> Any:
+    def _load_optimizer_and_scheduler(self: Any, checkpoint: Any) -> Any:
+        if checkpoint is not None and loads(self, checkpoint):
+            setattr(self.model_wrapped, RESUMED, trainer_state.load(replicas.of(self), str(checkpoint)))
+        data = resumed(self) if checkpoint is not None else None
+        if data is None:
+            return stock(self, checkpoint)
+        more, scaler = data["more"], getattr(self.accelerator, "scaler", None)
+        if more.get("scheduler") is not None:
+            self.lr_scheduler.load_state_dict(more["scheduler"])
+        if scaler is not None and more.get("scaler"):
+            scaler.load_state_dict(more["scaler"])
+
+    return _load_optimizer_and_scheduler
+
+
+def loading_random_state(stock: Any) -> Any:
+    def _load_rng_state(self: Any, checkpoint: Any) -> Any:
+        data = resumed(self) if checkpoint is not None else None
+        if data is None:
+            return stock(self, checkpoint)
+        random_state.put(
+            random_state.of_rank(data["random"], optimizer_state.rank(), optimizer_state.world_size())
+        )
+
+    return _load_rng_state

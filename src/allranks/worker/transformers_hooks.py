@@ -1,0 +1,137 @@
+"""transformers' Trainer, and so LLaMA-Factory and TRL: one more default callback, and the saves watched."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from allranks.worker import guard, preemption_notice, save_events, settings
+from allranks.worker.gpu import Meter
+from allranks.worker.rank_reporter import Rank
+
+
+def on_trainer(rank: Rank, module: Any) -> None:
+    """transformers.trainer: every Trainer begins with the callbacks of this list."""
+    module.DEFAULT_CALLBACKS.append(
+        callback(rank, guard.loaded("transformers.trainer_callback").TrainerCallback)
+    )
+    guard.guarded(save_small)(rank, module)
+    watch_saves(rank, module.Trainer)
+    for name in ("evaluation_loop", "prediction_loop"):
+        original = getattr(module.Trainer, name, None)
+        if original is not None:
+            setattr(module.Trainer, name, evaluating(rank, original))
+
+
+def save_small(rank: Rank, module: Any) -> None:
+    """Adapters under DeepSpeed are saved by gathering what trains alone (see `adapters`)."""
+    from allranks.worker import disk_space, trainer_checkpoints
+
+    disk_space.TOLD.append(rank)
+    if trainer_checkpoints.patch_trainer(module):
+        rank.notes.append(
+            "An adapter under DeepSpeed is saved by gathering its own parameters and no others."
+        )
+
+
+def callback(rank: Rank, base: Any) -> Any:
+    """The callback's class. It asks for a save after the first step, and for one and the end after a notice."""
+    meter = Meter(rank)
+    rehearsal = Rehearsal()
+    leave = preemption_notice.Notice(rank)
+
+    class AllranksCallback(base):
+        @guard.guarded
+        def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.has_trainer = True
+            rank.reach("preparing")
+
+        @guard.guarded
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.owner = "trainer"
+            rank.total_steps = state.max_steps
+            found = settings.of_trainer(rank, args, state, kwargs["model"], kwargs.get("train_dataloader"))
+            settings.tell(rank, found)
+            rank.begin()
+            rank.reach("training")
+            leave.step = state.global_step
+            if hasattr(kwargs["model"], "peft_config"):
+                leave.watch()
+
+        @guard.guarded
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.end_step(state.global_step)
+            meter.step([], False)
+            settings.tell_data(rank, kwargs.get("model"))
+            if rehearsal.is_due(kwargs.get("model"), getattr(args, "output_dir", None)):
+                control.should_save = True
+            if leave.is_due(state.global_step):
+                control.should_save = control.should_training_stop = True
+            if not control.should_log:  # else the loss comes in a moment, with on_log
+                rank.release()
+
+        @guard.guarded
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+            record = rank.held
+            if record is None or record[0] != state.global_step or not logs or "loss" not in logs:
+                return
+            record[1] = float(logs["loss"])
+            if logs.get("learning_rate") is not None:
+                record[5] = float(logs["learning_rate"])
+            rank.release()
+
+        @guard.guarded
+        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            rank.release()
+            rank.owner = None
+            rank.reach("done")
+
+    return AllranksCallback
+
+
+class Rehearsal:
+    """A run that cannot save shall fail at its first step, not after two days.
+
+    Only if the trainer saves where the keeper looks, in the run's output folder: in a folder of the script's own
+    nobody would verify the save, and nobody asked for one. `ALLRANKS_REHEARSE=0` leaves it out.
+    """
+
+    def __init__(self) -> None:
+        self.wanted = os.environ.get("ALLRANKS_REHEARSE", "1") != "0"
+
+    def is_due(self, model: Any, output_dir: Any) -> bool:
+        """Once, after the first step of this process; for an adapter, since a whole model takes its time."""
+        due, self.wanted = self.wanted, False
+        watched = os.environ.get("ALLRANKS_OUTPUT_DIR")
+        if not (due and watched and output_dir and hasattr(model, "peft_config")):
+            return False
+        return os.path.abspath(str(output_dir)) == os.path.abspath(watched)
+
+
+def evaluating(rank: Rank, original: Any) -> Any:
+    return guard.around(
+        original,
+        lambda args, kwargs: rank.enter("evaluating"),
+        lambda entered: rank.leave(entered) if entered is not None else None,
+    )
+
+
+def watch_saves(rank: Rank, trainer: Any) -> None:
+    """A checkpoint is saved by `_save_checkpoint`, which calls `save_model`; at the end `save_model` alone."""
+
+    def checkpoint(args: Any, kwargs: Any) -> Any:
+        self = args[0]
+        return save_events.begin(
+            rank, os.path.join(self.args.output_dir, f"checkpoint-{self.state.global_step}")
+        )
+
+    def model(args: Any, kwargs: Any) -> Any:
+        folder = args[1] if len(args) > 1 else kwargs.get("output_dir")
+        return save_events.begin(rank, folder or args[0].args.output_dir)
+
+    for name, before in (("_save_checkpoint", checkpoint), ("save_model", model)):
+        original = getattr(trainer, name, None)
+        if original is not None:
+            setattr(
+                trainer, name, guard.around(original, before, lambda begun: save_events.finish(rank, begun))
+            )

@@ -1,0 +1,81 @@
+"""The verb `logs`: whole lines with their node and rank, whatever the pieces were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from allranks import cli
+from allranks.cli.log_view import Lines, fold_lines
+from allranks.cli.verbs.stop import describe
+from allranks.node.paths import RunDirectory
+
+RUN = "a-run-1121-abcd"
+
+
+@pytest.fixture
+def a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path / "home"))
+    root = Path(RunDirectory(RUN).root)
+    (root / "nodes/node-0/logs").mkdir(parents=True)
+    (root / "keeper").mkdir()
+    (root / ".allranks-run").write_text(RUN)
+    (root / "keeper/state.json").write_text(json.dumps({"id": RUN, "name": "a-run", "state": "failed"}))
+    (root / "nodes/node-0/logs/rank-0.log").write_text("one\n  5%\r100%\nlast")
+    (root / "nodes/node-0/logs/torchrun.log").write_text("agent\n")
+    return RUN
+
+
+def test_pieces_become_whole_lines() -> None:
+    said: list[tuple[str, int | None, str]] = []
+    lines = Lines(lambda node, rank, text: said.append((node, rank, text)))
+    lines.add("nodes/a/logs/rank-1.log", "on")
+    lines.add("nodes/b/logs/torchrun.log", "\x1b[31mred\n")
+    lines.add("nodes/a/logs/rank-1.log", "e\ntw")
+    lines.end()
+    assert said == [("b", None, "\\x1b[31mred"), ("a", 1, "one"), ("a", 1, "tw")]
+
+
+def test_json_is_one_document_with_every_line(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["logs", a_run, "--rank", "0", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["id"] == a_run
+    assert [line["text"] for line in answer["lines"]] == ["one", "100%", "last"]
+    assert {(line["node"], line["rank"]) for line in answer["lines"]} <= {("node-0", 0)}
+
+
+def test_following_ends_with_the_run(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["logs", a_run, "-f", "--rank", "0"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("last")
+
+
+@pytest.mark.parametrize("words", [["--rank", "9"], ["--node", "nobody"], ["-f", "--json"]])
+def test_what_is_not_there_is_bad_input(a_run: str, words: list[str]) -> None:
+    assert cli.main(["logs", a_run, *words]) == 2
+
+
+def test_a_line_that_many_ranks_say_stands_once(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = [(f"n{rank // 8 + 1}", rank, "Loading") for rank in range(24)]
+    said += [("n2", 9, "alone"), ("n2", 9, "alone"), ("n1", None, "agent"), ("n3", None, "agent")]
+    assert fold_lines(said) == [
+        "(n[1-3], ranks 0-23) Loading",
+        "(n2, 9) alone",
+        "(n[1,3], torchrun) agent",
+    ]
+    assert cli.main(["logs", a_run, "--fold"]) == 0
+    assert "(node-0, 0) last" in capsys.readouterr().out.splitlines()
+    assert cli.main(["logs", a_run, "--fold", "--json"]) == 2
+
+
+def test_what_stop_would_end_is_folded_over_nodes() -> None:
+    ranks = [{"pid": 40 + n, "name": "python", "why": "a rank"} for n in range(2)]
+    found = [{"node": f"n{n}", "processes": ranks} for n in range(1, 31)]
+    found += [{"node": "m1", "processes": [{"pid": 7, "name": "tensorboard", "why": "a child"}]}]
+    found += [{"node": f"x{n}", "processes": [], "error": "no route to it"} for n in (1, 2)]
+    assert describe(found) == [
+        "x[1-2]  could not be looked at: no route to it",
+        "n[1-30]  60 processes  python  a rank",
+        "m1  pid 7  tensorboard  a child",
+    ]

@@ -1,0 +1,73 @@
+"""Every detector's own cases, and what the catalogue promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks import monitor
+from allranks.core import Event, event_from_json
+from allranks.monitor import Watch
+
+DETECTORS = sorted(monitor.rules().items())
+
+
+def findings(case):
+    follow = Watch(case.get("expect"))
+    said = []
+    for event in case["events"]:
+        event = event_from_json(event)
+        said += [*follow.add(event), *follow.tick(event.at)]
+    last = int(case["events"][-1]["at"]) if case["events"] else 0
+    for second in range(last, int(case.get("now", last)) + 1):
+        said += follow.tick(float(second))
+    assert not follow.faulty
+    return said
+
+
+@pytest.mark.parametrize(("name", "module"), DETECTORS)
+def test_detector_speaks_and_stays_silent(name, module):
+    assert module.FIRES and module.SILENT
+    for case in module.FIRES:
+        assert name in {f.id for f in findings(case)}, case
+    for case in module.SILENT:
+        assert name not in {f.id for f in findings(case)}, case
+
+
+@pytest.mark.parametrize(("name", "module"), DETECTORS)
+def test_page_has_its_headings(name, module):
+    for heading in ("## What is seen", "## Why it matters", "## What to do"):
+        assert heading in monitor.page(name)
+
+
+def test_a_statement_is_made_once():
+    case = monitor.rules()["node-lost"].FIRES[0]
+    follow = Watch()
+    said = []
+    for event in case["events"]:
+        said += follow.add(event_from_json(event))
+    for second in range(6, 60):
+        said += follow.tick(float(second))
+    assert [f.verdict for f in said] == ["warn", "block"]
+
+
+def test_a_faulty_detector_silences_itself_alone(monkeypatch):
+    def broken(run, now):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(monitor.rules()["node-lost"], "look", broken)
+    follow = Watch()
+    assert [f.id for f in follow.tick(1.0)] == ["detector-fault"]
+    assert follow.tick(9.0) == [] and "node-lost" in follow.faulty
+
+
+def test_a_fault_of_the_judgement_is_named_and_ends_nothing(monkeypatch):
+    def breaks(*_):
+        raise KeyError("nobody\x1b[31m expected")
+
+    watch = Watch({"world_size": 1})
+    watch.add(Event(1.0, "torchrun-ended", "a", None, {"code": 1}))
+    monkeypatch.setattr("allranks.monitor.run_monitor._verdict.verdict", breaks)
+    found = watch.verdict(5.0)
+    assert found is not None and (found.cause, found.confidence) == ("unproven", "unproven")
+    assert "KeyError" in found.evidence[-1] and "\x1b" not in found.evidence[-1]
+    assert "KeyError" in watch.faulty["verdict"] and "torchrun on a ended with code 1" in found.evidence

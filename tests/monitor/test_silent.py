@@ -1,0 +1,68 @@
+"""A rank whose beats are lost and not its process: the others take steps that need it, so nobody is stopped."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.core import BLOCK, WARN, Event
+from allranks.monitor import Watch
+
+FULL = {"path": "/home/x/runs/r1", "total_bytes": 8 << 20, "free_bytes": 0, "free_inodes": 900}
+GONE = {"path": "/home/x/runs/r1", "gone": True}
+
+
+def said(until, stands=None, disk=None, start=20):
+    """Two ranks take a step a second; rank 1 is not heard any more from second `start` on, and rank 0 goes on to take
+    steps until `stands`. What is said, with the second."""
+    watch, found = Watch({"world_size": 2, "steps": 1000}), []
+    for rank in (0, 1):
+        data = {"pid": 10 + rank, "start_time": 1, "boot_id": str(rank)}
+        watch.add(Event(0.0, "start", "ab"[rank], rank, data))
+    for second in range(1, until):
+        for rank in (0, 1) if second < start else (0,):
+            step = min(second, stands or until)
+            steps = [[step, 3.0, 1.0, 0, 1, 1e-5]] if step == second else []
+            data = {"phase": "training", "step": step, "steps": steps}
+            watch.add(Event(float(second), "beat", "ab"[rank], rank, data))
+        for node in "ab":
+            watch.heard(node, float(second))
+            if second % 5 == 0:
+                disks = [disk] if disk and node == "b" and second >= start else []
+                ranks = {str("ab".index(node)): {"state": "S", "cpu_seconds": second * 0.02}}
+                watch.add(Event(float(second), "sample", node, None, {"disks": disks, "ranks": ranks}))
+        found += [(second, finding) for finding in watch.tick(float(second))]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("disk", "words"),
+    [
+        (None, ""),
+        (FULL, "The disk of /home/x/runs/r1 is full on b."),
+        (GONE, "The folder /home/x/runs/r1 is gone on b."),
+    ],
+)
+def test_nobody_is_stopped_for_a_silence_while_others_take_steps_that_need_it(disk, words):
+    found = said(400, disk=disk)
+    assert not [finding for _, finding in found if finding.verdict == BLOCK]
+    (silent,) = [finding for _, finding in found if finding.id == "rank-silent"]
+    assert (silent.verdict, silent.where.rank) == (WARN, 1) and "frozen" not in silent.why
+    assert "which it cannot take without it" in silent.saw and words in silent.saw
+
+
+@pytest.mark.parametrize(("disk", "id"), [(FULL, "disk-filling"), (GONE, "folder-gone")])
+def test_the_disk_is_named_as_what_it_is(disk, id):
+    (finding,) = [finding for _, finding in said(60, disk=disk) if finding.id == id]
+    assert (finding.where.node, finding.where.file) == ("b", "/home/x/runs/r1")
+    assert ("full" if disk is FULL else "gone") in finding.saw and finding.verdict == WARN
+
+
+def test_a_frozen_rank_is_still_stopped_where_the_others_stand_still_for_it():
+    blocks = [second for second, finding in said(200, stands=21) if finding.verdict == BLOCK]
+    assert 79 <= blocks[0] <= 84  # a minute after the last beat, at second 19
+
+
+def test_a_rank_that_freezes_after_its_beats_were_lost_is_stopped_once_the_others_stand_still():
+    """Its beats are lost from second 20 on, and its process freezes at 100."""
+    blocks = [second for second, finding in said(200, stands=100) if finding.verdict == BLOCK]
+    assert blocks and 100 < blocks[0] <= 125

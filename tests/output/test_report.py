@@ -1,0 +1,367 @@
+"""The report: what it says of each kind of run, and that nothing a node said becomes markup."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from allranks.output import report
+from allranks.output.report_collect import Collector
+from allranks.output.report_style import SCRIPT, STYLE, digest
+
+VOID = {"meta", "link", "rect", "path", "br"}
+CLOSED_BY_NEXT = {"tr", "td", "th"}
+
+
+class Page(HTMLParser):
+    """Tags in order, attributes, and the visible text; checks that tags are balanced."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.wrong: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        while self.open and self.open[-1] != tag and self.open[-1] in CLOSED_BY_NEXT:
+            self.open.pop()
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}>")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def page(directory: Path) -> Page:
+    return Page(report.render(report.collect(str(directory))))
+
+
+# ---- what it says ----
+
+
+def test_a_healthy_run(run_directory):
+    text = page(run_directory("healthy")).text
+    assert "Trained 36 steps on 3 ranks of 3 nodes in 31.6 s. The adapter is whole and changes" in text
+    assert "30 tensors, 28,032 parameters" in text
+    assert "9f2c41d08c7a6be1d04c8a21c7f90b1d6f0a5e3b2c1d4e5f60718293a4b5c6d7" in text
+    assert "node-[0-2] shares its host with the other nodes." in text
+    assert "4 notes, 10 fine" in text
+    for phase in (
+        "checking",
+        "preparing",
+        "starting",
+        "training",
+        "verifying",
+        "loading the adapter",
+        "pruning",
+    ):
+        assert phase in text
+
+
+def test_a_killed_rank_is_named_first(run_directory):
+    found = page(run_directory("killed"))
+    assert "Failed at step 13 of 36: node-1: rank 1 (pid 41001) was ended by signal 9" in found.text
+    assert "node-[0,2] ranks 0,2 only suffered from it" in found.text
+    assert "rank 1 ended" in found.text
+    guilty = [attrs for tag, attrs in found.tags if tag == "tr" and attrs.get("class") == "gone"]
+    assert len(guilty) == 1
+    headings = re.findall(r"<h2>(\w+)", report.render(report.collect(str(run_directory("killed")))))
+    assert headings[0] == "Cause"
+
+
+def test_the_first_word_of_a_failure_is_no_verdict(run_directory):
+    root = run_directory("killed")
+    journal, state = root / "keeper" / "journal.jsonl", root / "keeper" / "state.json"
+    said = {"cause": "rank-sigkilled", "where": {"node": "node-0", "rank": 0}, "evidence": ["so far"]}
+    event = {"at": 1.0, "kind": "diagnosis", "node": "node-0", "rank": None}
+    first = {**event, "data": {**said, "provisional": True}}
+    lines = [line for line in journal.read_text().splitlines() if '"diagnosis"' not in line]
+    journal.write_text("\n".join([*lines, json.dumps(first)]) + "\n")
+    state.write_text(json.dumps({**json.loads(state.read_text()), "diagnosis": None, "state": "stopped"}))
+    assert report.collect(str(root))["diagnosis"] is None
+    state.write_text(json.dumps({**json.loads(state.read_text()), "diagnosis": first["data"]}))
+    kept = report.collect(str(root))["diagnosis"]
+    assert kept["cause"] == "rank-sigkilled", "of a keeper that died before its verdict"
+
+
+def test_a_run_that_never_started(run_directory):
+    text = page(run_directory("before-start")).text
+    assert "Failed before the first step: node-2: its supervisor did not reach the keeper" in text
+    assert "No rank started, so nothing was measured." in text
+    assert text.count("never started") == 3
+
+
+def test_many_ranks_are_a_band_with_the_odd_one_named(run_directory):
+    data = report.collect(str(run_directory("large")))
+    assert data["charts"]["step"]["bands"] and not data["charts"]["step"]["lines"]
+    found = Page(report.render(data))
+    far = [attrs for tag, attrs in found.tags if tag == "tr" and attrs.get("class") == "far"]
+    assert len(far) == 1, "rank 13, which waits for its data, and no other"
+    assert "13 · node-1" in found.text
+    assert "deepspeed 0.19.7, the others have 0.19.8." in found.text
+    assert "2 different sets" in found.text
+
+
+def test_a_loss_that_is_no_number(run_directory):
+    data = report.collect(str(run_directory("diverged")))
+    assert data["summary"]["last_loss"] is None
+    assert data["summary"]["loss_broken_at"] == 20
+    text = Page(report.render(data)).text
+    assert "no number since step 20" in text
+    assert "17 values no finite number, from step 20 on" in text
+
+
+def test_figures_are_those_of_the_journal(run_directory):
+    directory = run_directory("healthy")
+    data = report.collect(str(directory))
+    lines = (directory / "keeper" / "journal.jsonl").read_text().splitlines()
+    rows = [
+        (e["rank"], row) for e in map(json.loads, lines) if e["kind"] == "beat" for row in e["data"]["steps"]
+    ]
+    losses = [row[1] for rank, row in rows if rank == 0]
+    assert [p[2] for p in data["charts"]["loss"]["points"]] == losses
+    seconds = sorted(row[2] for rank, row in rows if rank == 2)
+    assert math.isclose(data["ranks"][2]["step_seconds"], (seconds[17] + seconds[18]) / 2)
+    tokens, spent = sum(r[4] for _, r in rows), sum(r[2] for _, r in rows) / 3
+    assert math.isclose(data["summary"]["tokens_per_second"], tokens / spent)
+    assert [round(p["seconds"], 6) for p in data["phases"][:3]] == [4.3, 0.8, 1.9]
+    assert data["rank_phases"]["importing"][2] == 5.0 and data["rank_phases"]["loading"][2] == 3.0
+    planned = {row["what"]: row for row in data["plan"]}
+    assert planned["trainable parameters"]["difference"] == 0
+    assert math.isclose(planned["step time"]["measured"], data["summary"]["step_seconds"])
+    assert planned["all parameters, with the adapter"]["planned"] == 306256 + 28032
+
+
+# ---- one file, no network, nothing executable but ours ----
+
+
+@pytest.mark.parametrize("kind", ["healthy", "killed", "large", "before-start", "diverged"])
+def test_the_page_asks_the_network_for_nothing(run_directory, kind):
+    html = report.render(report.collect(str(run_directory(kind))))
+    found = Page(html)
+    assert found.wrong == [] and found.open == []
+    for tag, attrs in found.tags:
+        assert tag not in (
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "base",
+            "form",
+            "audio",
+            "video",
+            "use",
+            "image",
+        )
+        assert not [
+            name for name in attrs if name.startswith("on") or name in ("style", "src", "srcset", "action")
+        ]
+        href = attrs.get("href")
+        assert href is None or href.startswith("#") or (tag == "link" and href == "data:,")
+    assert "://" not in STYLE + SCRIPT and "@import" not in STYLE and "url(" not in STYLE
+    (policy,) = [a["content"] for t, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None and policy.startswith("default-src 'none';")
+    assert f"script-src {digest(SCRIPT)};" in policy and f"style-src {digest(STYLE)};" in policy
+    assert html.count("<script") == 1 and f"<script>{SCRIPT}</script>" in html
+    assert html.count("<style") == 1 and f"<style>{STYLE}</style>" in html
+
+
+def test_each_chart_has_its_table_and_a_description(run_directory):
+    found = Page(report.render(report.collect(str(run_directory("healthy")))))
+    charts = [a["id"] for t, a in found.tags if t == "figure"]
+    assert charts == [
+        f"chart-{n}" for n in ("loss", "rate", "tokens", "step", "step-by-rank", "memory", "memory-by-rank")
+    ]
+    images = [a for t, a in found.tags if t == "svg" and a.get("role") == "img"]
+    assert len(images) == 5 and all(a["aria-label"] for a in images)
+    tables = [a for t, a in found.tags if t == "table"]
+    assert len(tables) >= 7
+    assert sum(1 for t, a in found.tags if t == "tr" and "data-p" in a) > 36 * 4
+
+
+# ---- secrets ----
+
+
+def test_a_secret_named_in_the_job_is_not_shown(journals, tmp_path):
+    run = journals.healthy()
+    job = run.job
+    run.job = lambda node: {**job(node), "env": {"HF_TOKEN": "hf_canary", "OMP_NUM_THREADS": "1"}}
+    html = report.render(report.collect(str(run.write(tmp_path / "r"))))
+    assert "hf_canary" not in html
+    assert "the environment must hold HF_TOKEN" in html
+    assert "OMP_NUM_THREADS=1" in html
+
+
+# ---- hostile and broken input ----
+
+NASTY = "</script><script>alert(1)</script>\"' onload=x \x1b[31m\u202e <b>&amp;"
+KINDS = """start settings beat saved exception end rank-gone torchrun-ended phase finding diagnosis adapter pruned
+odd"""
+FIELDS = """phase step steps total_steps rss_bytes gpu_bytes loss pid host gpu versions where saw why fix evidence
+cause collateral failures path tensors parameters whole changed removed seconds verdict id code type message shard
+shards first_seen max_difference local_rank world_size"""
+INNER = "where node rank file saw why fix evidence gpu name path steps findings line env zero_optimization"
+TAGS = """html head meta title link style body main header script footer p span b code h1 h2 h3 small dl div dt dd nav
+a section article pre details summary table thead tbody tr th td caption figure figcaption svg path rect text ul
+li"""
+
+values = st.none() | st.floats() | st.integers(-(10**12), 10**12) | st.text(max_size=6) | st.just(NASTY)
+anything = st.recursive(
+    values,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(INNER.split()), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+hostile = st.lists(
+    st.fixed_dictionaries(
+        {
+            "at": st.floats(1.7e9, 1.8e9) | values,
+            "kind": st.sampled_from(KINDS.split()),
+            "node": st.just(NASTY) | values,
+            "rank": st.integers(-1, 3) | values,
+            "data": st.dictionaries(st.sampled_from(FIELDS.split()), anything, max_size=5) | anything,
+        }
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(hostile, anything, anything)
+def test_whatever_a_node_says_the_page_stays_ours(tmp_path, events, state, plan):
+    directory = tmp_path / "run"
+    shutil.rmtree(directory, ignore_errors=True)
+    (directory / "keeper").mkdir(parents=True)
+    (directory / "nodes" / "a").mkdir(parents=True)
+    (directory / "keeper" / "journal.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
+    (directory / "keeper" / "state.json").write_text(
+        json.dumps({"state": "failed", "diagnosis": state, "x": state})
+    )
+    (directory / "plan.json").write_text(json.dumps({"ranks": plan, "memory": plan, "deepspeed": plan}))
+    (directory / "nodes" / "a" / "job.json").write_text(
+        json.dumps({"argv": [NASTY], "env": plan, "files": state})
+    )
+    (directory / "run.json").write_text(json.dumps(state))
+    html = report.render(report.collect(str(directory)))
+    found = Page(html)
+    assert {tag for tag, _ in found.tags} <= set(TAGS.split())
+    assert html.count("<script") == 1
+    assert not [n for _, attrs in found.tags for n in attrs if n.startswith("on")]
+    assert found.wrong == [] and found.open == []
+    assert "\x1b" not in html and "\u202e" not in html
+    html.encode("utf-8")
+
+
+def test_an_empty_directory_is_a_report_that_says_so(tmp_path):
+    found = page(tmp_path)
+    assert "What became of this run could not be read." in found.text
+    assert "keeper/state.json: No such file" in found.text
+
+
+def test_damage_is_named(run_directory):
+    directory = run_directory("healthy")
+    journal = directory / "keeper" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-40] + b"\n\xff\xfe\n" + b"[" * 5000 + b"\n")
+    (directory / "plan.json").write_text("[1, 2]")
+    text = page(directory).text
+    assert "3 damaged lines passed over" in text
+    assert "plan.json: no JSON object" in text
+
+
+def test_without_the_keepers_journal_the_nodes_own_are_read(run_directory):
+    directory = run_directory("killed")
+    (directory / "nodes" / "node-0" / "ranks").mkdir()
+    (directory / "keeper" / "journal.jsonl").rename(directory / "nodes" / "node-0" / "ranks" / "rank-0.jsonl")
+    text = page(directory).text
+    assert "keeper/journal.jsonl: not here" in text
+    assert "rank 1 ended" in text
+
+
+def test_one_step_is_a_dot(journals, tmp_path):
+    run = journals.Run(steps=1)
+    run.check()
+    run.launch()
+    run.train()
+    run.finish()
+    html = report.render(report.collect(str(run.write(tmp_path / "one"))))
+    assert re.search(r'class="line s0" d="M500.0 [\d.]+h0"', html)
+    assert "Trained 1 step on 3 ranks" in Page(html).text
+
+
+# ---- size ----
+
+
+def test_a_thousand_ranks_and_ten_thousand_steps(tmp_path):
+    """Rows stand 250 steps apart here; the page's size depends on the bins, not on the rows."""
+    collector = Collector()
+    for rank in range(1000):
+        data = {
+            "pid": 5000 + rank,
+            "host": f"host-{rank // 8}",
+            "local_rank": rank % 8,
+            "gpu": {"uuid": f"GPU-{rank}"},
+        }
+        collector.add({"at": 1.7e9, "kind": "start", "node": f"node-{rank // 8}", "rank": rank, "data": data})
+        waits = 0.5 if rank == 777 else 0.01
+        rows = [[s, 3.0, 1.0 + rank % 7 * 1e-3, waits, 4096, 1e-4] for s in range(1, 10_001, 250)]
+        data = {
+            "phase": "training",
+            "step": 10_000,
+            "total_steps": 10_000,
+            "steps": rows,
+            "rss_bytes": 10**9 + rank,
+        }
+        collector.add(
+            {"at": 1.7e9 + 60, "kind": "beat", "node": f"node-{rank // 8}", "rank": rank, "data": data}
+        )
+    job = {
+        "argv": ["python", "-m", "torch.distributed.run", *[f"--option-{n}={'v' * 40}" for n in range(60)]]
+    }
+    for node in range(125):
+        folder = tmp_path / "nodes" / f"node-{node}"
+        folder.mkdir(parents=True)
+        (folder / "job.json").write_text(json.dumps({**job, "node_rank": node, "env": {"NAME": "v" * 200}}))
+    data = report.collect(str(tmp_path), collector)
+    html = report.render(data)
+    assert len(html.encode()) < 5_000_000
+    assert "777 · node-97" in html
+
+
+def test_it_renders_on_python_3_8(run_directory, another_python):
+    code = "import sys; from allranks.output import report; print(len(report.render(report.collect(sys.argv[1]))))"
+    done = subprocess.run(
+        [another_python("3.8"), "-c", code, str(run_directory("killed"))],
+        env={"PYTHONPATH": str(Path(report.__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10_000
