@@ -7,5 +7,5 @@ $bin/ruff check src tests benchmarks scripts examples
 $bin/ruff format --check src tests benchmarks scripts examples
 $bin/lint-imports
 $bin/vermin -t=3.8- --no-tips --violations --no-parse-comments \
-  src/allranks/{words,node,inside,watch,diagnose,checkpoints} src/allranks/runs/keeper*.py src/allranks/output/report*.py
+  src/allranks/{core,node,worker,monitor,diagnose,checkpoints} src/allranks/runs/keeper*.py src/allranks/output/report*.py
 $bin/pyright

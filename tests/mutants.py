@@ -32,7 +32,7 @@ ROOMS = {
     "probe": ("src/allranks/probe/judge", "src/allranks/probe/blame", "src/allranks/probe/rules/"),
     "checkpoints": ("src/allranks/checkpoints/",),
     "diagnose": ("src/allranks/diagnose/",),
-    "watch": ("src/allranks/monitor/",),
+    "monitor": ("src/allranks/monitor/",),
 }
 """The rooms that only compute, by the beginnings of their files."""
 

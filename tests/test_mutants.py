@@ -67,7 +67,7 @@ def test_every_room_has_files(tree: Tree) -> None:
 def test_the_tests_of_the_room_come_first(tree: Tree) -> None:
     tests = fast_tests(tree, "src/allranks/monitor/hang_thresholds.py")
     rooms = [re.sub("tests/([^/]*)/.*", r"\1", name) for name in tests]
-    assert rooms[0] == "watch" and rooms == sorted(rooms, key=lambda room: room != "watch")
+    assert rooms[0] == "monitor" and rooms == sorted(rooms, key=lambda room: room != "monitor")
     assert "tests/runs/test_faults.py" not in tests
 
 

@@ -13,11 +13,11 @@ FILES = {
     "src/allranks/launch/__init__.py": "",
     "src/allranks/launch/start.py": "def go():\n    from allranks.node import bundle\n",
     "src/allranks/node/__init__.py": "",
-    "src/allranks/node/bundle.py": 'ROOMS = ("node", "watch")\nPARTS = (("runs", ("keeper",)),)\n',
+    "src/allranks/node/bundle.py": 'ROOMS = ("node", "monitor")\nPARTS = (("runs", ("keeper",)),)\n',
     "src/allranks/plan/__init__.py": '"""See tests/plan/test_plan.py and allranks.launch.start."""\n',
     "src/allranks/runs/keeper_end.py": "",
     "src/allranks/runs/local.py": "",
-    "src/allranks/monitor/hang_thresholds.py": "",
+    "src/allranks/monitor/pace.py": "",
     "tests/conftest.py": "",
     "tests/plan/test_plan.py": "import allranks.plan\nDATA = HERE / 'data' / \"counted.json\"\n",
     "tests/runs/__init__.py": "",
@@ -41,10 +41,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 @pytest.mark.parametrize(
     ("changed", "asked"),
     [
-        ("tests/monitor/test_pace.py", "watch/test_pace"),
+        ("tests/monitor/test_pace.py", "monitor/test_pace"),
         (
-            "src/allranks/monitor/hang_thresholds.py",
-            "runs/test_ends watch/test_pace",
+            "src/allranks/monitor/pace.py",
+            "monitor/test_pace runs/test_ends",
         ),  # it travels to the nodes of every run
         ("src/allranks/runs/keeper_end.py", "runs/test_ends"),
         ("src/allranks/runs/local.py", ""),
@@ -56,7 +56,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
         ("tests/runs/conftest.py", "runs/test_ends"),
         ("tests/plan/data/counted.json", "plan/test_plan"),
         ("docs/anything.md", ""),
-        ("pyproject.toml", "plan/test_plan runs/test_ends watch/test_pace"),
+        ("pyproject.toml", "monitor/test_pace plan/test_plan runs/test_ends"),
     ],
 )
 def test_what_a_change_asks_for(tree: Tree, changed: str, asked: str) -> None:
@@ -68,7 +68,7 @@ def test_the_bundle_of_this_repository_is_known() -> None:
     needs = tree.needs["src/allranks/node/bundle.py"]
     assert {"src/allranks/monitor/hang_thresholds.py", "src/allranks/runs/keeper.py"} <= needs
     assert "src/allranks/runs/index.py" not in needs
-    assert {"tests/runs/test_faults.py", "tests/monitor/test_watch_pace.py"} <= set(
+    assert {"tests/runs/test_faults.py", "tests/monitor/test_hang_thresholds.py"} <= set(
         tree.asked_for(["src/allranks/monitor/hang_thresholds.py"])
     )
 

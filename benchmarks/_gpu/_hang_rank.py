@@ -3,8 +3,8 @@
     BACKEND=nccl|gloo DEVICE=cuda|cpu ALONE=0|1 python _hang_rank.py
 
 Two ranks: the second one sleeps instead of its fifth all-reduce. Alone: the GPU is kept busy before the fifth one, so
-that the host has enqueued it and the GPU has not begun it. Prints what `allranks.worker.flight_recorder` makes of the recorder
-and the recorder's own entries, and ends without waiting for anybody.
+that the host has enqueued it and the GPU has not begun it. Prints what `allranks.worker.flight_recorder` makes
+of the recorder and the recorder's own entries, and ends without waiting for anybody.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import sys
 from typing import Any
 
 from benchmarks._gpu.parts import ROOT, LeftOut, Machine, Part, missing, program
+from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.runs import product
-from benchmarks._gpu.scrub import scrubbed
 from benchmarks._gpu.stage_facts import gpus_of, needs_rich, places, run_of
 
 TITLE = "Checks of a machine with a GPU: no false alarm"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks._gpu.parts import LeftOut, Machine, Part
+from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.runs import product
-from benchmarks._gpu.scrub import scrubbed
 from benchmarks._gpu.stage_checks import demo, made_tiny
 from benchmarks._gpu.stage_facts import SHARED, needs_rich, places
 from benchmarks._gpu.stage_nccl import REFUSED, SHARE

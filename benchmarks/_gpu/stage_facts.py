@@ -17,8 +17,8 @@ from typing import Any
 
 from allranks.node import facts
 from benchmarks._gpu.parts import ROOT, LeftOut, Machine, Part, missing, program, told
+from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.runs import product
-from benchmarks._gpu.scrub import scrubbed
 from benchmarks._gpu.store import RECORDED
 
 TITLE = "Facts of a machine with a GPU"
@@ -153,7 +153,7 @@ def about(machine: Machine, code: int) -> str:
         f"# Recorded on {'one ' + machine.gpu if machine.gpu else 'a machine without a GPU'}\n\n"
         f"By `make bench-gpu STAGE=facts` on {time.strftime('%Y-%m-%d')}: what `allranks check --save-facts` wrote "
         f"(exit code {code}), with serial numbers, UUIDs, host and user names, addresses and folders replaced "
-        "(benchmarks/_gpu/scrub.py). All else is as the machine said it.\n"
+        "(benchmarks/_gpu/redaction.py). All else is as the machine said it.\n"
     )
 
 

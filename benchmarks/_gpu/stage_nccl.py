@@ -19,7 +19,7 @@ from typing import Any
 from allranks.node.probing import ranks
 from allranks.probe.steps import CPU_BYTES, GPU_BYTES, LADDER
 from benchmarks._gpu.parts import ROOT, TAIL, LeftOut, Machine, Part, environment, one_rank
-from benchmarks._gpu.scrub import scrubbed
+from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.stage_facts import places
 from tests.runs.runner import free_port
 

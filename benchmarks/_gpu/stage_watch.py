@@ -16,8 +16,8 @@ from benchmarks import _fault_judge as judging
 from benchmarks._fault_results import Outcome
 from benchmarks._faults import FAULTS, LOOP, Fault, Right
 from benchmarks._gpu.parts import TAIL, Machine, Part
+from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.runs import OVER, Product, product
-from benchmarks._gpu.scrub import scrubbed
 from benchmarks._gpu.stage_facts import SHARED, gpus_of, needs_rich, places
 
 TITLE = "Faults of a run on a GPU: the right cause"

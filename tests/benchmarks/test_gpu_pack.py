@@ -29,7 +29,7 @@ from benchmarks._gpu import (
     wheels,
 )
 from benchmarks._gpu.parts import MEASURED, Machine, Part
-from benchmarks._gpu.scrub import scrubbed
+from benchmarks._gpu.redaction import scrubbed
 
 LIMIT_SECONDS = 600
 """Of one command where the pack may run one day."""

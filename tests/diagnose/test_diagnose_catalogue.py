@@ -59,14 +59,14 @@ def test_found_inside_a_zip(tmp_path):
     with zipfile.ZipFile(bundle, "w") as archive:
         for path in [
             source / "__init__.py",
-            *(p for r in ("words", "diagnose", "watch") for p in (source / r).rglob("*.py")),
+            *(p for r in ("core", "diagnose", "monitor") for p in (source / r).rglob("*.py")),
         ]:
             archive.write(path, Path("allranks") / path.relative_to(source))
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from allranks import diagnose, watch\n"
+        "from allranks import diagnose, monitor\n"
         "assert sys.argv[1] in diagnose.__file__\n"
-        "print(len(diagnose.ids()), len(watch.ids()), diagnose.diagnose(diagnose.parse('CUDA "
+        "print(len(diagnose.ids()), len(monitor.ids()), diagnose.diagnose(diagnose.parse('CUDA "
         "error: out of memory')).cause)"
     )
     out = subprocess.run(

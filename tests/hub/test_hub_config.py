@@ -112,7 +112,7 @@ def test_a_hub_that_does_not_answer_is_given_up(online: Server, monkeypatch) -> 
     ],
 )
 def test_what_the_hub_answers_is_data(online: Server, monkeypatch, body: bytes, saw: str) -> None:
-    monkeypatch.setattr(hub_config.hub_asking, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(hub_config.hub_request, "MOST_BYTES", 1 << 20)
     monkeypatch.setattr("allranks.runs.local_inputs.pythons", lambda _python: [])
     online.gives(body=body)
     (one,) = planned(a_run()).findings

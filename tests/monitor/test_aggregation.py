@@ -186,7 +186,7 @@ def test_the_memory_of_many_nodes_costs_one_look_at_their_ranks() -> None:
             beat = {"phase": "training", "step": 5, "rss_bytes": 1 << 30}
             run.fold(Event(1.0, "beat", f"n{node}", rank, beat))
     before = run.ranks.times
-    assert list(memory_climbing.look(run, 40.0)) == []
+    assert list(memory_climbing.detect(run, 40.0)) == []
     assert run.memory_of("memory-climbing")["rooms"], "it did look"
     assert run.ranks.times - before <= 3
 

@@ -57,11 +57,11 @@ def test_an_old_sample_is_not_judged() -> None:
     """The node's disks or driver may hold up who takes them."""
     sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": 1 << 30}
     run = sampled(a={**sample, "disks": [{"path": "/out", "free_bytes": 1, "total_bytes": 1 << 40}]})
-    assert [*memory_climbing.look(run, 200.0), *disk_filling.look(run, 200.0)] == []
+    assert [*memory_climbing.detect(run, 200.0), *disk_filling.detect(run, 200.0)] == []
     run.fold(
         event_from_json({"at": 201.0, "kind": "sample", "node": "a", "data": dict(run.nodes["a"].sample)})
     )
-    assert [f.where.node for f in memory_climbing.look(run, 231.0)] == ["a"]
+    assert [f.where.node for f in memory_climbing.detect(run, 231.0)] == ["a"]
 
 
 WAIT = [

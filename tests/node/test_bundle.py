@@ -57,7 +57,7 @@ def test_it_holds_what_nodes_need_and_no_more():
     )
     assert {"allranks/runs/__init__.py", "allranks/runs/keeper.py", "allranks/output/report.py"} <= set(names)
     rooms = {name.split("/")[1] for name in names if name.count("/") > 1}
-    assert rooms == {"words", "node", "inside", "watch", "diagnose", "checkpoints", "runs", "faces"}
+    assert rooms == {"core", "node", "worker", "monitor", "diagnose", "checkpoints", "runs", "output"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
     runs = [name for name in names if name.startswith("allranks/runs/")]
     assert all(os.path.basename(name).startswith(("__init__", "keeper")) for name in runs)

@@ -243,7 +243,7 @@ FORMULAS = (
     "gather",
     "lora",
     "first_step",
-    "case",
+    "planning_input",
     "hardware",
     "zero",
 )

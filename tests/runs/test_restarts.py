@@ -349,10 +349,10 @@ time.sleep(300)
 def test_what_the_keeper_started_ends_with_a_killed_supervisor(tmp_path: Path) -> None:
     """It is in the supervisor's session, where no sweep looks: a copy would go on, a prune go on deleting."""
     life = (
-        "import sys; from allranks.runs import keeper_apart\n"
-        "keeper_apart.BOOT, folder = sys.argv[1], sys.argv[2]\n"
-        "keeper_apart.SECONDS[folder] = 300.0\n"
-        "keeper_apart.call(folder, {}, lambda: True)\n"
+        "import sys; from allranks.runs import keeper_io_worker\n"
+        "keeper_io_worker.BOOT, folder = sys.argv[1], sys.argv[2]\n"
+        "keeper_io_worker.SECONDS[folder] = 300.0\n"
+        "keeper_io_worker.call(folder, {}, lambda: True)\n"
     )
     supervisor = subprocess.Popen([sys.executable, "-c", life, WORKS_ON, str(tmp_path)])
     deadline = time.monotonic() + 60

@@ -119,9 +119,9 @@ def test_any_bytes_give_builtins_or_are_refused(data, head):
 def child(data):
     """How `load` ends in a process of its own: it may hang or crash."""
     code = (
-        "import sys; from allranks.worker import trace\n"
-        "try: trace.load(sys.stdin.buffer.read())\n"
-        "except trace.Refused as error: print(error)"
+        "import sys; from allranks.worker import recorder_pickle\n"
+        "try: recorder_pickle.load(sys.stdin.buffer.read())\n"
+        "except recorder_pickle.Refused as error: print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input=data, capture_output=True, timeout=30, check=True

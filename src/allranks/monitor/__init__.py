@@ -20,8 +20,8 @@ __all__ = [
     "RunState",
     "Watch",
     "ids",
-    "looking",
     "page",
     "progress",
     "rules",
+    "start_patience",
 ]

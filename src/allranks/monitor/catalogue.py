@@ -1,7 +1,7 @@
 """The detectors: one file each under `detectors/`, found without being listed, also inside a zip.
 
 A detector's id is its file's name with `-` for `_`. The file has a docstring (its page), and one or both of
-`after(run, event)` with `AFTER`, the kinds of events it looks after, and `look(run, now)`, called at each tick.
+`after(run, event)` with `AFTER`, the kinds of events it looks after, and `detect(run, now)`, called at each tick.
 Both return findings; what they return again is said once. `FIRES` and `SILENT` are cases, as data:
 `{"expect": {...}, "events": [...], "now": seconds}`.
 """

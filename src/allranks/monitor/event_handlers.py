@@ -1,4 +1,4 @@
-"""How each kind of event changes what is known of a run: one handler a kind; those of nodes are in `node_event_handlers`."""
+"""How each kind of event changes the state of a run: one handler per kind (`node_event_handlers`: those of nodes)."""
 
 from __future__ import annotations
 

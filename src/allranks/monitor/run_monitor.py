@@ -59,13 +59,13 @@ class Watch:
         self.clocks: Dict[str, NodeClock] = {}
         self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
         self._after: Dict[str, List[Any]] = {}
-        self._looks: List[Any] = []
+        self._detectors: List[Any] = []
         self._each_time = {n for n, module in rules().items() if getattr(module, "EACH_TIME", False)}
         for name, module in rules().items():
             for kind in getattr(module, "AFTER", ()):
                 self._after.setdefault(kind, []).append((name, module.after))
-            if hasattr(module, "look"):
-                self._looks.append((name, module.look))
+            if hasattr(module, "detect"):
+                self._detectors.append((name, module.detect))
         self._ticked: Optional[float] = None
         self.blocking: List[Finding] = []
         self.blocked_at: Optional[float] = None
@@ -117,8 +117,8 @@ class Watch:
         self._ticked = now
         self.run.now = max(self.run.now, now)
         said: List[Statement] = []
-        for name, look in self._looks:
-            found = self._ask(name, look, now)
+        for name, detect in self._detectors:
+            found = self._ask(name, detect, now)
             said.extend(self._new(found, now))
             if name in self._each_time and not found and now >= self.run.paused_until:
                 self._note_ceased(name)

@@ -16,8 +16,8 @@ from typing import Iterator, List, Tuple
 import allranks
 from allranks.node import paths, private_folder
 
-ROOMS = ("words", "node", "inside", "watch", "diagnose", "checkpoints")
-PARTS = (("runs", ("__init__", "keeper")), ("faces", ("__init__", "report")))
+ROOMS = ("core", "node", "worker", "monitor", "diagnose", "checkpoints")
+PARTS = (("runs", ("__init__", "keeper")), ("output", ("__init__", "report")))
 """Of these rooms only the modules whose names begin so travel."""
 
 DATA = (".py", ".json", ".md")
@@ -132,14 +132,14 @@ def install() -> str:
 
 @functools.lru_cache(maxsize=1)
 def _private() -> str:
-    """The text of `private.py`, whose functions BOOT and RECEIVE call."""
-    return _read(os.path.join(os.path.dirname(os.path.abspath(__file__)), "private.py")).decode()
+    """The text of `private_folder.py`, whose functions BOOT and RECEIVE call."""
+    return _read(os.path.join(os.path.dirname(os.path.abspath(__file__)), "private_folder.py")).decode()
 
 
 def _entries() -> Iterator[Tuple[str, bytes]]:
     package = os.path.dirname(os.path.abspath(allranks.__file__))
     yield "__main__.py", _read(os.path.join(package, "node", "bytecode.py")) + MAIN.encode()
-    yield "sitecustomize.py", _read(os.path.join(package, "node", "ranksite.py"))
+    yield "sitecustomize.py", _read(os.path.join(package, "node", "sitecustomize_stub.py"))
     yield "allranks/__init__.py", _read(os.path.join(package, "__init__.py"))
     for room in ROOMS:
         for name in _files(package, room):

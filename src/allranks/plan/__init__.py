@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "ids", "make_plan", "page"]
 
-_HOMES = {"Plan": "result", "ids": "pages", "make_plan": "make", "page": "pages"}
+_HOMES = {"Plan": "result", "ids": "pages", "make_plan": "planner", "page": "pages"}
 
 
 def __getattr__(name: str) -> Any:

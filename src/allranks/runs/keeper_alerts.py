@@ -51,8 +51,8 @@ except OSError as error:
     sys.exit(127)
 """
 """After `LEASH`: becomes the command, in a process group that can be ended as a whole. Not in a session of its own:
-what leaves the supervisor's is taken for a rank's (`node/descendants.py`), and would be stopped with the ranks. What Python
-ignores the command does not; why it could not be started is told over what `exec` closes."""
+what leaves the supervisor's is taken for a rank's (`node/descendants.py`), and would be stopped with the ranks. What
+Python ignores the command does not; why it could not be started is told over what `exec` closes."""
 
 
 class _Group(subprocess.Popen):

@@ -116,7 +116,7 @@ class Finish:
         """`found`: the report of the newest verified checkpoint, that the next attempt goes on from, or None where
         there is none. None in place of that where nobody could find out: then nothing starts again.
 
-        The ranks find word of it in the output folder (`worker/trainer_checkpoints.py`); without a checkpoint an earlier
+        The ranks read it in the output folder (`worker/trainer_checkpoints.py`); without a checkpoint an earlier
         word is taken back, or stands with `keep_word`. Storage that does not answer is asked again for a while."""
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
         deadline = time.monotonic() + HELD_UP_SECONDS

@@ -48,8 +48,8 @@ ALARM_MARGIN_SECONDS = 10
 BOOT = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from allranks.runs import keeper_apart
-keeper_apart.main()
+from allranks.runs import keeper_io_worker
+keeper_io_worker.main()
 """
 
 Pulse = Callable[[], bool]

@@ -100,7 +100,7 @@ def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
 
 
 def journal_unwritten(why: str, node: Optional[str] = None, path: Optional[str] = None) -> Finding:
-    """The head's disk takes no more lines. Readers of the files see it by themselves (`node/journal_growth.py`) and show
+    """The head's disk takes no more lines. Readers of the files see it themselves (`node/journal_growth.py`) and show
     this; the keeper sends it to the alerts, and writes it into the files once there is room."""
     return Finding(
         id="journal-unwritten",

@@ -28,7 +28,7 @@ STAYS = True
 
 UP_SECONDS = 300.0
 ROOM_SECONDS = 30
-"""How long Ray may take to place the actors; with its driver's start below what `order` waits (`node/engine_orders.py`)."""
+"""How long Ray may take to place the actors; with its driver's start less than `node/engine_orders.py` waits."""
 
 JOIN_SECONDS = 10
 AUTO = "http://127.0.0.1:8265"

@@ -27,7 +27,7 @@ OLD_SECONDS = 45.0
 """Three looks that did not come: nobody knows what the GPU does now."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet:
         return
     known = {r.uuid: r.rank for r in run.ranks.values() if r.uuid}

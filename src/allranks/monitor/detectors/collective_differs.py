@@ -25,7 +25,7 @@ from allranks.monitor.run_state import RunState
 EACH_TIME = True
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     asked, _ = start_patience.question(run)
     if run.quiet or now < run.paused_until or not answered(run, asked, now):
         return

@@ -106,7 +106,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
     return iter(())
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("disk-filling")
     if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
         return

@@ -20,7 +20,7 @@ from allranks.core import WARN, Finding, Where
 from allranks.monitor.run_state import RunState
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet:
         return
     for name, node in run.nodes.items():

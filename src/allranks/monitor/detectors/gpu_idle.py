@@ -36,7 +36,7 @@ OLD_SECONDS = 45.0
 """Three looks that did not come: nobody knows what the GPU does now."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     training = run.ranks and all(r.phase == "training" for r in run.ranks.values() if r.alive)
     judged = bool(not run.quiet and training and run.step >= 1 and not has_trained(run))
     memory = run.memory_of("gpu-idle")

@@ -35,7 +35,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         yield _finding(run, found, run.arrived, event.kind == "lease-lost")
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     found = cut_off(run, now)
     if found is None or run.stopping_at is not None or now < run.paused_until:
         return

@@ -51,7 +51,7 @@ def after(run: RunState, event: Event) -> Tuple[Finding, ...]:
     return ()
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     rising = {number: rise for number, rise in _rising(run).items() if number in run.ranks}
     if not gathered(run.memory_of("loss-diverging"), bool(rising), now, GATHER_SECONDS):
         return

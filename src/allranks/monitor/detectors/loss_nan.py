@@ -29,7 +29,7 @@ GATHER_SECONDS = 2.0
 """Every rank beats once a second: by then all that share it have said so."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     bad = [rank for rank in run.ranks.values() if rank.nan_steps >= WARN_STEPS]
     if not gathered(run.memory_of("loss-nan"), bool(bad), now, GATHER_SECONDS):
         return

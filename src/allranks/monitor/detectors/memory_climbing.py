@@ -68,7 +68,7 @@ class Room(NamedTuple):
         return f"{_gib(self.free)} of {_gib(self.total)}{whose} are free"
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("memory-climbing")
     if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
         return

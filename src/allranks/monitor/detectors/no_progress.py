@@ -42,7 +42,7 @@ EACH_TIME = True
 """A run that moved and stands still again has another stall, of which new evidence is needed."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     found = stall(run, now)
     if found is None or is_named(run) or culprit(run, now) is not None:
         return  # rank-holds-up says what stands still, and for whom

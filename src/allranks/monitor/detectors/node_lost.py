@@ -36,7 +36,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         yield _finding(run, event.node, WARN, 0.0)
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
     if cut_off(run, now) is not None:
         return  # head-cut-off says it: no node is blamed by chance of order

@@ -56,7 +56,7 @@ class Leaver(NamedTuple):
     allowed: float
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     found, memory = leaver(run, now), run.memory_of("rank-exited-early")
     if found is None or not found.waiting:
         memory.clear()

@@ -30,7 +30,7 @@ from allranks.monitor.rank_comparison import ANSWER_SECONDS, Odd, answered, odd_
 from allranks.monitor.run_state import RunState
 from allranks.monitor.stall import stall
 
-__all__ = ["ANSWER_SECONDS", "look"]
+__all__ = ["ANSWER_SECONDS", "detect"]
 
 AFTER = ("evidence",)
 EACH_TIME = True
@@ -58,10 +58,10 @@ FIXES = {
 def after(run: RunState, event: Event) -> Iterator[Finding]:
     """Where the ranks were asked ahead, the name comes with the stall and not a tick later."""
     if event.data.get("stands"):
-        yield from look(run, run.arrived)
+        yield from detect(run, run.arrived)
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     odd = culprit(run, now)
     if odd is not None:
         finding = _finding(run, odd, now)

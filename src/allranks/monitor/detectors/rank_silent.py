@@ -75,7 +75,7 @@ STEPS_AHEAD = 2
 been entered. More of them need it."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or now < run.paused_until:
         return
     silent, heard = unheard(run, now)

@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 10.0
 NAMED = 8
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("replicas-differ")
     if "judged" in memory or len(run.digests.get("trainable_digest", {})) < 2:
         return

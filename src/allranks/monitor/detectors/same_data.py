@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 60.0
 NAMED = 8
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("same-data")
     if "judged" in memory or not run.digests.get("data_digest"):
         return

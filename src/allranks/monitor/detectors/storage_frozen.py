@@ -28,7 +28,7 @@ OLD_SECONDS = 30.0
 """A sample comes every 5 s: an older one says nothing of now."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet:
         return
     for name, node in run.nodes.items():

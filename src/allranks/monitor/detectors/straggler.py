@@ -58,7 +58,7 @@ class Pace(NamedTuple):
     mostly: float
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("straggler")
     steps = max((r.steps_seen for r in run.ranks.values()), default=0)
     if (

@@ -27,7 +27,7 @@ REDIAL_SECONDS = 3.0
 """A living supervisor whose connection broke dials again within some tenths of a second."""
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     for name, node in run.nodes.items():
         if node.lost_at is None or not _matters(run, name):
             continue

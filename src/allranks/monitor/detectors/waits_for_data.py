@@ -26,7 +26,7 @@ SHARE = 1 / 3
 LEAST_SECONDS = 0.05
 
 
-def look(run: RunState, now: float) -> Iterator[Finding]:
+def detect(run: RunState, now: float) -> Iterator[Finding]:
     step = step_seconds(run)
     sampled = list(run.ranks.values())[:SAMPLED_RANKS]
     full = [r for r in sampled if len(r.data_seconds) == RECENT_STEPS]

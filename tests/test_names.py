@@ -1,0 +1,34 @@
+"""Modules are named after what they hold: docs/decisions/names.md."""
+
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "allranks"
+
+NO_NAMES = (
+    "odd who early gone many plain at_hand again apart second_look headless careful heart flats carried vault "
+    "scrub after before above below beside beyond inside outside near nearest ahead away back forth within "
+    "without about around big small large little new old first last next other same such both few own whole "
+    "full empty ready quiet loud late soon now then here there living dead killed lost found begun ended done "
+    "said told seen unread unwritten private public temporary refused probed watched hidden shared_with"
+)
+"""Adjectives, adverbs, prepositions and participles that stood, or could stand, alone as a module's name."""
+
+
+def names() -> list[str]:
+    return sorted(str(path.relative_to(SRC)) for path in SRC.rglob("*.py") if path.stem != "__init__")
+
+
+@pytest.mark.parametrize("word", NO_NAMES.split(" "))
+def test_no_module_is_named_by_an_adjective_or_a_preposition(word: str) -> None:
+    named = [
+        name
+        for name in names()
+        if name.rpartition("/")[2] in (f"{word}.py", f"_{word}.py", f"keeper_{word}.py")
+    ]
+    assert not named, f"name {named} after what it holds"
+
+
+def test_the_modules_are_found() -> None:
+    assert "monitor/suspect.py" in names()
