@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from allranks.probe.blame import blame
-from allranks.probe.case import seeded
+from tests.probe.case import seeded
 from tests.rig.rig import STATE, Rig, address, only_one
 
 TITLE = "The pairwise probe"

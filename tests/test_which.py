@@ -25,6 +25,9 @@ FILES = {
     "tests/runs/runner.py": "COMMAND = ['python', '-m', 'allranks.cli']\n",
     "tests/runs/scripts/loop.py": "",
     "tests/runs/test_ends.py": "from tests.runs.runner import COMMAND\nLOOP = 'scripts/loop.py'\n",
+    "tests/monitor/cases/__init__.py": "from tests.cases import modules\nCASES = modules(__name__, __path__)\n",
+    "tests/monitor/cases/node_lost.py": "FIRES = []\n",
+    "tests/monitor/test_cases.py": "from tests.monitor.cases import CASES\n",
     "tests/monitor/test_pace.py": "from allranks.monitor import pace\n",
 }
 
@@ -54,9 +57,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
         ("tests/runs/runner.py", "runs/test_ends"),
         ("tests/runs/scripts/loop.py", "runs/test_ends"),
         ("tests/runs/conftest.py", "runs/test_ends"),
+        ("tests/monitor/cases/node_lost.py", "monitor/test_cases"),  # found at run time
         ("tests/plan/data/counted.json", "plan/test_plan"),
         ("docs/anything.md", ""),
-        ("pyproject.toml", "monitor/test_pace plan/test_plan runs/test_ends"),
+        ("pyproject.toml", "monitor/test_cases monitor/test_pace plan/test_plan runs/test_ends"),
     ],
 )
 def test_what_a_change_asks_for(tree: Tree, changed: str, asked: str) -> None:

@@ -2,7 +2,8 @@
 
 A test file is asked for if it depends on a changed file. A Python file depends on what it imports, on the modules and
 scripts of this repository that its texts name (`-m allranks.cli`, `loop.py`), and on the conftest.py of its folders.
-What finds its modules at run time depends on its whole package, and `node/bundle.py` on all that travels to nodes.
+What finds its modules at run time depends on its whole package, and so does a folder of cases. `node/bundle.py` depends
+on all that travels to nodes.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Tree:
         if name.startswith("tests/"):
             folders = [package, *(parent.as_posix() for parent in Path(package).parents)]
             imports += [f"{one}/conftest.py" for one in folders if f"{one}/conftest.py" in self.files]
-        if name.startswith("src/") and DYNAMIC.search(text):
+        if name.endswith("/cases/__init__.py") or (name.startswith("src/") and DYNAMIC.search(text)):
             imports += [other for other in self.files if other.startswith(f"{package}/")]
         if name.endswith("/node/bundle.py"):
             started += self.travels(tree)

@@ -12,10 +12,10 @@ from typing import Any
 from unittest.mock import patch
 
 from allranks import checks, spec
-from allranks.checks.case import Case, Remove, Unreadable
 from allranks.core import Finding, facts_from_json
 from allranks.plan import make_plan
 from allranks.plan.environment import environment as plan_environment
+from tests.checks.case import Case, Remove, Unreadable
 
 FOLDER = Path(__file__).resolve().parent.parent / "recorded"
 CLUSTERS = sorted(path.parent.name for path in FOLDER.glob("*/run.yaml"))

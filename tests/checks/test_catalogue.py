@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from allranks import checks
 from allranks.checks.catalogue import HEADINGS, all_rules
 from allranks.core import OK
+from tests.cases import limits, loose
+from tests.checks.cases import CASES
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, changed, cluster, judged
 from tests.recorded.compose import composed
 
 ALL = all_rules()
-CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]
+NUMBERED = [(id_, number, case) for id_, own in CASES.items() for number, case in enumerate(own.CASES)]
 
 
 @pytest.mark.parametrize("rule_id", ALL)
@@ -24,12 +28,16 @@ def test_each_check_has_a_page_with_the_fixed_headings_in_order(rule_id):
     assert all(len(section.split("\n", 1)[1].strip()) > 20 for section in sections[1:]), "an empty section"
 
 
-@pytest.mark.parametrize("rule_id", ALL)
-def test_each_check_carries_a_case_that_fires_and_one_that_stays_silent(rule_id):
-    assert {case.fires for case in ALL[rule_id].cases} == {True, False}
+def test_each_check_has_a_file_of_cases_and_each_file_a_check():
+    assert list(CASES) == list(ALL)
 
 
-@pytest.mark.parametrize(("rule_id", "number", "case"), CASES, ids=[f"{i}-{n}" for i, n, _ in CASES])
+@pytest.mark.parametrize("rule_id", CASES)
+def test_each_check_has_a_case_that_fires_and_one_that_stays_silent(rule_id):
+    assert {case.fires for case in CASES[rule_id].CASES} == {True, False}
+
+
+@pytest.mark.parametrize(("rule_id", "number", "case"), NUMBERED, ids=[f"{i}-{n}" for i, n, _ in NUMBERED])
 def test_cases(rule_id, number, case):
     findings = [f for f in judged(changed(case)) if f.verdict != OK]
     mine = [f for f in findings if f.id == rule_id]
@@ -44,6 +52,12 @@ def test_cases(rule_id, number, case):
     assert case.saw in " | ".join(f.saw for f in mine), [f.saw for f in mine]
     for finding in mine:
         assert finding.why and finding.saw and finding.expected and finding.fix
+
+
+@pytest.mark.parametrize("rule_id", [id_ for id_ in CASES if limits(ALL[id_].module)])
+def test_cases_lie_just_below_and_just_above_each_number(rule_id):
+    proofs = [partial(test_cases, rule_id, number, case) for number, case in enumerate(CASES[rule_id].CASES)]
+    assert not loose(ALL[rule_id].module, proofs)
 
 
 WRONG = {"mig": {"gpu-mig"}}

@@ -6,9 +6,9 @@ import pytest
 
 from allranks.cli.run_verbs import say_stopped
 from allranks.core import BLOCK, Finding, Where
-from allranks.probe.case import Simulated
 from allranks.runs.controller import StoppedBefore
 from allranks.runs.inspection import judge
+from tests.probe.case import Simulated
 
 
 @pytest.mark.parametrize("acceptable", [True, False])

@@ -11,9 +11,9 @@ from allranks.checks import ids
 from allranks.cli import main
 from allranks.cli.run_verbs import say_stopped
 from allranks.core import VERDICTS, Finding, finding_from_json
-from allranks.probe.case import Simulated
 from allranks.runs.controller import StoppedBefore
 from allranks.runs.inspection import Inspection, judge, verdict_code
+from tests.probe.case import Simulated
 
 RECORDED = Path(__file__).resolve().parents[1] / "recorded" / "cpu"
 

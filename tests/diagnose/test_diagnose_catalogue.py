@@ -31,8 +31,6 @@ from allranks.diagnose.symptom import Pattern
 
 ROLE = "P"
 PATTERNS = (Pattern("coffee reservoir empty"),)
-FIRES = ("coffee reservoir empty\\n",)
-SILENT = ("tea\\n",)
 '''
 
 

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from allranks import diagnose
 from allranks.diagnose import catalogue
 from allranks.diagnose.symptom import HEADINGS
+from tests.cases import limits, loose
+from tests.diagnose.cases import CASES
 
 SYMPTOMS = sorted(diagnose.modules().items())
 
 
-def cause(text):
-    return diagnose.diagnose(diagnose.parse(text, "run.log")).cause
+def test_each_symptom_has_a_file_of_cases_and_each_file_a_symptom():
+    assert list(CASES) == [name for name, _ in SYMPTOMS]
 
 
-@pytest.mark.parametrize(("name", "module"), SYMPTOMS)
-def test_symptom_fires_and_stays_silent(name, module):
-    assert module.FIRES and module.SILENT
-    for text in module.FIRES:
-        assert cause(text) == name
-    for text in module.SILENT:
-        assert cause(text) != name
+@pytest.mark.parametrize(("name", "cases"), CASES.items())
+def test_symptom_fires_and_stays_silent(name, cases):
+    """The cases are whole small logs that have this cause, also with the rank that it names, and that do not."""
+    assert cases.FIRES and cases.SILENT
+    for case in cases.FIRES:
+        text, rank = (case, None) if isinstance(case, str) else case
+        found = diagnose.diagnose(diagnose.parse(text, "run.log"))
+        assert found.cause == name
+        assert isinstance(case, str) or found.where.rank == rank
+    for text in cases.SILENT:
+        assert diagnose.diagnose(diagnose.parse(text, "run.log")).cause != name
+
+
+@pytest.mark.parametrize(("name", "module"), [one for one in SYMPTOMS if limits(one[1])])
+def test_cases_lie_just_below_and_just_above_each_number(name, module):
+    assert not loose(module, [partial(test_symptom_fires_and_stays_silent, name, CASES[name])])
 
 
 @pytest.mark.parametrize(("name", "module"), SYMPTOMS)

@@ -1,12 +1,18 @@
-"""Every detector's own cases, and what the catalogue promises."""
+"""The cases of every detector, and what the catalogue promises. A case is
+`{"expect": {...}, "events": [...], "now": seconds}`, and what the last finding must be: `"verdict"`, a part of `"saw"`.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 import pytest
 
 from allranks import monitor
 from allranks.core import Event, event_from_json
 from allranks.monitor import Watch
+from tests.cases import limits, loose
+from tests.monitor.cases import CASES
 
 DETECTORS = sorted(monitor.rules().items())
 
@@ -18,19 +24,31 @@ def findings(case):
         event = event_from_json(event)
         said += [*follow.add(event), *follow.tick(event.at)]
     last = int(case["events"][-1]["at"]) if case["events"] else 0
-    for second in range(last, int(case.get("now", last)) + 1):
+    for second in range(last + 1, int(case.get("now", last)) + 1):
         said += follow.tick(float(second))
     assert not follow.faulty
     return said
 
 
-@pytest.mark.parametrize(("name", "module"), DETECTORS)
-def test_detector_speaks_and_stays_silent(name, module):
-    assert module.FIRES and module.SILENT
-    for case in module.FIRES:
-        assert name in {f.id for f in findings(case)}, case
-    for case in module.SILENT:
+def test_each_detector_has_a_file_of_cases_and_each_file_a_detector():
+    assert list(CASES) == [name for name, _ in DETECTORS]
+
+
+@pytest.mark.parametrize(("name", "cases"), CASES.items())
+def test_detector_speaks_and_stays_silent(name, cases):
+    assert cases.FIRES and cases.SILENT
+    for case in cases.FIRES:
+        found = [f for f in findings(case) if f.id == name]
+        assert found, case
+        assert case.get("verdict", found[-1].verdict) == found[-1].verdict
+        assert case.get("saw", "") in found[-1].saw
+    for case in cases.SILENT:
         assert name not in {f.id for f in findings(case)}, case
+
+
+@pytest.mark.parametrize(("name", "module"), [one for one in DETECTORS if limits(one[1])])
+def test_cases_lie_just_below_and_just_above_each_number(name, module):
+    assert not loose(module, [partial(test_detector_speaks_and_stays_silent, name, CASES[name])])
 
 
 @pytest.mark.parametrize(("name", "module"), DETECTORS)
@@ -40,7 +58,7 @@ def test_page_has_its_headings(name, module):
 
 
 def test_a_statement_is_made_once():
-    case = monitor.rules()["node-lost"].FIRES[0]
+    case = CASES["node-lost"].FIRES[0]
     follow = Watch()
     said = []
     for event in case["events"]:

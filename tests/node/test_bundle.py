@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -48,6 +49,16 @@ def test_the_same_source_makes_the_same_bytes():
     entries = zipfile.ZipFile(io.BytesIO(once)).infolist()
     names = [entry.filename for entry in entries]
     assert names == sorted(names) and {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_nothing_of_a_test_travels():
+    archive = zipfile.ZipFile(io.BytesIO(bundle.build()))
+    for name in archive.namelist():
+        text = archive.read(name).decode() if name.endswith(".py") else ""
+        found = re.findall(
+            r"^(?:CASES|FIRES|SILENT)\b|^ *(?:from|import) (?:tests|pytest|unittest)\b.*", text, re.M
+        )
+        assert not found, name
 
 
 def test_it_holds_what_nodes_need_and_no_more():

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.probe.blame import Blame, blame, slow
-from allranks.probe.case import seeded
 from allranks.probe.rounds import chosen, tournament
+from tests.probe.case import seeded
 
 NAMES = [f"n{i}" for i in range(16)]
 ALL = list(permutations(NAMES, 2))

@@ -6,12 +6,13 @@ import pytest
 
 from allranks.checks.catalogue import HEADINGS
 from allranks.core import OK, Finding
-from allranks.probe.case import Case, Simulated
 from allranks.probe.catalogue import all_rules, page
 from allranks.probe.judge import judge
+from tests.probe.case import Case, Simulated
+from tests.probe.cases import CASES
 
 ALL = all_rules()
-CASES = [(rule.id, number, case) for rule in ALL.values() for number, case in enumerate(rule.cases)]
+NUMBERED = [(id_, number, case) for id_, own in CASES.items() for number, case in enumerate(own.CASES)]
 
 
 def judged(case: Case) -> list[Finding]:
@@ -28,12 +29,16 @@ def test_each_finding_has_a_page_with_the_fixed_headings_in_order(rule_id: str) 
     assert all(len(part.split("\n", 1)[1].strip()) > 20 for part in text.split("\n## ")[1:])
 
 
-@pytest.mark.parametrize("rule_id", ALL)
+def test_each_finding_has_a_file_of_cases_and_each_file_a_finding() -> None:
+    assert list(CASES) == list(ALL)
+
+
+@pytest.mark.parametrize("rule_id", CASES)
 def test_each_finding_has_a_case_that_fires_and_one_that_stays_silent(rule_id: str) -> None:
-    assert {case.fires for case in ALL[rule_id].cases} == {True, False}
+    assert {case.fires for case in CASES[rule_id].CASES} == {True, False}
 
 
-@pytest.mark.parametrize(("rule_id", "number", "case"), CASES, ids=[f"{i}-{n}" for i, n, _ in CASES])
+@pytest.mark.parametrize(("rule_id", "number", "case"), NUMBERED, ids=[f"{i}-{n}" for i, n, _ in NUMBERED])
 def test_cases(rule_id: str, number: int, case: Case) -> None:
     findings = judged(case)
     mine = [f for f in findings if f.id == rule_id]

@@ -13,12 +13,12 @@ import pytest
 
 from allranks.core import Node
 from allranks.probe import collective
-from allranks.probe.case import Simulated
 from allranks.probe.collective import Ranks
 from allranks.probe.judge import judge
 from allranks.probe.results import Collective, Results
 from allranks.probe.steps import Step, proposed, steps
 from allranks.transport import reached
+from tests.probe.case import Simulated
 from tests.runs.runner import free_port
 
 pytestmark = pytest.mark.lengthy
@@ -159,7 +159,7 @@ def test_what_the_user_set_is_left_as_it_is() -> None:
 def rung(name: str, seconds: float, code: int = 0) -> Collective:
     from dataclasses import replace
 
-    from allranks.probe.case import collective as healthy
+    from tests.probe.case import collective as healthy
 
     one = healthy(name, ["n0", "n1"], "nccl", seconds)
     return replace(one, ranks=tuple(replace(rank, code=code) for rank in one.ranks))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from allranks.probe import Probed
-from allranks.probe.case import Simulated
 from allranks.runs.probe_phase import merged, takes_place, with_environment
+from tests.probe.case import Simulated
 from tests.rig.rig import STATE, Rig, address, only_one
 
 LOOP = Path(__file__).resolve().parents[1] / "runs" / "scripts" / "loop.py"

@@ -6,11 +6,10 @@ A check is one file of `rules/`; its id is the file's name with `-` for `_`. It 
   `allranks explain ID` prints;
 - `NEEDS`, the facts it judges by: where a node could not read one, `unreadable-facts` says so;
 - `check(context)`, which yields findings made with `context.block`, `.warn`, `.note` or `.ok`;
-- `CASES`, at least one that fires and one that stays silent, which a catalogue test runs;
 - where it applies to some runs only, `applies(context)`;
 - if a launch may go on although its facts are unreadable, `UNKNOWN_BLOCKS = False`: that is a warning then.
 
-Adding one touches no other file.
+It is found by being there. Its cases are in a file of the same name, `tests/checks/cases/`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from allranks.checks.case import Case
 from allranks.core import Finding
 
 HEADINGS = ("What it looks at", "Why it matters", "What to do", "Source")
@@ -24,7 +23,6 @@ class Rule:
     module: ModuleType
     check: Callable[[Any], Iterable[Finding]]
     needs: tuple[str, ...]
-    cases: tuple[Case, ...]
     applies: Callable[[Any], bool]
     unknown_blocks: bool
 
@@ -46,7 +44,6 @@ def all_rules() -> dict[str, Rule]:
             module=module,
             check=module.check,
             needs=tuple(getattr(module, "NEEDS", ())),
-            cases=tuple(module.CASES),
             applies=getattr(module, "applies", _always),
             unknown_blocks=bool(getattr(module, "UNKNOWN_BLOCKS", True)),
         )

@@ -1,4 +1,4 @@
-"""What a symptom's file is made of: patterns to look for, and the cases that a file may state.
+"""What a symptom's file is made of: patterns to look for, and what a file may state of a log.
 
 A file under `symptoms/` is a module with
 - a docstring: its page, with the headings of `HEADINGS`; its first line is the title, "Why it matters" and
@@ -6,9 +6,8 @@ A file under `symptoms/` is a module with
 - `ROLE`: `P` (a cause) or `S` (normally the echo of another rank's cause);
 - `PATTERNS`, and where lines of several ranks must be compared `judge(evidence)`;
 - `EXPLAINS`: ids that are only consequences where this symptom is found;
-- `OUTLASTS_THE_END`: set where a training that came to its end does not disprove it;
-- `FIRES`, `SILENT`: whole small logs that do and do not have this cause.
-Its id is the file's name with `-` for `_`.
+- `OUTLASTS_THE_END`: set where a training that came to its end does not disprove it.
+Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
 """
 
 from __future__ import annotations
@@ -34,6 +33,8 @@ ECHO = 30
 """Ranks that blame each other."""
 STALE = 10
 """Any of these, when many steps were trained after it."""
+NOISE = 1
+"""Progress: a cause only if there is no other statement at all."""
 
 
 def is_warning(weight: int) -> bool:

@@ -2,8 +2,7 @@
 
 A detector's id is its file's name with `-` for `_`. The file has a docstring (its page), and one or both of
 `after(run, event)` with `AFTER`, the kinds of events it looks after, and `detect(run, now)`, called at each tick.
-Both return findings; what they return again is said once. `FIRES` and `SILENT` are cases, as data:
-`{"expect": {...}, "events": [...], "now": seconds}`.
+Both return findings; what they return again is said once. Its cases are in `tests/monitor/cases/`.
 """
 
 from __future__ import annotations

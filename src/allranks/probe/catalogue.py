@@ -1,8 +1,7 @@
 """The rules, found by their files being there.
 
 A rule is a module of `rules/` with a docstring (the page of `allranks explain ID`, under the headings of the
-checks), `check(context)`, which yields findings without their id, and `CASES`: simulated clusters, at least one
-that fires and one that stays silent.
+checks) and `check(context)`, which yields findings without their id. Its cases are in `tests/probe/cases/`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ class Rule:
     id: str
     module: ModuleType
     check: Callable[[Any], Iterable[Finding]]
-    cases: tuple[Any, ...]
 
 
 @functools.cache
@@ -34,7 +32,7 @@ def all_rules() -> dict[str, Rule]:
     for name in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         module = importlib.import_module(f"{package.__name__}.{name}")
         rule_id = name.replace("_", "-")
-        found[rule_id] = Rule(rule_id, module, module.check, tuple(module.CASES))
+        found[rule_id] = Rule(rule_id, module, module.check)
     return found
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -42,11 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="GPUs reach each other and the network over the processor, at a fraction of the speed.",
                 fix=f"as root on {view.name}: setpci -s {bridges[0]} ECAP_ACS+0x6.w=0000, for each; or in the firmware",
             )
-
-
-CASES = (
-    fires("h100", {"node-1/driver/acs_redirects": ["0000:00:01.0", "0000:40:01.0"]}, node="node-1"),
-    silent("h100", {"node-1/driver/acs_redirects": None}),
-    silent("t4", {"localhost/driver/acs_redirects": ["0000:00:01.0"]}),
-    silent("h100", {"node-1/driver/acs_redirects": Unreadable("x")}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -80,15 +79,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="collecting leaves expandable segments alone: the threshold does nothing.",
                 fix=f'{name}: "expandable_segments:True"',
             )
-
-
-CASES = (
-    fires(
-        "a100",
-        {"run/env/PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True,garbage_collection_threshold:0.8"},
-        verdict="note",
-    ),
-    fires("a100", {"run/env/PYTORCH_CUDA_ALLOC_CONF": "expandable_segment:True"}, verdict="block"),
-    silent("a100", {"run/env/PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}),
-    silent("cpu", {"run/env/PYTORCH_CUDA_ALLOC_CONF": "nonsense"}),
-)

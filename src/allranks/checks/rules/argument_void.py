@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import VOID
 from allranks.checks.lint.run_settings import argument_lines
@@ -38,9 +37,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="what it was meant to do does not happen.",
                 fix=line.do,
             )
-
-
-CASES = (
-    fires("a100", {"run/train/arguments/local_rank": 0}, verdict="note"),
-    silent("a100", {"run/train/arguments/logging_dir": "/home/ubuntu/logs"}),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint.run_settings import variable_lines
 from allranks.core import Finding
@@ -43,10 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="nothing overlaps: ZeRO-3 gathers a layer only when the one before has been computed.",
                 fix="take it out of env",
             )
-
-
-CASES = (
-    fires("a100", {"run/env/TORCH_NCCL_BLOCKING_WAIT": "1"}, verdict="warn"),
-    silent("a100", {"run/env/TORCH_NCCL_BLOCKING_WAIT": "0"}),
-    silent("cpu", {"run/env/TORCH_NCCL_BLOCKING_WAIT": "1"}),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import duration
 from allranks.core import Finding
@@ -55,24 +54,3 @@ def least_offset(view: View) -> float | None:
     if view.facts.taken_at > latest:
         return view.facts.taken_at - latest
     return min(0.0, view.facts.taken_at - earliest)
-
-
-TAKEN_AT = 1_760_000_000.0
-CASES = (
-    fires(
-        "cpu",
-        {"node-1/asked": {"sent_at": TAKEN_AT - 91.0, "received_at": TAKEN_AT - 89.5}},
-        node="node-1",
-        verdict="warn",
-        saw="89.9 s ahead",
-    ),
-    fires(
-        "cpu",
-        {"node-1/asked": {"sent_at": TAKEN_AT + 5, "received_at": TAKEN_AT + 6}},
-        verdict="note",
-        saw="behind",
-    ),
-    # An answer that took ten seconds says nothing about an offset of eight.
-    silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT - 8.0, "received_at": TAKEN_AT + 2.0}}),
-    silent("cpu"),
-)

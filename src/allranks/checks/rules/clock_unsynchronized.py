@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -42,10 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="times in logs of different nodes may not be comparable.",
                 fix=f"timedatectl set-ntp true on {view.name}, or start chronyd",
             )
-
-
-CASES = (
-    fires("cpu", {"node-1/system/clock/synchronized": False}, node="node-1", verdict="note"),
-    silent("cpu"),
-    silent("demo", {"*/system/clock/synchronized": False}),
-)

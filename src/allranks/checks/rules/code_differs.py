@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.fact_request import trusts_remote_code
 from allranks.checks.phrases import counted, listed
@@ -72,37 +71,3 @@ def differing(
         why="ranks that run different code wait in different collectives, or train with other settings.",
         fix=f"compare {one.get('folder')} with that of {model.name}, and bring both to one state",
     )
-
-
-def _code(**folders: dict) -> dict:
-    return {"folders": folders}
-
-
-def _of(digest: str, **files: str) -> dict:
-    return {"folder": "/opt/LLaMA-Factory/src/llamafactory", "digest": digest, "files": files, "cut": False}
-
-
-SAME, OTHER = _of("aa", **{"launcher.py": "1"}), _of("bb", **{"launcher.py": "2", "new.py": "3"})
-CASES = (
-    fires(
-        "cpu",
-        {"*/code": _code(trainer=SAME), "node-2/code": _code(trainer=OTHER)},
-        node="node-2",
-        verdict="warn",
-        saw="differs in 2 files: launcher.py, new.py",
-    ),
-    fires("cpu", {"*/code": _code(script=SAME), "node-1/code": _code(script=OTHER)}, node="node-1"),
-    # The model's own code runs only where it is trusted.
-    silent("cpu", {"*/code": _code(model=SAME), "node-1/code": _code(model=OTHER)}),
-    fires(
-        "cpu",
-        {
-            "run/train/arguments/trust_remote_code": True,
-            "*/code": _code(model=SAME),
-            "node-1/code": _code(model=OTHER),
-        },
-        saw="the model's own code",
-    ),
-    silent("cpu", {"*/code": _code(trainer=SAME)}),
-    silent("cpu"),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.fact_request import uses_deepspeed
 from allranks.checks.phrases import listed
@@ -67,14 +66,3 @@ def missing_on(view: View, with_cuda: bool) -> list[str]:
     if with_cuda:
         wanted["nvcc"] = "software.nvcc"
     return [name for name, path in wanted.items() if view.has(path) and view.get(path) is None]
-
-
-OFFLOAD = {"deepspeed": {"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}}
-FUSED = {"deepspeed": {"zero_optimization": {"stage": 3}, "optimizer": {"type": "AdamW"}}}
-CASES = (
-    fires("cpu", {"node-1/software/ninja": None}, node="node-1", verdict="block", saw="ninja is not"),
-    fires("a100", {**OFFLOAD, "node-2/software/compiler": None}, node="node-2"),
-    fires("a100", {**FUSED, "node-2/software/nvcc": None}, node="node-2", saw="nvcc is not"),
-    silent("a100", {"node-2/software/compiler": None}),
-    silent("a100", {**OFFLOAD, "node-2/software/nvcc": None}),
-)

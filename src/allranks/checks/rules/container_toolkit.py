@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.rules.container_engine import IN_DOCKER
 from allranks.core import Finding
 
 NEEDS = ("driver.container_toolkit",)
@@ -46,16 +44,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the container would not start: could not select device driver with capabilities gpu.",
                 fix=f"on {view.name}: install nvidia-container-toolkit, nvidia-ctk runtime configure",
             )
-
-
-CASES = (
-    fires(
-        "a100",
-        {**IN_DOCKER, "node-1/driver/container_toolkit": None},
-        node="node-1",
-        verdict="block",
-        also=("environment-in-image",),  # said of every image
-    ),
-    silent("a100", IN_DOCKER),
-    silent("a100"),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.core import Finding
 
@@ -44,10 +43,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="ranks that wait for a processor slow every collective of all ranks.",
                 fix="ask the scheduler for more (--cpus-per-task), or dataloader_num_workers: 0",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/system/cpus/usable": 1}, node="node-1", saw="1 processors of 256"),
-    silent("a100"),
-    silent("demo", {"*/system/cpus/usable": 2}),
-)

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
 from allranks.checks.fact_request import dataset
 from allranks.checks.phrases import listed
@@ -74,25 +73,3 @@ def troubles(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"the file of dataset {name}, {folder}/{entry['file']}, is not there", "copy it there"
         elif entry.get("file") and entry.get("bytes") == 0:
             yield f"the file of dataset {name}, {folder}/{entry['file']}, is empty", "copy it there again"
-
-
-CASES = (
-    fires("cpu", {"node-1/storage/dataset": {"dir": "/data", "info": False}}, node="node-1", saw="not there"),
-    fires(
-        "cpu",
-        {"node-1/storage/dataset/unknown": ["keepin"], "node-1/storage/dataset/entries": {}},
-        node="node-1",
-        saw="dataset keepin is not in",
-    ),
-    fires(
-        "cpu",
-        {"node-1/storage/dataset/entries/keeping/exists": False},
-        node="node-1",
-        saw="the file of dataset",
-    ),
-    fires("cpu", {"node-1/storage/dataset/entries/keeping/bytes": 0}, node="node-1", saw="is empty"),
-    silent("cpu"),
-    silent(
-        "cpu", {"run/train/arguments/dataset_dir": "ONLINE", "*/storage/dataset": {"dir": "x", "info": False}}
-    ),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import COSTLY
 from allranks.checks.lint.run_settings import variable_lines
@@ -47,11 +46,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why=f"{line.why}.",
                 fix=f"{line.do}; allranks run --debug sets it for one run",
             )
-
-
-CASES = (
-    fires("a100", {"run/env/TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, verdict="warn"),
-    fires("a100", {"run/env/NCCL_DEBUG": "INFO"}, verdict="note"),
-    fires("a100", {"run/env/CUDA_LAUNCH_BLOCKING": "1"}, verdict="warn"),
-    silent("a100", {"run/env/NCCL_DEBUG": "WARN", "run/env/TORCH_DISTRIBUTED_DEBUG": "INFO"}),
-)

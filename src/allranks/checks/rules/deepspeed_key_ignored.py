@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import COSTLY, VOID, WRONG
 from allranks.checks.lint.deepspeed import IGNORED, TOP
@@ -60,12 +59,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why=f"it {line.why}.",
                 fix=line.do,
             )
-
-
-BASE = {"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}
-CASES = (
-    fires("h100", {"deepspeed": {**BASE, "gradient_cliping": 1.0}}, verdict="warn", saw="gradient_cliping"),
-    fires("h100", {"deepspeed": {**BASE, "curriculum_learning": {"enabled": True}}}, verdict="block"),
-    fires("h100", {"deepspeed": {**BASE, "wall_clock_breakdown": True}}, verdict="note"),
-    silent("h100", {"deepspeed": {**BASE, "moe": {"enabled": True}, "communication_data_type": "bf16"}}),
-)

@@ -25,7 +25,6 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -94,15 +93,3 @@ def contains(need: str, version: str) -> bool:
         return requirement is None or requirement.specifier.contains(version, prereleases=True)
     except InvalidVersion:
         return True
-
-
-CASES = (
-    fires("a100", {"*/software/versions/transformers": "5.23.0"}, verdict="block", saw="5.23.0 is installed"),
-    fires(
-        "a100",
-        {"*/software/versions/transformers": "5.23.0", "run/env/DISABLE_VERSION_CHECK": "1"},
-        verdict="warn",
-    ),
-    silent("a100"),
-    silent("a100", {"*/software/requires": {"llamafactory": ["???", "transformers<5; python_version<'3'"]}}),
-)

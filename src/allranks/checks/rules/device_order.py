@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -42,10 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the ranks' GPU 3 may be another board than nvidia-smi's.",
                 fix="take CUDA_DEVICE_ORDER out of env",
             )
-
-
-CASES = (
-    fires("a100", {"run/env/CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, verdict="warn", node="node-1"),
-    silent("a100", {"run/env/CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
-    silent("cpu", {"run/env/CUDA_DEVICE_ORDER": "FASTEST_FIRST"}),
-)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping, number
 from allranks.checks.rules.disk_space import target
 from allranks.core import Finding
@@ -42,11 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="each save stops all ranks for as long as the slowest disk takes.",
                 fix=f"iostat -x 1 on {view.name} shows who is writing; or save: {{to: …}} elsewhere",
             )
-
-
-CASES = (
-    fires(
-        "cpu", {("node-1", "storage", "paths", "/home/ubuntu/.allranks", "write_seconds"): 4.2}, node="node-1"
-    ),
-    silent("cpu"),
-)

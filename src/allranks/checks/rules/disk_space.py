@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping, number
 from allranks.checks.fact_request import place
 from allranks.checks.phrases import gib
@@ -85,23 +84,3 @@ def checkpoint_bytes(context: Context) -> int:
 
 def planned_bytes(context: Context) -> int:
     return checkpoint_bytes(context) * (context.run.save.keep + 1) + SPARE_BYTES
-
-
-HOME = "/home/ubuntu/.allranks"
-CASES = (
-    fires(
-        "cpu",
-        {("node-2", "storage", "paths", HOME, "free_bytes"): 200 << 20},
-        node="node-2",
-        verdict="block",
-        saw="200.0 MiB free",
-    ),
-    fires(
-        "cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 5}, node="node-2", saw="5 free inodes"
-    ),
-    # btrfs and some network filesystems count no inodes: 0 of 0.
-    silent(
-        "cpu",
-        {("*", "storage", "paths", HOME, "free_inodes"): 0, ("*", "storage", "paths", HOME, "inodes"): 0},
-    ),
-)

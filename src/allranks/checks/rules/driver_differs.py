@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus, versions
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -39,17 +38,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="nodes of different drivers may choose different transports and hang at the first collective.",
             fix=f"install driver {usual} (with its Fabric Manager, where there is one) on {view.name}, and reboot",
         )
-
-
-CHANGED = {
-    "node-1/gpus/driver": "535.161.08",
-    "node-1/driver/module/version": "535.161.08",
-    "node-1/driver/module_on_disk": "535.161.08",
-    "node-1/driver/libraries": {"libcuda": ["535.161.08"], "libnvidia-ml": ["535.161.08"]},
-    "node-1/driver/fabric_manager/version": "535.161.08",
-}
-CASES = (
-    fires("a100", CHANGED, node="node-1", verdict="warn", saw="535.161.08"),
-    silent("a100"),
-    silent("t4"),
-)

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -57,17 +56,3 @@ def check(context: Context) -> Iterator[Finding]:
                     fix=f"remove all but {module} on {view.name}",
                 )
                 break
-
-
-CASES = (
-    fires("a100", {"node-1/driver/libraries/libcuda": ["570.133.20"]}, node="node-1", verdict="block"),
-    fires(
-        "a100",
-        {"node-1/driver/libraries/libcuda": ["570.124.06", "535.161.08"]},
-        node="node-1",
-        verdict="warn",
-    ),
-    silent("a100"),
-    # A container without ldconfig's cache of them.
-    silent("a100", {"node-1/driver/libraries": {"libcuda": [], "libnvidia-ml": []}}),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.core import Finding
 
@@ -61,24 +60,3 @@ def trouble_of(view: View) -> tuple[str, str] | None:
     if "nvidia-uvm" not in files:
         return "has no /dev/nvidia-uvm that this user may open", "nvidia-modprobe -u -c 0; ls -l /dev/nvidia*"
     return None
-
-
-CASES = (
-    fires("a100", {"node-1/driver/modules": ["nvidia"]}, node="node-1", verdict="warn", saw="no nvidia_uvm"),
-    fires("a100", {"node-1/driver/device_files": ["nvidia0"]}, node="node-1", saw="/dev/nvidia-uvm"),
-    fires(
-        "a100",
-        {
-            "node-1/driver/modules": ["nouveau"],
-            "node-1/driver/module": None,
-            "node-1/gpus/list": [],
-            "node-1/gpus/driver": None,
-        },
-        node="node-1",
-        verdict="block",
-        saw="nouveau",
-        # Then there is no GPU to be seen either.
-        also=("gpus-missing",),
-    ),
-    silent("a100"),
-)

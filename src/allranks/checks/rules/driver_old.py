@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus, versions
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -45,14 +44,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="torch would find no GPU: 'the NVIDIA driver on your system is too old'.",
                 fix=f"update the driver of {view.name}, or install torch for CUDA {major - 1 if major else '?'}.x",
             )
-
-
-CASES = (
-    fires(
-        "t4",
-        {"localhost/software/torch_cuda": "13.0", "localhost/software/nvcc/version": "13.0"},
-        verdict="block",
-    ),
-    silent("t4"),
-    silent("t4", {"localhost/software/torch_cuda": None}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -40,9 +39,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the next reboot changes the driver under a run that would be resumed.",
                 fix=f"reboot {view.name} before a long run, and hold the driver's packages",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/driver/module_on_disk": "570.133.20"}, node="node-1", verdict="note"),
-    silent("a100", {"node-1/driver/module_on_disk": None}),
-)

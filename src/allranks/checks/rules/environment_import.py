@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.core import Finding
 
@@ -47,19 +46,3 @@ def check(context: Context) -> Iterator[Finding]:
                 fix=f"{python} -c 'import {module}' on {view.name} shows the same; install what it misses",
             )
             break  # what is imported after it mostly fails for the same reason
-
-
-CASES = (
-    fires(
-        "cpu",
-        {
-            "node-1/imports/modules/deepspeed": {
-                "error": "ImportError: libaio.so.1: cannot open shared object file"
-            }
-        },
-        node="node-1",
-        verdict="block",
-        saw="libaio",
-    ),
-    silent("cpu"),
-)

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.rules.container_engine import IN_DOCKER
 from allranks.core import Finding
 
 
@@ -33,6 +31,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="versions and imports are the image's, and have not been judged.",
             fix="nothing: it is looked at once the container is prepared",
         )
-
-
-CASES = (fires("a100", IN_DOCKER, verdict="note"), silent("a100"))

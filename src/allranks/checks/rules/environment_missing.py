@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -38,19 +37,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="torchrun is started with it: this node would never join.",
                 fix="environment: {python: /path/to/env/bin/python}, a path that exists on every node",
             )
-
-
-CASES = (
-    fires(
-        "cpu",
-        {
-            "node-1/software/python": Unreadable("/opt/env/bin/python is not installed"),
-            "node-1/software/versions": Unreadable("the training environment's Python did not answer"),
-        },
-        node="node-1",
-        verdict="block",
-        # The versions that other checks compare cannot be read either.
-        also=("unreadable-facts",),
-    ),
-    silent("cpu"),
-)

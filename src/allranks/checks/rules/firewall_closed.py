@@ -23,7 +23,6 @@ import ipaddress
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View, listing
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -88,17 +87,3 @@ def port_open(ports: list, port: int) -> bool:
         if low.isdigit() and int(low) <= port <= (int(high) if high.isdigit() else int(low)):
             return True
     return False
-
-
-DROPS = {"policy": "drop", "chains": 1, "rejects": False, "ports": ["22"], "everything_from": []}
-CASES = (
-    fires(
-        "a100", {"node-0/firewall/input": DROPS}, node="node-0", verdict="warn", saw="port 39500 is not open"
-    ),
-    fires(
-        "a100", {"node-1/firewall/input": {**DROPS, "ports": ["chain ufw"]}}, node="node-1", verdict="note"
-    ),
-    silent("a100", {"*/firewall/input": {**DROPS, "everything_from": ["10.18.122.0/24"]}}),
-    silent("demo", {"*/firewall/input": DROPS}),
-    silent("a100", {"node-1/firewall/input": Unreadable("iptables: Permission denied")}),
-)

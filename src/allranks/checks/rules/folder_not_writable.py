@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.fact_request import place
 from allranks.core import Finding
@@ -54,19 +53,3 @@ def written(context: Context, view: View) -> list[tuple[str | None, str]]:
     if copy_to and ":" not in copy_to and view.is_head:
         found.append(("save.copy_to", place(context.run, copy_to) or ""))
     return found
-
-
-CASES = (
-    fires(
-        "cpu",
-        {
-            ("node-1", "storage", "paths", "/home/ubuntu/.allranks", "writable"): False,
-            ("node-1", "storage", "paths", "/home/ubuntu/.allranks", "reason"): "Read-only file system",
-        },
-        node="node-1",
-        verdict="block",
-        saw="Read-only",
-    ),
-    silent("cpu"),
-    silent("cpu", {("node-1", "storage", "paths", "/home/ubuntu/.allranks"): Unreadable("hangs")}),
-)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.lint.run_settings import version
 from allranks.core import Finding
@@ -56,13 +55,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="allranks saves the adapter itself; a script started without it would save 40 bytes and no tensor.",
             fix=f'leave it, or "zero_optimization": {{"{KEY}": true}} for scripts of plan --render',
         )
-
-
-OFF = {"deepspeed": {"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}}
-OLD = {"*/software/versions/transformers": "4.52.4", "*/software/requires": {}}
-CASES = (
-    fires("h100", {**OFF, "run/train/arguments/finetuning_type": "full"}, verdict="warn"),
-    fires("h100", {**OFF, **OLD}, verdict="note"),
-    silent("h100", OFF),
-    silent("h100"),
-)

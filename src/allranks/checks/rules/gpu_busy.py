@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping, number
 from allranks.checks.phrases import gib, listed
 from allranks.core import Finding
@@ -79,35 +78,3 @@ def described(process: Mapping[str, Any]) -> str:
     used = number(process.get("used_bytes"))
     about += [gib(used)] if used else []
     return f"pid {process.get('pid')} ({', '.join(about)})"
-
-
-def _process(**about) -> list:
-    return [
-        {"pid": 900, "type": "C", "name": "python", "uid": 1003, "run": None, "used_bytes": 70 << 30, **about}
-    ]
-
-
-CASES = (
-    fires(
-        "a100", {"node-1/gpus/list/3/processes": _process()}, node="node-1", verdict="block", saw="uid 1003"
-    ),
-    fires("a100", {"node-1/gpus/list/3/processes": _process(run="0902-a")}, node="node-1", saw="run 0902-a"),
-    fires("a100", {"node-1/gpus/list/3/memory/used_bytes": 9 << 30}, node="node-1", verdict="warn"),
-    fires(
-        "t4",
-        {"localhost/gpus/list/0/processes": _process(type="G", name="Xorg", used_bytes=9 << 20)},
-        verdict="note",
-    ),
-    silent("a100"),
-    # GPU 7 is not used by four ranks a node.
-    silent(
-        "a100",
-        {
-            "node-1/gpus/list/7/processes": _process(),
-            "run/cluster/nodes/0/gpus": 4,
-            "run/cluster/nodes/1/gpus": 4,
-            "run/cluster/nodes/2/gpus": 4,
-        },
-    ),
-    silent("cpu", {"node-1/gpus/list": [{"processes": _process()}]}),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -42,10 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 else "one process alone may compute on it: a worker that touches CUDA fails.",
                 fix=f"as root on {view.name}: nvidia-smi -i {index} -c DEFAULT",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/compute_mode": "Prohibited"}, node="node-1", verdict="block"),
-    fires("a100", {"node-1/gpus/list/2/compute_mode": "Exclusive_Process"}, node="node-1", verdict="warn"),
-    silent("a100"),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -62,15 +61,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="memory errors of these GPUs go unseen into the weights that all ranks share.",
             fix="as root on those nodes: nvidia-smi -e 1, then reboot",
         )
-
-
-CASES = (
-    fires(
-        "a100", {"node-1/gpus/list/2/ecc/volatile": 3}, node="node-1", verdict="block", saw="3 uncorrectable"
-    ),
-    fires("a100", {"node-1/gpus/list/2/ecc/sram_threshold_exceeded": True}, node="node-1", saw="SRAM"),
-    fires("a100", {"node-1/gpus/list/2/ecc/on": False}, verdict="warn"),
-    # Errors of an earlier time that have been remapped since are in `aggregate`.
-    silent("a100", {"node-1/gpus/list/2/ecc/aggregate": 4}),
-    silent("t4", {"localhost/gpus/list/0/ecc/on": False}),
-)

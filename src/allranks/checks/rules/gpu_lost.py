@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -41,9 +40,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="a GPU has fallen off the bus or failed to start, and the others are numbered anew.",
                 fix=f"dmesg | grep -i xid on {view.name}; a power cycle brings most of them back",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/driver/gpus_on_bus": 9}, node="node-1", verdict="warn"),
-    silent("a100", {"node-1/driver/gpus_on_bus": 9, "node-1/system/container": "docker"}),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -50,11 +49,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="after a reboot the run could not be resumed there.",
                 fix=f"as root on {view.name}: nvidia-smi -i {index} -mig 0",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/mig": True}, node="node-1", verdict="block"),
-    fires("a100", {"node-1/gpus/list/2/mig_pending": True}, node="node-1", verdict="warn"),
-    fires("mig", {}, node="localhost", saw="7 instances"),
-    silent("a100"),
-)

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import gib, listed
 from allranks.core import Finding
@@ -90,20 +89,3 @@ def less_memory(context: Context, found: list) -> Iterator[Finding]:
                 why="ZeRO splits evenly: this rank would be the first out of memory.",
                 fix="nvidia-smi -q -d MEMORY on it: pages may have been retired, or MIG may hold a part",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/3/name": "NVIDIA A100-SXM4-40GB"}, node="node-1", verdict="block"),
-    fires(
-        "h100", {"run/gpus/model": None, "node-1/gpus/list/3/name": "NVIDIA A100-SXM4-80GB"}, verdict="warn"
-    ),
-    fires(
-        "a100",
-        {"node-1/gpus/list/3/memory/total_bytes": 70 << 30},
-        node="node-1",
-        verdict="warn",
-        saw="70.0 GiB",
-    ),
-    silent("a100"),
-    silent("a100", {"run/gpus/model": "A100"}),
-)

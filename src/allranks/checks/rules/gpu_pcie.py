@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -55,10 +54,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the link has a bad contact: it is slow now and may break.",
                 fix="reseat the board or its riser",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/pcie/width": 8}, node="node-1", saw="x8"),
-    fires("a100", {"node-1/gpus/list/2/pcie/replays": 52_000}, node="node-1", saw="52,000"),
-    silent("a100", {"node-1/gpus/list/2/pcie/generation": 1}),
-)

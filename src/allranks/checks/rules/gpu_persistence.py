@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -43,9 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="each start takes some seconds more, and settings are lost between processes.",
             fix=f"on {view.name}: systemctl enable --now nvidia-persistenced, or as root nvidia-smi -pm 1",
         )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/persistence": False}, node="node-1", verdict="note"),
-    silent("a100"),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -43,9 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="its clock falls under load, and every step of all ranks waits for it.",
                 fix=f"as root on {view.name}: nvidia-smi -i {index} -pl {default:.0f}",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/power/limit_watts": 250.0}, node="node-1", saw="250 W"),
-    silent("a100", {"node-1/gpus/list/2/power/limit_watts": 396.0}),
-)

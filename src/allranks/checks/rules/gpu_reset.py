@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -39,10 +38,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="a rank on it would fail at its first use, or compute on a bad device.",
                 fix=f"reboot {view.name} while nothing runs there, or leave this GPU out",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/recovery": "Reset"}, node="node-1", verdict="block", saw="Reset"),
-    fires("a100", {"node-1/gpus/list/2/reset_required": True}, node="node-1"),
-    silent("a100"),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -49,10 +48,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the bad row is in use until the GPU is reset.",
                 fix=f"reboot {view.name} while nothing runs there",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/gpus/list/2/rows/failure": True}, node="node-1", verdict="block"),
-    fires("a100", {"node-1/gpus/list/2/rows/pending": True}, node="node-1", verdict="warn"),
-    silent("a100", {"node-1/gpus/list/2/rows/remapped_uncorrectable": 1}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -55,16 +54,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="every step of every rank waits for it.",
                 fix=f"look at cooling and power of {view.name}, or take it out of nodes",
             )
-
-
-CASES = (
-    fires(
-        "a100",
-        {"node-1/gpus/list/2/clocks/slowed": ["hw_power_brake_slowdown", "hw_slowdown"]},
-        node="node-1",
-        verdict="warn",
-        saw="power brake",
-    ),
-    fires("a100", {"node-1/gpus/list/2/temperature": 90}, node="node-1", saw="90 °C"),
-    silent("a100", {"node-1/gpus/list/2/clocks/slowed": ["sw_power_cap", "applications_clocks_setting"]}),
-)

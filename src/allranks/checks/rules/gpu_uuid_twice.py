@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.core import Finding
 
@@ -46,14 +45,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="two ranks would share it: NCCL stops with 'Duplicate GPU detected'.",
                 fix=f"remove {view.name} or {other.name} from nodes",
             )
-
-
-CASES = (
-    fires(
-        "a100",
-        {"node-1/gpus/list/2/uuid": "GPU-00000000-0000-4000-8000-000000000002"},
-        node="node-1",
-        verdict="block",
-    ),
-    silent("a100", {"node-1/gpus/list/2/uuid": None, "node-2/gpus/list/2/uuid": None}),
-)

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding, xids
 
@@ -46,15 +45,3 @@ def check(context: Context) -> Iterator[Finding]:
                     fix=f"reboot {view.name}, and have the GPU replaced where it returns",
                     evidence=(last,) if last else (),
                 )
-
-
-XID = {"bus_id": "0000:53:00.0", "xid": 79, "count": 1, "last": "GPU has fallen off the bus."}
-ACTION = "GPU recovery action changed from 0x0 (None) to 0x1 ({})"
-CASES = (
-    fires("a100", {"node-1/driver/xids": [XID]}, node="node-1", saw="Xid 79"),
-    fires("a100", {"node-1/driver/xids": [{**XID, "xid": 143}]}, node="node-1", saw="Xid 143"),
-    fires("a100", {"node-1/driver/xids": [{**XID, "xid": 154, "last": ACTION.format("GPU Reset Required")}]}),
-    silent("a100", {"node-1/driver/xids": [{**XID, "xid": 154, "last": ACTION.format("None")}]}),
-    silent("a100", {"node-1/driver/xids": [{**XID, "xid": 13}]}),
-    silent("a100", {"node-1/driver/xids": Unreadable("dmesg: Operation not permitted")}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric, versions
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.core import Finding
 
@@ -49,16 +48,3 @@ def has_dmabuf(view: View) -> bool:
     return view.get("driver.module.open") is True and bool(
         versions.at_least(view.text("system.kernel"), (5, 12))
     )
-
-
-CASES = (
-    fires(
-        "h100",
-        {"node-1/driver/modules": ["nvidia", "nvidia_uvm"], "node-1/driver/module/open": False},
-        node="node-1",
-        verdict="warn",
-    ),
-    silent("h100"),
-    silent("h100", {"*/driver/modules": ["nvidia", "nvidia_uvm"]}),
-    silent("a100"),
-)

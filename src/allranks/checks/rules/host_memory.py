@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping, number
 from allranks.checks.phrases import gib
 from allranks.core import Finding
@@ -61,17 +60,3 @@ def needed(context: Context, ranks: int) -> float:
     planned = number(parts.get("train")) or 0
     usual = max((node.gpus for node in context.run.cluster.nodes), default=1)
     return max(planned * ranks / usual, BASE_BYTES * ranks)
-
-
-CASES = (
-    fires(
-        "cpu",
-        {"node-1/system/memory/available_bytes": 300 << 20},
-        node="node-1",
-        verdict="block",
-        saw="300.0 MiB",
-    ),
-    fires("cpu", {"node-1/system/cgroup_memory_bytes": 512 << 20}, node="node-1", saw="control group"),
-    silent("cpu"),
-    silent("cpu", {"node-1/system/cgroup_memory_bytes": 64 << 30}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping, number
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -50,11 +49,3 @@ def check(context: Context) -> Iterator[Finding]:
                     why="a link that goes down in a run ends NCCL's connections over it.",
                     fix="reseat or replace its cable, clear the counters with perfquery -R, look again",
                 )
-
-
-CASES = (
-    fires(
-        "h100", {"node-1/infiniband/devices/mlx5_3/ports/1/counters/link_downed": 55}, node="node-1", saw="55"
-    ),
-    silent("h100", {"node-1/infiniband/devices/mlx5_3/ports/1/counters/link_downed": 3}),
-)

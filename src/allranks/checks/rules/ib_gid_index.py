@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
 from allranks.core import Finding
 
@@ -61,26 +60,3 @@ def check(context: Context) -> Iterator[Finding]:
                     fix="take NCCL_IB_GID_INDEX out of env: NCCL chooses a RoCE v2 address by itself",
                 )
                 break
-
-
-def _roce(kind: str) -> dict:
-    return {
-        "state": "ACTIVE",
-        "layer": "Ethernet",
-        "rate_gbits": 400.0,
-        "gids": [{"index": 3, "gid": "::ffff:10.21.0.1", "type": kind, "interface": "ib0"}],
-    }
-
-
-CASES = (
-    fires("h100", {"run/env/NCCL_IB_GID_INDEX": "3"}, verdict="note", saw="are InfiniBand"),
-    fires(
-        "h100",
-        {"run/env/NCCL_IB_GID_INDEX": "3", "node-1/infiniband/devices/mlx5_0/ports/1": _roce("IB/RoCE v1")},
-        node="node-1",
-        verdict="block",
-        saw="RoCE v1",
-    ),
-    silent("h100"),
-    silent("a100", {"run/env/NCCL_IB_GID_INDEX": "3"}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -74,11 +73,3 @@ def matching(view: View, spec: str) -> list[tuple[str, str]]:
         for device, number, _ in fabric.active(view)
         if matches(device, number) is not without
     ]
-
-
-CASES = (
-    fires("h100", {"run/env/NCCL_IB_HCA": "mlx4_0"}, verdict="warn", saw="names no active port"),
-    fires("h100", {"run/env/NCCL_IB_HCA": "mlx5"}, verdict="note", saw="is a prefix"),
-    silent("h100", {"run/env/NCCL_IB_HCA": "=mlx5_0,mlx5_1"}),
-    silent("h100", {"run/env/NCCL_IB_HCA": "mlx5_0"}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -40,10 +39,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="NCCL falls back to TCP without an error.",
                 fix="for a container: --device=/dev/infiniband --cap-add=IPC_LOCK; else the devices' group",
             )
-
-
-CASES = (
-    fires("h100", {"node-1/infiniband/verbs": []}, node="node-1", verdict="warn"),
-    silent("h100"),
-    silent("a100"),
-)

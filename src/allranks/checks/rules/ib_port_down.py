@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -47,20 +46,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="its GPUs share the ports that are left, and all ranks go at their pace.",
                 fix=f"ibstat on {view.name}: a cable or switch port (DOWN), or the subnet manager (INIT)",
             )
-
-
-CASES = (
-    fires(
-        "h100",
-        {
-            "node-1/infiniband/devices/mlx5_3/ports/1/state": "DOWN",
-            "node-1/infiniband/devices/mlx5_3/ports/1/physical": "Polling",
-        },
-        node="node-1",
-        verdict="warn",
-        saw="mlx5_3/1 DOWN (Polling)",
-    ),
-    # A port that is down on every node was never cabled.
-    silent("h100", {"*/infiniband/devices/mlx5_7/ports/1/state": "DOWN"}),
-    silent("a100"),
-)

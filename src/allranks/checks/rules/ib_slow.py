@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.core import Finding
 
@@ -49,13 +48,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="every collective that crosses nodes waits for it.",
                 fix="reseat or replace its cable; iblinkinfo shows width and speed at both ends",
             )
-
-
-CASES = (
-    fires(
-        "h100", {"node-1/infiniband/devices/mlx5_3/ports/1/rate_gbits": 100.0}, node="node-1", saw="100 Gb/s"
-    ),
-    silent("h100"),
-    # A slower storage port among fast ones would be said; one that is down is another check's.
-    silent("h100", {"*/infiniband/devices/mlx5_3/ports/1": {"state": "DOWN", "rate_gbits": 10.0}}),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.core import Finding
 
@@ -43,10 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
         why="everything between nodes goes through the processor over TCP.",
         fix="take NCCL_IB_DISABLE out of env, and network: {fabric: auto}",
     )
-
-
-CASES = (
-    fires("h100", {"run/env/NCCL_IB_DISABLE": "1"}, verdict="warn", saw="3200 Gb/s"),
-    silent("h100", {"run/env/NCCL_IB_DISABLE": "0"}),
-    silent("h100"),
-)

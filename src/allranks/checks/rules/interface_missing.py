@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -70,19 +69,3 @@ def trouble_of(view: View, spec: str, exact: bool) -> str | None:
     if not any(one.get("addresses") for one in found if one.get("up")):
         return "it has no address"
     return None
-
-
-ETH1 = {"run/network/interface": "eth1"}
-CASES = (
-    fires("cpu", ETH1, node="node-0", verdict="block", saw="none of that name"),
-    fires(
-        "a100",
-        {"node-1/network/interfaces/eth0/up": False, "run/network/interface": "eth0"},
-        saw="it is down",
-    ),
-    fires("a100", {"run/env/GLOO_SOCKET_IFNAME": "^lo,docker"}, saw="gloo takes one exact name"),
-    fires("a100", {"run/env/NCCL_SOCKET_IFNAME": "ib0"}, node="node-2"),
-    silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "^lo,docker"}),
-    silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "eth"}),
-    silent("h100"),
-)

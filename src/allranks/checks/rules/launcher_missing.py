@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -50,12 +49,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the launch would end at its first command.",
                 fix=f"install {program} on {view.name}, load its module, or launch: {{with: ssh}}",
             )
-
-
-CASES = (
-    fires("cpu", {"run/launch/with_": "slurm"}, node="node-0", verdict="block", saw="srun"),
-    silent("cpu", {"run/launch/with_": "slurm", "node-0/software/programs": {"srun": "/usr/bin/srun"}}),
-    fires("cpu", {"run/launch/with_": "ray"}, node="node-1", verdict="block", saw="ray"),
-    silent("cpu", {"run/launch/with_": "ray", "run/launch/address": "auto"}),
-    silent("cpu"),
-)

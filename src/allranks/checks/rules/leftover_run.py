@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
@@ -52,11 +51,3 @@ def check(context: Context) -> Iterator[Finding]:
                     why="they hold GPUs, memory or ports for nothing.",
                     fix=f"allranks clean {run}",
                 )
-
-
-LEFT = {"run": "0902-a", "node": "node-1", "supervisor": None, "keeper": None, "processes": [41877, 41878]}
-CASES = (
-    fires("cpu", {"node-1/leftovers/runs": [LEFT]}, node="node-1", verdict="block", saw="41877"),
-    fires("cpu", {"node-1/leftovers/runs": [{**LEFT, "supervisor": 41870}]}, node="node-1", verdict="warn"),
-    silent("cpu"),
-)

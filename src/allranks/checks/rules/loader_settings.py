@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -45,10 +44,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="the GPU waits while its rank loads the next batch.",
             fix="dataloader_num_workers: 2, dataloader_pin_memory: true",
         )
-
-
-CASES = (
-    fires("a100", {"run/train/arguments/dataloader_num_workers": 0}, verdict="note"),
-    silent("a100", {"run/train/arguments/dataloader_num_workers": 4}),
-    silent("a100"),
-)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.core import Finding
 
@@ -44,10 +43,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="DHCP may give both one address, and their logs are mixed.",
                 fix=f"on {view.name}: rm /etc/machine-id && systemd-machine-id-setup, then reboot",
             )
-
-
-CASES = (
-    fires("cpu", {"node-2/system/machine_id": "0" * 31 + "1"}, node="node-2", verdict="note", saw="node-1"),
-    silent("cpu", {"*/system/machine_id": "0" * 32, "*/system/container": "docker"}),
-    silent("cpu"),
-)

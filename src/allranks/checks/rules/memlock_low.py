@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.checks.phrases import gib
 from allranks.core import Finding
@@ -49,17 +48,3 @@ def check(context: Context) -> Iterator[Finding]:
                 if hard is not None
                 else "ulimit -l unlimited in the shell that starts the supervisor",
             )
-
-
-CASES = (
-    fires(
-        "h100",
-        {"node-1/system/limits/memlock": [8 << 20, 8 << 20]},
-        node="node-1",
-        verdict="block",
-        saw="8.00 MiB",
-    ),
-    silent("h100"),
-    silent("h100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20], "node-1/system/user/uid": 0}),
-    silent("a100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20]}),
-)

@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.case import Remove, fires, silent
 from allranks.checks.context import Context, View, listing, mapping
 from allranks.checks.fact_request import model as folder
 from allranks.checks.phrases import counted, listed
@@ -112,31 +111,3 @@ def decides(name: str) -> bool:
     return name.endswith(
         (".safetensors", ".bin", ".json", ".model", ".txt", ".py", ".jinja")
     ) and not name.startswith(".")
-
-
-CASES = (
-    fires(
-        "cpu",
-        {"node-1/storage/model": {"path": "/models/tiny", "exists": False}},
-        node="node-1",
-        saw="not there",
-    ),
-    fires(
-        "cpu",
-        {
-            "node-1/storage/model/missing": ["model-00002-of-00002.safetensors"],
-            "node-1/storage/model/shards": 2,
-        },
-        node="node-1",
-        saw="lacks 1 of 2 shards",
-    ),
-    fires("cpu", {"node-1/storage/model/cut_short": ["model.safetensors"]}, node="node-1", saw="cut short"),
-    fires(
-        "cpu",
-        {("node-2", "storage", "model", "files", "model.safetensors"): 17},
-        node="node-2",
-        saw="differs from node-0",
-    ),
-    fires("cpu", {("node-2", "storage", "model", "files", "tokenizer.json"): Remove}, node="node-2"),
-    silent("cpu", {("node-2", "storage", "model", "files", "README.md"): 5}),
-)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.lint.run_settings import version
 from allranks.core import Finding
@@ -66,17 +65,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="ranks that route to different experts stop in different collectives after a step or two.",
             fix='"zero_optimization": {"leaf_module": {"classes": ["the class of its MoE block"]}}',
         )
-
-
-OLD = {"*/software/versions/transformers": "4.52.4", "*/software/requires": {}}
-CASES = (
-    fires(
-        "a100",
-        {**OLD, "*/storage/model/config/model_type": "hunyuan_v1_moe"},
-        verdict="block",
-        saw="hunyuan_v1_moe has 256",
-    ),
-    silent("a100", OLD),
-    silent("a100", {"*/storage/model/config/model_type": "hunyuan_v1_moe"}),
-    silent("h100", OLD),
-)

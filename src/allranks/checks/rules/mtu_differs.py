@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping, number
 from allranks.core import Finding
 
@@ -49,11 +48,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="small messages pass and large ones may vanish: the first large collective hangs.",
                 fix=f"as root on {view.name}: ip link set dev {name} mtu {usual:.0f}",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/network/interfaces/eth0/mtu": 1500}, node="node-1", saw="1500"),
-    silent("a100"),
-    # Another interface does not matter.
-    silent("h100", {"node-1/network/interfaces/ib3/mtu": 2044}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, listing, mapping
 from allranks.core import Finding, Node
 
@@ -61,19 +60,3 @@ def resolved(view: View, node: Node) -> list[str]:
 def is_loopback(address: str) -> bool:
     found = fabric.address_of(address)
     return found is not None and found.is_loopback
-
-
-NAMED = {
-    "run/cluster/nodes/0/address": "alpha",
-    "*/network/resolved": {"alpha": {"addresses": ["10.0.0.1"]}},
-}
-CASES = (
-    fires(
-        "cpu", {**NAMED, "node-0/network/resolved": {"alpha": {"addresses": ["127.0.1.1"]}}}, node="node-0"
-    ),
-    fires(
-        "cpu", {**NAMED, "node-1/network/resolved": {"alpha": {"addresses": ["127.0.0.1"]}}}, node="node-1"
-    ),
-    silent("cpu", NAMED),
-    silent("demo"),
-)

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -61,18 +60,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="this node would call another machine.",
                 fix=f"nodes: {{{head.name}: its address}}, or correct DNS or /etc/hosts on {view.name}",
             )
-
-
-NAMED = {
-    "run/cluster/nodes/0/address": "alpha",
-    "*/network/resolved": {"alpha": {"addresses": ["10.0.0.1"]}},
-}
-NONE = {"alpha": {"addresses": [], "reason": "Name or service not known"}}
-CASES = (
-    fires("cpu", {**NAMED, "node-1/network/resolved": NONE}, node="node-1", saw="resolves to nothing"),
-    fires(
-        "cpu", {**NAMED, "node-1/network/resolved": {"alpha": {"addresses": ["10.9.9.9"]}}}, saw="10.9.9.9"
-    ),
-    silent("cpu", NAMED),
-    silent("cpu"),
-)

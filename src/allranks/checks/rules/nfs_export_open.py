@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -43,11 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
                     why="root of any machine that reaches it can change what all ranks run.",
                     fix=f"in /etc/exports: {entry.get('path')} NETWORK(rw,sync,no_subtree_check), then exportfs -ra",
                 )
-
-
-GUIDE = {"path": "/shared", "client": "*", "options": "rw,sync,no_subtree_check,no_root_squash"}
-CASES = (
-    fires("a100", {"node-0/firewall/exports": [GUIDE]}, node="node-0", verdict="warn", saw="no_root_squash"),
-    silent("a100", {"node-0/firewall/exports": [{**GUIDE, "client": "10.0.0.0/24"}]}),
-    silent("a100", {"node-0/firewall/exports": [{**GUIDE, "options": "rw,sync"}]}),
-)

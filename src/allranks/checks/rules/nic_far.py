@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric, gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -54,10 +53,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="traffic between nodes crosses the processor, at a fraction of the speed.",
             fix="where a virtual machine hides the topology, set NCCL_TOPO_FILE to the provider's file",
         )
-
-
-CASES = (
-    fires("h100", {"node-1/topology/matrix/GPU3/mlx5_3": "NODE"}, node="node-1", saw="GPU 3 (NODE)"),
-    silent("h100"),
-    silent("h100", {"node-1/topology/matrix": {}}),
-)

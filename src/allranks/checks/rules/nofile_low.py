@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.core import Finding
 
@@ -46,10 +45,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="ranks or data loaders end with 'Too many open files'.",
                 fix="* - nofile 65536 in /etc/security/limits.conf, then log in anew",
             )
-
-
-CASES = (
-    fires("a100", {"node-1/system/limits/nofile": [512, 4096]}, node="node-1", saw="512"),
-    silent("a100"),
-    silent("a100", {"node-1/system/limits/nofile": [None, None]}),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -44,10 +43,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="it unmaps pages while ranks use them, which makes steps uneven by some percent.",
             fix="as root there: sysctl -w kernel.numa_balancing=0",
         )
-
-
-CASES = (
-    fires("a100", {"*/system/numa_balancing": 1}, verdict="note", saw="node-0, node-1, node-2"),
-    silent("a100"),
-    silent("cpu", {"*/system/numa_balancing": 1}),
-)

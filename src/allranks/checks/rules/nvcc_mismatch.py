@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import versions
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.rules.compiler_missing import FUSED, compiled
+from allranks.checks.rules.compiler_missing import compiled
 from allranks.core import Finding
 
 NEEDS = ("software.nvcc", "software.torch_cuda")
@@ -48,10 +47,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="DeepSpeed refuses to compile its operator once the model has been loaded.",
                 fix=f"install the CUDA {cuda} toolkit on {view.name}, or leave optimizer out of the JSON",
             )
-
-
-CASES = (
-    fires("a100", {**FUSED, "node-2/software/nvcc/version": "11.8"}, node="node-2", verdict="block"),
-    silent("a100", {"node-2/software/nvcc/version": "11.8"}),
-    silent("a100", {**FUSED, "node-2/software/nvcc/version": "12.1"}),
-)

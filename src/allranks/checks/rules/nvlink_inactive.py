@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -62,10 +61,3 @@ def most_links(context: Context) -> dict:
         active = sum(link is not None for link in links_of(view, index) or [])
         most[gpu.get("name")] = max(active, most.get(gpu.get("name"), 0))
     return most
-
-
-CASES = (
-    fires("a100", {"node-1/topology/nvlinks/3": [25.0] * 11 + [None]}, node="node-1", saw="11 active"),
-    silent("a100"),
-    silent("t4"),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -42,17 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="their ranks would take the same GPUs: NCCL stops with 'Duplicate GPU detected'.",
                 fix=f"remove {group[1].name} from nodes, or write same_host: true where that is meant",
             )
-
-
-BOOT = "11111111-2222-3333-4444-555555555555"
-CASES = (
-    # What is wrong with one machine as the host of two nodes, its GPUs among others, is not said again.
-    fires(
-        "a100",
-        {"node-1/system/boot_id": BOOT, "node-2/system/boot_id": BOOT},
-        node="node-2",
-        saw="are one machine",
-    ),
-    silent("a100"),
-    silent("demo"),
-)

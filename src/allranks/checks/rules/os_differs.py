@@ -21,7 +21,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import shown
 from allranks.core import Finding
@@ -72,24 +71,3 @@ def kind(kernel: str) -> tuple[str, str]:
     numbers = re.match(r"\d+\.\d+", kernel)
     words = [word for word in re.findall(r"[A-Za-z]\w*", kernel) if word not in ARCHITECTURES]
     return numbers.group() if numbers else kernel, "-".join(words)
-
-
-CASES = (
-    fires("cpu", {"node-1/system/os_release/name": "Debian GNU/Linux 12"}, node="node-1", verdict="note"),
-    fires("cpu", {"node-1/system/architecture": "aarch64"}, node="node-1", verdict="block"),
-    fires(
-        "cpu",
-        {"*/system/kernel": "6.8.0-45-generic", "node-1/system/kernel": "6.11.0-9-generic"},
-        node="node-1",
-    ),
-    fires(
-        "cpu",
-        {"*/system/kernel": "5.15.0-119-generic", "node-2/system/kernel": "5.15.0-200.131.27.el8uek.x86_64"},
-        node="node-2",
-        verdict="note",
-        saw="el8uek",
-    ),
-    # An update of the same kernel.
-    silent("cpu", {"*/system/kernel": "6.8.0-45-generic", "node-1/system/kernel": "6.8.0-51-generic"}),
-    silent("cpu"),
-)

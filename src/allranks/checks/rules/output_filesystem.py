@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.filesystems import NETWORK
 from allranks.checks.phrases import gib
@@ -57,17 +56,3 @@ def check(context: Context) -> Iterator[Finding]:
             why=why,
             fix="save: {to: a folder on a local disk, copy_to: the shared one}",
         )
-
-
-RUNS = "/home/ubuntu/runs"
-CASES = (
-    fires("a100", {("node-0", "storage", "paths", RUNS, "type"): "tmpfs"}, node="node-0", saw="tmpfs"),
-    fires(
-        "a100",
-        {("*", "storage", "paths", RUNS, "type"): "nfs4", "run/train/arguments/save_only_model": False},
-        saw="nfs4",
-    ),
-    silent("a100", {("*", "storage", "paths", RUNS, "type"): "nfs4"}),
-    silent("a100", {("node-0", "storage", "paths", RUNS, "type"): "overlay"}),
-    silent("a100"),
-)

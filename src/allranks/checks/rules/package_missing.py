@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing
 from allranks.checks.fact_request import uses_deepspeed
 from allranks.checks.phrases import listed
@@ -74,16 +73,3 @@ def wanted(context: Context) -> list[tuple[str, ...]]:
 def loggers(context: Context) -> list[str]:
     value = context.arguments.get("report_to")
     return value.split(",") if isinstance(value, str) else [str(name) for name in listing(value)]
-
-
-CASES = (
-    fires(
-        "cpu",
-        {"run/train/arguments/report_to": "tensorboard", "node-2/software/versions/tensorboard": None},
-        node="node-2",
-        verdict="block",
-        saw="tensorboard is not installed",
-    ),
-    silent("cpu", {"node-2/software/versions/tensorboard": None}),
-    fires("cpu", {"*/software/versions/deepspeed": None}, node="node-0", verdict="block"),
-)

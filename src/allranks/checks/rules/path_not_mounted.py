@@ -19,11 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.fact_request import place
 from allranks.checks.phrases import listed
-from allranks.checks.rules.container_engine import IN_DOCKER
 from allranks.core import Finding
 
 
@@ -51,15 +49,3 @@ def check(context: Context) -> Iterator[Finding]:
                 else "it is there only if the image brings it.",
                 fix=f'container: {{mounts: ["/a/folder/of/the/host:{path}"]}}',
             )
-
-
-CASES = (
-    fires("a100", {**IN_DOCKER, "run/save/to": "/output"}, verdict="block", also=("environment-in-image",)),
-    fires(
-        "a100",
-        {**IN_DOCKER, "run/train/arguments/dataset_dir": "/app/data"},
-        verdict="warn",
-        also=("environment-in-image",),
-    ),
-    silent("a100", IN_DOCKER),
-)

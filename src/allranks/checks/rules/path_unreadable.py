@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.core import UNKNOWN, Finding
 
@@ -40,12 +39,3 @@ def check(context: Context) -> Iterator[Finding]:
                         why="a rank that touches it would sleep in the kernel, where no signal reaches it.",
                         fix=f"findmnt -T {path} on {view.name}; bring its server back, or use another folder",
                     )
-
-
-HANGS = {"path": "/home/ubuntu/runs", "unreadable": "did not answer within 8 s and waits in state D"}
-CASES = (
-    fires(
-        "a100", {("node-1", "storage", "paths", "/home/ubuntu/runs"): HANGS}, node="node-1", verdict="unknown"
-    ),
-    silent("a100"),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.core import Finding
 
@@ -61,13 +60,3 @@ def reserved(ranges: str, port: int) -> bool:
         if first.isdigit() and (last or first).isdigit() and int(first) <= port <= int(last or first):
             return True
     return False
-
-
-BUSY_HEAD = {"node-0/network/local_ports_in_use": 9000}
-CASES = (
-    fires("cpu", BUSY_HEAD, node="node-0", verdict="note", saw="9,000 ports are in use"),
-    silent("cpu", {**BUSY_HEAD, "node-0/network/reserved_ports": "8080,39000-40000"}),
-    silent("cpu", {**BUSY_HEAD, "run/network/port": 29500}),
-    silent("cpu", {**BUSY_HEAD, "node-0/network/local_port_range": [49152, 65535]}),
-    silent("cpu"),
-)

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, listing, mapping, number
 from allranks.checks.phrases import duration
 from allranks.core import Finding
@@ -75,35 +74,3 @@ def holder_text(holder: Mapping[str, Any]) -> str:
     about += [f"started {duration(age)} ago"] if age is not None else []
     who = f"pid {holder['pid']}" if holder.get("pid") else "another user's process"
     return f"is held by {who} ({', '.join(about)})"
-
-
-HELD = {"free": False, "reason": "Address already in use"}
-OURS = {"pid": 41877, "uid": 1000, "name": "python", "run": "0902-a", "age_seconds": 50400.0}
-STRANGER = {"pid": 900, "uid": 33, "name": "nginx", "run": None, "age_seconds": 8.0}
-
-CASES = (
-    fires(
-        "cpu",
-        {"node-0/network/ports/39500": {**HELD, "held_by": [OURS]}},
-        node="node-0",
-        verdict="block",
-        saw="held by pid 41877 (python, run 0902-a, started 14 h ago)",
-    ),
-    fires(
-        "cpu",
-        {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER]}},
-        node="node-0",
-        saw="pid 900 (nginx, uid 33",
-    ),
-    fires(
-        "cpu",
-        {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER], "proposal": 39501}},
-        node="node-0",
-    ),
-    fires(
-        "cpu",
-        {"node-0/network/ports/39500": {"free": False, "reason": "Permission denied", "held_by": []}},
-        saw="cannot be listened on: Permission denied",
-    ),
-    silent("cpu"),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -46,15 +45,3 @@ def check(context: Context) -> Iterator[Finding]:
                 fix="fp16: true in place of bf16: true",
             )
             return
-
-
-CASES = (
-    fires(
-        "t4",
-        {"run/train/arguments/bf16": True, "run/train/arguments/fp16": False},
-        verdict="block",
-        saw="Tesla T4",
-    ),
-    silent("t4"),
-    silent("a100"),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, listing, mapping
 from allranks.core import Finding
 
@@ -52,22 +51,3 @@ def closed(context: Context) -> bool:
     rules = context.head.map("firewall.input")
     shut = rules.get("policy") == "drop" or rules.get("rejects") is True
     return shut and "anywhere" not in (listing(rules.get("everything_from")))
-
-
-PUBLIC = {"run/cluster/nodes/0/address": "8.8.4.4"}
-CASES = (
-    fires("cpu", PUBLIC, node="node-0", verdict="warn", saw="8.8.4.4:39500"),
-    silent("cpu"),
-    silent(
-        "cpu",
-        {
-            **PUBLIC,
-            "node-0/firewall/input": {
-                "policy": "drop",
-                "rejects": False,
-                "everything_from": ["10.0.0.0/8"],
-                "ports": [],
-            },
-        },
-    ),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.fact_request import place
 from allranks.core import Finding
@@ -45,17 +44,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="its ranks would find nothing to resume from.",
                 fix=f"copy it to {view.name}, or resume from storage that all nodes share",
             )
-
-
-RESUME = {"run/resume": "/home/ubuntu/runs/old/checkpoint-50"}
-ACCEPTED = {**RESUME, "run/accept": ("checkpoint-not-resumable",)}
-PATH = ("storage", "paths", "/home/ubuntu/runs/old/checkpoint-50")
-THERE, NOWHERE = {"exists": True, "writable": True}, {"exists": False, "writable": True}
-ON_HEAD = {("*", *PATH): NOWHERE, ("node-0", *PATH): THERE}
-CASES = (
-    fires("cpu", {**RESUME, ("*", *PATH): NOWHERE}, node="node-0", verdict="block"),
-    fires("cpu", {**ACCEPTED, **ON_HEAD}, node="node-1", verdict="block"),
-    silent("cpu", {**RESUME, **ON_HEAD}),
-    silent("cpu", {**ACCEPTED, ("*", *PATH): THERE}),
-    silent("cpu", {"run/resume": "auto"}),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.core import Finding
 
@@ -55,24 +54,3 @@ def check(context: Context) -> Iterator[Finding]:
                 fix=f"ip route get {other.address} on {view.name}; correct the route, or use another address",
             )
             break  # mostly all others are out of reach in the same way
-
-
-CASES = (
-    fires(
-        "cpu", {"node-1/network/routes/node-0": {"address": "10.0.0.1", "reason": "Network is unreachable"}}
-    ),
-    fires(
-        "cpu",
-        {
-            "node-1/network/routes/node-2": {
-                "address": "10.0.0.3",
-                "source": "172.17.0.1",
-                "interface": "docker0",
-            }
-        },
-        node="node-1",
-        saw="over docker0",
-    ),
-    silent("cpu"),
-    silent("demo"),
-)

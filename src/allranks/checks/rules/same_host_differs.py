@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -41,9 +40,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="ranks would look for each other on their own loopback and never meet.",
             fix="remove same_host: true",
         )
-
-
-CASES = (
-    fires("demo", {"node-1/system/boot_id": "another"}, verdict="block", saw="2 machines answered"),
-    silent("demo"),
-)

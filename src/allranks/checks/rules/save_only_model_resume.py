@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -43,11 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="a restart would begin Adam's moments and the schedule anew, or find nothing to begin from.",
             fix="save_only_model: false",
         )
-
-
-CASES = (
-    fires("a100", {"run/launch/restarts": 3}, verdict="warn", saw="launch.restarts: 3"),
-    fires("a100", {"run/resume": "auto"}),
-    silent("a100"),
-    silent("a100", {"run/launch/restarts": 3, "run/train/arguments/save_only_model": False}),
-)

@@ -21,9 +21,7 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts, versions
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.rules.script_missing import COMMAND, FILE
 from allranks.core import Finding, Where
 
 UNKNOWN_BLOCKS = False
@@ -62,16 +60,3 @@ def uses_deepspeed(tree: ast.Module) -> bool:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "deepspeed":
             return True
     return False
-
-
-TEXT = "import deepspeed\nmodel = get_peft_model(base, config)\n"
-CASES = (
-    fires("cpu", {**COMMAND, FILE: {"exists": True, "text": TEXT}}, verdict="warn"),
-    silent(
-        "cpu",
-        {**COMMAND, FILE: {"exists": True, "text": TEXT.replace(")", ", autocast_adapter_dtype=False)")}},
-    ),
-    silent(
-        "cpu", {**COMMAND, FILE: {"exists": True, "text": TEXT}, "*/software/versions/deepspeed": "0.16.9"}
-    ),
-)

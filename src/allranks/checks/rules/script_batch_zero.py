@@ -20,9 +20,7 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.rules.script_missing import COMMAND, FILE
 from allranks.core import Finding, Where
 
 UNKNOWN_BLOCKS = False
@@ -63,11 +61,3 @@ def divided(node: ast.AST) -> int | None:
     if about_ranks and isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0:
         return right.value
     return None
-
-
-GUIDES = 'ds_config = {"train_batch_size": 128 * (world_size // 8), "fp16": {"enabled": True}}\n'
-CASES = (
-    fires("cpu", {**COMMAND, FILE: {"exists": True, "text": GUIDES}}, verdict="block", saw="is 0 at 3 ranks"),
-    silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "batch = 4 * world_size\n"}}),
-    silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "batch = 4 * (world_size // 3)\n"}}),
-)

@@ -16,16 +16,13 @@ DeepSpeed 0.19.8 `runtime/config.py`, `runtime/zero/config.py`; transformers `in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import VOID, WRONG
 from allranks.checks.lint.deepspeed import lines
 from allranks.checks.lint.run_settings import accepted
-from allranks.checks.rules.script_missing import FILE
 from allranks.core import Finding, Where
 
 UNKNOWN_BLOCKS = False
@@ -57,33 +54,3 @@ def check(context: Context) -> Iterator[Finding]:
                     else "what it was meant to do does not happen.",
                     fix=line.do,
                 )
-
-
-COMMAND = {
-    "run/gpus/model": "cpu",
-    "run/train/kind": "command",
-    "run/train/command": ("/opt/train.py", "--deepspeed_config=/opt/ds.json"),
-    "run/train/arguments": {},
-    FILE: {"exists": True, "text": "print(1)\n"},
-}
-
-
-def _json(config: dict) -> dict:
-    return {
-        **COMMAND,
-        ("*", "storage", "files", "/opt/ds.json"): {"exists": True, "text": json.dumps(config)},
-    }
-
-
-CASES = (
-    fires("cpu", _json({"train_micro_batch_size_per_gpu": "auto"}), verdict="block", saw="only transformers"),
-    fires("cpu", _json({"train_batch_size": 3, "moe": {"enabled": True}}), verdict="warn", saw="moe"),
-    fires(
-        "cpu",
-        _json({"train_batch_size": 3, "zero_optimization": {"stagee": 3}}),
-        verdict="block",
-        saw="stagee",
-    ),
-    silent("cpu", _json({"train_batch_size": 3, "zero_optimization": {"stage": 3, "overlap_comm": True}})),
-    silent("cpu", _json({"anything": 1})),
-)

@@ -22,9 +22,7 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
-from allranks.checks.rules.script_missing import COMMAND, FILE
 from allranks.core import Finding, Where
 
 UNKNOWN_BLOCKS = False
@@ -59,28 +57,3 @@ def collectives(bodies: list[list[ast.stmt]]) -> Iterator[ast.Call]:
     for body in bodies:
         for statement in body:
             yield from scripts.calls(statement, *scripts.COLLECTIVES)
-
-
-GUIDES = """
-try:
-    step()
-except Exception as e:
-    model_engine.save_checkpoint('emergency', tag=f'rank_{rank}_error')
-    raise
-"""
-RIGHT = """
-if rank == 0:
-    print('done')
-model_engine.save_checkpoint('checkpoints')
-if rank == 0 and hash(model):
-    torch.save(weights, 'adapter.bin')
-"""
-CASES = (
-    fires(
-        "cpu", {**COMMAND, FILE: {"exists": True, "text": GUIDES}}, verdict="warn", saw="in an except clause"
-    ),
-    fires(
-        "cpu", {**COMMAND, FILE: {"exists": True, "text": "if rank == 0:\n    engine.save_checkpoint('x')\n"}}
-    ),
-    silent("cpu", {**COMMAND, FILE: {"exists": True, "text": RIGHT}}),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping, number
 from allranks.checks.phrases import gib
 from allranks.core import Finding
@@ -70,15 +69,3 @@ def void(context: Context) -> Iterator[Finding]:
             why="with --ipc host the host's /dev/shm is used, and --shm-size does nothing.",
             fix="take shm out, or ipc: host",
         )
-
-
-CASES = (
-    fires(
-        "a100",
-        {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 64 << 20},
-        node="node-1",
-        saw="64.0 MiB",
-    ),
-    silent("a100"),
-    silent("demo"),
-)

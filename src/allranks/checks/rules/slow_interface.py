@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping, number
 from allranks.core import Finding
 
@@ -54,11 +53,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why=f"each step that waits for the network takes {best / speed:.0f} times as long.",
                 fix=f"network: {{interface: {other}}}, with addresses of that network in nodes",
             )
-
-
-FAST = {"mtu": 9000, "up": True, "loopback": False, "speed_mbits": 100_000, "addresses": ["10.9.0.1/24"]}
-CASES = (
-    fires("cpu", {"node-1/network/interfaces/eth1": FAST}, node="node-1", saw="100 Gb/s"),
-    silent("cpu", {"node-1/network/interfaces/eth1": {**FAST, "addresses": []}}),
-    silent("h100", {"*/network/interfaces/eth0/speed_mbits": 1000}),
-)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -98,18 +97,3 @@ def differing(
             if version and version != usual:
                 found.setdefault(view, []).append(("python", version, usual))
     return found
-
-
-CASES = (
-    fires(
-        "cpu",
-        {"node-2/software/versions/torch": "2.11.0"},
-        node="node-2",
-        verdict="block",
-        saw="torch 2.11.0",
-    ),
-    fires("cpu", {"node-2/software/versions/numpy": "2.3.0"}, node="node-2", verdict="note"),
-    fires("cpu", {"node-1/software/python/version": "3.12.1"}, node="node-1", verdict="block"),
-    silent("cpu"),
-    silent("cpu", {"node-1/software/python/version": "3.11.9"}),
-)

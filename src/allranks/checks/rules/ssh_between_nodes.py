@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.fact_request import REACHING
 from allranks.core import Finding
@@ -48,17 +47,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the launch would stop in the middle, with ranks running on some nodes.",
                 fix=f"ssh {node.address} true on {context.head.name} shows the same; or launch: {{with: ssh}}",
             )
-
-
-PDSH = {
-    "run/launch/with_": "pdsh",
-    "node-0/software/programs/pdsh": "/usr/bin/pdsh",
-    "node-0/ssh/reached": {"node-1": None, "node-2": None},
-}
-CASES = (
-    fires(
-        "cpu", {**PDSH, "node-0/ssh/reached": {"node-1": None, "node-2": "Permission denied"}}, node="node-0"
-    ),
-    silent("cpu", PDSH),
-    silent("cpu"),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, View, mapping
 from allranks.checks.filesystems import SHARED
 from allranks.core import Finding
@@ -55,34 +54,3 @@ def check(context: Context) -> Iterator[Finding]:
 def proved(view: View, folder: str) -> bool:
     """Whether a file made on another node was seen here: one storage, whatever its server is called."""
     return mapping(view.map("shared.folders").get(folder)).get("done") is True
-
-
-def _nfs(source: str) -> dict:
-    return {
-        ("*", "storage", "paths", "/home/ubuntu/runs", "type"): "nfs4",
-        ("*", "storage", "paths", "/home/ubuntu/runs", "source"): source,
-    }
-
-
-CASES = (
-    fires(
-        "a100",
-        {**_nfs("nas:/runs"), ("node-2", "storage", "paths", "/home/ubuntu/runs", "type"): "ext4"},
-        node="node-2",
-        saw="a disk of the node's own",
-    ),
-    fires(
-        "a100",
-        {**_nfs("nas:/runs"), ("node-1", "storage", "paths", "/home/ubuntu/runs", "source"): "old:/runs"},
-    ),
-    silent("a100", _nfs("nas:/runs")),
-    silent(
-        "a100",
-        {
-            **_nfs("nas:/runs"),
-            ("node-1", "storage", "paths", "/home/ubuntu/runs", "source"): "10.0.0.9:/runs",
-            ("node-1", "shared"): {"folders": {"/home/ubuntu/runs": {"writer": "node-0", "done": True}}},
-        },
-    ),
-    silent("a100"),
-)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
 from allranks.checks.phrases import shown
 from allranks.core import Finding
@@ -53,15 +52,3 @@ def check(context: Context) -> Iterator[Finding]:
                     why="two storages behind one path would look the same.",
                     fix=f"findmnt -T {folder} on both",
                 )
-
-
-def _seen(done: bool | None, **more: str) -> dict:
-    return {("node-1", "shared"): {"folders": {"/nfs/runs": {"writer": "node-0", "done": done, **more}}}}
-
-
-CASES = (
-    fires("a100", _seen(False), node="node-1", verdict="warn", saw="is not there on node-1"),
-    fires("a100", _seen(None, reason="/nfs/runs: Permission denied"), verdict="warn", saw="denied"),
-    silent("a100", _seen(True)),
-    silent("a100"),
-)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.checks.phrases import duration
 from allranks.core import Finding
@@ -60,11 +59,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="rank 0 tokenizes while the others wait in a collective: they would end it there.",
                 fix="ddp_timeout: 1800" if name == "ddp_timeout" else "DEEPSPEED_TIMEOUT: 30",
             )
-
-
-CASES = (
-    fires("a100", {"run/train/arguments/ddp_timeout": 180_000_000}, verdict="warn", saw="5.7 years"),
-    fires("a100", {"run/train/arguments/ddp_timeout": 30}, saw="30 s"),
-    fires("a100", {"run/env/DEEPSPEED_TIMEOUT": "100000"}),
-    silent("a100", {"run/train/arguments/ddp_timeout": 7200}),
-)

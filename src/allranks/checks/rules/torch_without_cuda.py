@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -46,10 +45,3 @@ def check(context: Context) -> Iterator[Finding]:
                 fix=f"on {view.name}: pip install torch=={torch.partition('+')[0]} from a CUDA index, "
                 f"or {context.run.cpu_form} to train on CPUs",
             )
-
-
-CASES = (
-    fires("a100", {"node-2/software/torch_cuda": None}, node="node-2", verdict="block"),
-    silent("a100"),
-    silent("cpu"),
-)

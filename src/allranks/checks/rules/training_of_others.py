@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, number
 from allranks.checks.phrases import counted, duration, listed
 from allranks.core import Finding
@@ -47,28 +46,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="both share its processors, memory and network; they are left alone.",
             fix=f"ask the user of pid {found[0].get('pid')}",
         )
-
-
-OTHER = {
-    "launcher": "torchrun",
-    "pid": 900,
-    "uid": 1001,
-    "name": "python3",
-    "run": None,
-    "age_seconds": 259200.0,
-}
-CASES = (
-    fires(
-        "cpu",
-        {"node-1/leftovers/others": [OTHER]},
-        node="node-1",
-        verdict="note",
-        saw="1 training of others on node-1: pid 900 (torchrun, uid 1001, started 3 d ago)",
-    ),
-    fires(
-        "cpu",
-        {"node-1/leftovers/others": [OTHER, {**OTHER, "pid": 901, "age_seconds": None}]},
-        saw="2 trainings",
-    ),
-    silent("cpu"),
-)

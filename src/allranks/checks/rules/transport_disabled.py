@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import COSTLY
 from allranks.checks.lint.run_settings import variable_lines
@@ -42,11 +41,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why=f"{line.why}.",
                 fix=line.do,
             )
-
-
-CASES = (
-    fires("a100", {"run/env/NCCL_P2P_DISABLE": "1"}, verdict="warn", saw="NCCL_P2P_DISABLE=1"),
-    fires("a100", {"run/env/NCCL_SHM_DISABLE": "1"}),
-    silent("a100", {"run/env/NCCL_P2P_DISABLE": "0"}),
-    silent("t4", {"run/env/NCCL_P2P_DISABLE": "1"}),
-)

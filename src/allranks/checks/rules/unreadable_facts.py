@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View
 from allranks.checks.phrases import counted, listed
 from allranks.core import UNKNOWN, WARN, Finding
@@ -64,20 +63,3 @@ def absent(view: View, need: str) -> str:
     family = need.partition(".")[0] + "."
     reasons = [why for path, why in view.facts.unreadable.items() if path.startswith(family)]
     return reasons[0] if len(set(reasons)) == 1 else ABSENT
-
-
-CASES = (
-    fires(
-        "cpu", {"node-1/system/boot_id": Unreadable("Permission denied")}, node="node-1", verdict="unknown"
-    ),
-    # nvidia-smi gives the list and the driver's version at once: one reason, one finding.
-    fires(
-        "a100",
-        {
-            "node-1/gpus": {"list": []},
-            "node-1/gpus/list": Unreadable("nvidia-smi did not answer within 15 s"),
-        },
-        saw="gpus.driver, gpus.list of node-1 could not be read: nvidia-smi did not answer within 15 s",
-    ),
-    silent("cpu"),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import Unreadable, fires, silent
 from allranks.checks.context import Context, View
 from allranks.core import UNKNOWN, Finding
 
@@ -44,19 +43,3 @@ def told(view: View, reason: str) -> str:
     for prefix in (f"{view.name}: ", f"{view.node.address}: "):
         reason = reason.removeprefix(prefix)
     return reason
-
-
-CASES = (
-    fires(
-        "cpu",
-        {"node-1/node": Unreadable("connection timed out after 10 s")},
-        node="node-1",
-        verdict="unknown",
-    ),
-    fires(
-        "cpu",
-        {"node-1/node": Unreadable("node-1: 10.0.0.2: no answer")},
-        saw="node-1 (10.0.0.2) could not be asked: no answer",
-    ),
-    silent("cpu"),
-)

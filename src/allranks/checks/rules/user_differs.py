@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context, mapping
-from allranks.checks.rules.storage_differs import SHARED
+from allranks.checks.filesystems import SHARED
 from allranks.core import Finding
 
 NEEDS = ("system.user", "storage.paths")
@@ -44,11 +43,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="the shared folders know users by number: this node may not read what others write.",
             fix="give the user one uid on all nodes, or keep the run's folders on local disks",
         )
-
-
-SHARED_RUNS = {("*", "storage", "paths", "/home/ubuntu/runs", "type"): "nfs4"}
-CASES = (
-    fires("a100", {**SHARED_RUNS, "node-1/system/user/uid": 1001}, node="node-1", saw="uid 1001"),
-    silent("a100", {"node-1/system/user/uid": 1001}),
-    silent("a100", SHARED_RUNS),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.checks.lint import VOID
 from allranks.checks.lint.run_settings import variable_lines
@@ -39,11 +38,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="it stops working with one of the next versions.",
                 fix=line.do,
             )
-
-
-CASES = (
-    fires(
-        "a100", {"run/env/NCCL_ASYNC_ERROR_HANDLING": "1"}, verdict="note", saw="the old name of TORCH_NCCL"
-    ),
-    silent("a100", {"run/env/TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"}),
-)

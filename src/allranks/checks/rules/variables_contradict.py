@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from allranks.checks.case import fires, silent
 from allranks.checks.context import Context
 from allranks.core import Finding
 
@@ -69,19 +68,3 @@ def interfaces(environment: Mapping[str, str]) -> Iterator[str]:
     nccl, gloo = environment.get("NCCL_SOCKET_IFNAME", ""), environment.get("GLOO_SOCKET_IFNAME", "")
     if nccl and gloo and not nccl.startswith("^") and "," not in nccl and nccl.lstrip("=") != gloo:
         yield f"NCCL_SOCKET_IFNAME={nccl} and GLOO_SOCKET_IFNAME={gloo}: two networks for one run"
-
-
-CASES = (
-    fires("a100", {"run/env/NCCL_IB_DISABLE": "1", "run/env/NCCL_IB_HCA": "mlx5_0"}, verdict="note"),
-    fires(
-        "h100",
-        {
-            "run/env/NCCL_SOCKET_IFNAME": "ib0",
-            "run/env/GLOO_SOCKET_IFNAME": "eth0",
-            "run/network/interface": "auto",
-        },
-        saw="two networks",
-    ),
-    silent("a100", {"run/env/NCCL_IB_DISABLE": "0", "run/env/NCCL_IB_HCA": "mlx5_0"}),
-    silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "=eth0", "run/env/GLOO_SOCKET_IFNAME": "eth0"}),
-)

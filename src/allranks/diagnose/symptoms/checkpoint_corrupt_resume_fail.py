@@ -49,18 +49,3 @@ PATTERNS = (
     ),
     Pattern("checkpoint", r"(?i)(?:checkpoint|resume).{0,80}\bdoes not exist", weight=WEAK, raised=True),
 )
-
-FIRES = (
-    "[rank1]: Traceback (most recent call last):\n[rank1]: "
-    "safetensors._safetensors_rust.SafetensorError: Error while "
-    "deserializing header: incomplete metadata, file not fully covered\n"
-    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
-    "[gloo/pair.cc:561] Connection closed by peer\n",
-    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
-    "PytorchStreamReader failed reading zip archive: "
-    "failed finding central directory.\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: FileNotFoundError: "
-    "[Errno 2] No such file: 'train.jsonl'\n",
-)

@@ -116,26 +116,3 @@ def _minority(prints: Dict[int, str]) -> Tuple[Optional[int], Tuple[str, ...]]:
     if many < 2 or len(others) > len(prints) // 2:
         return None, ()
     return others[0], (f"rank {others[0]}: {prints[others[0]]}; {many} others: {common}",)
-
-
-_DETAIL = (
-    "[rank{a}]: Traceback (most recent call last):\n[rank{a}]: RuntimeError: "
-    "Detected mismatch between collectives on "
-    "ranks. Rank {a} is running collective: CollectiveFingerPrint(SequenceNumber=4, "
-    "OpType=ALLREDUCE, TensorShape=[{x}], "
-    "TensorDtypes=Float), but Rank {b} is running collective: "
-    "CollectiveFingerPrint(SequenceNumber=4, OpType=ALLREDUCE, "
-    "TensorShape=[{y}], TensorDtypes=Float).Collectives differ in the following aspects: Tensor shapes\n"
-)
-FIRES = (
-    _DETAIL.format(a=0, x=1024, b=3, y=1000) + _DETAIL.format(a=1, x=1024, b=3, y=1000),
-    "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: DDP "
-    "expects same model across all ranks, but Rank 1 "
-    "has 12 params, while rank 0 has inconsistent 10 params.\n",
-)
-SILENT = (
-    "[rank1]: [Rank 1] Watchdog caught collective operation timeout: "
-    "WorkNCCL(SeqNum=81, OpType=ALLREDUCE, NumelIn=4)\n"
-    "[rank2]: [Rank 2] Watchdog caught collective operation timeout: "
-    "WorkNCCL(SeqNum=81, OpType=ALLREDUCE, NumelIn=4)\n",
-)

@@ -87,19 +87,3 @@ def _suspects(seen: Evidence) -> Tuple[List[int], str]:
             r for r, n in numbers.items() if n == least
         ), f"which hangs at collective {least}, before the others"
     return [], ""
-
-
-FIRES = (
-    "".join(f"[rank{r}] init world_size=4\n[rank{r}] process group ready\n" for r in range(4))
-    + "[rank2] evaluating on the full validation set\n"
-    + "".join(
-        f"[rank{r}]: Traceback (most recent call last):\n"
-        f"[rank{r}]: RuntimeError: [gloo/x.cc:78] Timed out waiting 12000ms for recv operation to complete\n"
-        for r in (0, 1, 3)
-    ),
-    "[rank1]:[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective "
-    "operation timeout: WorkNCCL(SeqNum=812, "
-    "OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) "
-    "ran for 600123 milliseconds before timing out.\n",
-)
-SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)

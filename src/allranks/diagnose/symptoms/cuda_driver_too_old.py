@@ -27,12 +27,3 @@ PATTERNS = (
     Pattern("forward compatibility was attempted", weight=90),
     Pattern("unsupported PTX", r"compiled with an unsupported (?:PTX )?toolchain", weight=WEAK),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n"
-    "[rank0]: RuntimeError: The NVIDIA driver on your system is too old (found "
-    "version 12020). Please update your GPU driver\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Found no NVIDIA driver on your system.\n",
-)

@@ -33,14 +33,3 @@ PATTERNS = (
     Pattern("out of memory", r"(?:CUDA|HIP|NPU|XPU|cuMemCreate|cudaMalloc).{0,60}out of memory", weight=90),
     Pattern("Failed to CUDA", r"Failed to CUDA (?:c|m|host )?alloc", weight=WEAK),
 )
-
-FIRES = (
-    "[rank5]: Traceback (most recent call last):\n"
-    "[rank5]: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to "
-    "allocate 448.00 MiB (GPU 5; 79.15 GiB total)\n"
-    "[rank0]: Traceback (most recent call last):\n"
-    "[rank0]: torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error\n",
-)
-SILENT = (
-    "slurmstepd: error: Detected 1 oom_kill event in StepId=4242.0. Some of the step tasks have been OOM Killed.\n",
-)

@@ -83,18 +83,3 @@ def _owner(seen: Evidence, address: str) -> Optional[str]:
         return seen.addresses[address]
     others = seen.nodes - set(seen.addresses.values())
     return next(iter(others)) if len(others) == 1 else None
-
-
-FIRES = (
-    "gpu-node-02: [2026-11-20 23:17:20] [rank2] init_process_group backend=gloo world_size=4\n"
-    "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with "
-    "[gloo/transport/tcp/pair.cc:152] timed out connecting: "
-    "SO_ERROR: No route to host, remote=[10.20.0.11]:45482$3\n",
-    "node1:11:12 [0] NCCL INFO comm 0x55 rank 0 nranks 16 cudaDev 0 - Init START\n"
-    "node1:11:12 [0] misc/socket.cc:452 NCCL WARN socketStartConnect: Connect "
-    "to 10.0.0.2<41235> failed : No route to host\n",
-)
-SILENT = (
-    "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out connecting: SO_ERROR: "
-    "Connection refused, remote=[127.0.1.1]:15262$3\n",
-)

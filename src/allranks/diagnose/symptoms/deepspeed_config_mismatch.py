@@ -46,16 +46,3 @@ PATTERNS = (
     ),
     Pattern("auto", r"(?i)'auto' .{0,80}deepspeed|deepspeed.{0,80}['\"]auto['\"]", raised=True),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: AssertionError: Check "
-    "batch related parameters. train_batch_size is "
-    "not equal to micro_batch_per_gpu * gradient_acc_step * world_size 16 != 2 * 1 * 1\n",
-    "[rank0]: Traceback (most recent call last):\n[rank0]:   File "
-    '"deepspeed/runtime/config.py", line 596, in _batch\n'
-    "[rank0]: TypeError: '>' not supported between instances of 'str' and 'int'\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: TypeError: "
-    "unsupported operand type(s) for +: 'int' and 'str'\n",
-)

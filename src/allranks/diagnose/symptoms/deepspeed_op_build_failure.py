@@ -43,17 +43,3 @@ PATTERNS = (
     Pattern("cannot open shared object file", r"torch_extensions|cpu_adam|fused_adam|utils\.so"),
     Pattern("ninja: build stopped", weight=90),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Error building extension 'cpu_adam'\n"
-    "Exception ignored in: <function DeepSpeedCPUAdam.__del__>\n"
-    "AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'\n",
-    "[rank0]: Traceback (most recent call last):\n[rank0]: "
-    "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed "
-    "Op Builder: Installed CUDA version 12.4 does not match the version torch was compiled with 11.8\n",
-)
-SILENT = (
-    "Installed CUDA version 12.4 does not match the version torch was compiled "
-    "with 12.1 but since the APIs are compatible, "
-    "accepting this combination\n[rank0] step 1 loss 3\n",
-)

@@ -31,15 +31,3 @@ PATTERNS = (
     Pattern("file write failed", weight=90),
     Pattern("failed to write", r"(?i)os error 28|errno 28"),
 )
-
-FIRES = (
-    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: basic_ios::clear: iostream error\n"
-    "[rank2]: During handling of the above exception, another exception occurred:\n"
-    "[rank2]: Traceback (most recent call last):\n"
-    "[rank2]: RuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 832 vs 726\n",
-    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno "
-    "122] Disk quota exceeded: 'out/optimizer.pt'\n",
-)
-SILENT = (
-    "[rank2]: RuntimeError: unable to write to file </torch_7252_59_0>: No space left on device (28)\n",
-)

@@ -26,12 +26,3 @@ PATTERNS = (
     Pattern("Error", r"\bError 802\b"),
     Pattern("Fabric", r"(?i)fabric ?manager.{0,60}(?:not running|failed|mismatch|inactive)"),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Unexpected error from cudaGetDeviceCount(). "
-    "Did you run some cuda functions before calling NumCudaDevices() that "
-    "might have already set an error? Error 802: "
-    "system not yet initialized\n",
-    "node1:9:9 [0] transport/nvls.cc:156 NCCL WARN Cuda failure 802 'system not yet initialized'\n",
-)
-SILENT = ("[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Error 803 in line 4\n",)

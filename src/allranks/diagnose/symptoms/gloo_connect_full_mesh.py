@@ -22,15 +22,3 @@ from allranks.diagnose.symptom import ENDED, Pattern
 
 ROLE = "S"
 PATTERNS = (Pattern("connectFullMesh failed", weight=ENDED),)
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n"
-    "[rank0]: RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error\n",
-)
-SILENT = (
-    "[rank1]: Traceback (most recent call last):\n"
-    "[rank1]: ModuleNotFoundError: No module named 'flash_attn'\n"
-    "[rank0]: Traceback (most recent call last):\n"
-    "[rank0]: RuntimeError: Gloo connectFullMesh failed with "
-    "[gloo/transport/tcp/pair.cc:144] Connection reset by peer\n",
-)

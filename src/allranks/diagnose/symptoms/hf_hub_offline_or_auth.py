@@ -47,16 +47,3 @@ PATTERNS = (
     Pattern("huggingface_hub", r"Invalid user token|HfHubHTTPError", weight=95),
     Pattern("outgoing traffic has been disabled", weight=95),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "
-    "connect to 'https://huggingface.co' to load this "
-    "file, couldn't find it in the cached files\n",
-    "[rank0]: Traceback (most recent call last):\n[rank0]: huggingface_hub.errors.GatedRepoError: "
-    "401 Client Error. Cannot access "
-    "gated repo for url https://huggingface.co/meta-llama/Llama-3.1-8B\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: Error no "
-    "file named model.safetensors found in directory x\n",
-)

@@ -41,13 +41,3 @@ PATTERNS = (
     Pattern("Unable to find any of", r"libcudnn|libcublas|libcudart", weight=90),
     Pattern("Library", r"Library lib\w{1,60} is not found", weight=90),
 )
-
-FIRES = (
-    "Traceback (most recent call last):\n    from torch._C import *\n"
-    "ImportError: libnccl.so.2: cannot open shared object file: No such file or directory\n",
-)
-SILENT = (
-    "node1:3:3 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so: "
-    "cannot open shared object file: No such file\n"
-    "[rank0] step 1 loss 3\n",
-)

@@ -51,17 +51,3 @@ def judge(seen: Evidence) -> Optional[Case]:
     if len(hits) < BAD_STEPS:
         return None
     return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")
-
-
-FIRES = (
-    "".join(
-        f"[rank{r}]: Traceback (most recent call last):\n[rank{r}]: Exception: Current loss scale already at minimum - "
-        "cannot decrease scale anymore. Exiting run.\n"
-        for r in range(2)
-    ),
-    "[rank0] step 7 loss nan\n[rank0] step 8 loss nan\n[rank0] step 9 loss nan\n[rank0] step 10 loss nan\n",
-)
-SILENT = (
-    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
-    + "".join(f"[rank0] step {n} loss 3.0\n" for n in range(20)),
-)

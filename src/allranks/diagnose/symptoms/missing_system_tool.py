@@ -40,13 +40,3 @@ PATTERNS = (
     Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
 )
-
-FIRES = (
-    "please install the numactl package with apt\nTraceback (most recent call last):\n"
-    "FileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
-)
-SILENT = (
-    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
-    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No "
-    "such file or directory: '/data/train.jsonl'\n",
-)

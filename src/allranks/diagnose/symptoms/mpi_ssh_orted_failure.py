@@ -37,11 +37,3 @@ PATTERNS = (
     Pattern("route a message to the specified", weight=90),
     Pattern("not enough slots available in the system"),
 )
-
-FIRES = (
-    "ssh: connect to host 10.0.0.3 port 22: Connection refused\n"
-    "--------------------------------------------------------------------------\n"
-    "ORTE was unable to reliably start one or more daemons.\n",
-    "bash: orted: command not found\n",
-)
-SILENT = ("ssh: connect to host 10.0.0.3 port 22: Connection refused\n",)

@@ -57,16 +57,3 @@ def judge(seen: Evidence) -> Optional[Case]:
     label = peers[0].split(".")[0] if not peers[0][0].isdigit() else peers[0]
     notes = (f"the peer that closed the connection: {peers[0]}",)
     return case._replace(node=label if label in seen.nodes else peers[0], notes=notes, confidence="likely")
-
-
-FIRES = (
-    "[rank5]: Traceback (most recent call last):\n[rank5]: torch.distributed.DistBackendError: NCCL error in: "
-    "ProcessGroupNCCL.cpp:1333, remote process exited or there was a network error, NCCL version 2.21.5\n"
-    "[rank5]: ncclRemoteError: A call failed possibly due to a network "
-    "error or a remote process exiting prematurely.\n",
-)
-SILENT = (
-    "[rank3]: Traceback (most recent call last):\n[rank3]: KeyError: 'labels'\n"
-    "[rank5]: Traceback (most recent call last):\n[rank5]: RuntimeError: "
-    "[gloo/pair.cc:561] Connection closed by peer\n",
-)

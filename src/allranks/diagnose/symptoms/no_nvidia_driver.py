@@ -31,11 +31,3 @@ PATTERNS = (
     Pattern("NVIDIA-SMI has failed", weight=90),
     Pattern("could not select device driver", r"capabilities: \[\[gpu\]\]"),
 )
-
-FIRES = (
-    "[rank1]: Traceback (most recent call last):\n"
-    "[rank1]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n",
-)
-SILENT = (
-    "W1120 cpp_extension.py:183] No CUDA runtime is found, using CUDA_HOME='/usr/local'\n[rank0] step 1 loss 3\n",
-)

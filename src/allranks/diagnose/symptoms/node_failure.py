@@ -50,13 +50,3 @@ def judge(seen: Evidence) -> Optional[Case]:
         return None
     named = [m.group(1) for h in case.hits for m in [_NAMED.search(h.line.text)] if m]
     return case._replace(node=named[0]) if named else case
-
-
-FIRES = (
-    "srun: error: Node failure on gpu-node-07\n"
-    "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 "
-    "DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***\n",
-)
-SILENT = (
-    "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n",
-)

@@ -24,20 +24,3 @@ from allranks.diagnose.symptom import STRONG, Pattern
 ROLE = "P"
 EXPLAINS = ("rank-crashed-first", "torchelastic-signal", "collective-timeout-straggler", "rank-exited-early")
 PATTERNS = (Pattern("file_baton.py", r"file_baton\.py\W{1,3}line \d{1,6},? in wait\b", weight=STRONG),)
-
-FIRES = (
-    "[rank1]: Traceback (most recent call last):\n"
-    '[rank1]:   File "/env/torch/utils/cpp_extension.py", line 2400, in _jit_compile\n'
-    "[rank1]:     baton.wait()\n"
-    '[rank1]:   File "/env/torch/utils/file_baton.py", line 51, in wait\n'
-    "[rank1]:     time.sleep(self.wait_seconds)\n"
-    "[rank1]: torch.distributed.elastic.multiprocessing.api.SignalException: Process 4711 got signal: 15\n",
-    "Thread 0x00007f2a (most recent call first):\n"
-    '  File "/env/torch/utils/file_baton.py", line 51 in wait\n'
-    '  File "/env/torch/utils/cpp_extension.py", line 2400 in _jit_compile\n',
-)
-SILENT = (
-    "Using /root/.cache/torch_extensions/py311_cu128 as PyTorch extensions root...\n"
-    "Detected CUDA files, patching ldflags\nEmitting ninja build file\nBuilding extension module cpu_adam...\n"
-    "Loading extension module cpu_adam...\nTime to load cpu_adam op: 24.1 seconds\n{'loss': 2.1}\n",
-)

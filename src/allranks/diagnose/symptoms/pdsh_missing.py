@@ -27,8 +27,3 @@ PATTERNS = (
     Pattern("No such file or directory", r"'(?:/\S{0,120}/)?pdsh'"),
     Pattern("Could not find pdsh"),
 )
-
-FIRES = ("Traceback (most recent call last):\nRuntimeError: launcher 'pdsh' not installed.\n",)
-SILENT = (
-    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
-)

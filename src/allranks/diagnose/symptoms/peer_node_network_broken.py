@@ -102,20 +102,3 @@ def _ended_together(seen: Evidence) -> Optional[Case]:
     hits = tuple(Hit("peer-node-network-broken", ECHO, e.line, e.order, e.at, 0) for e in failed[:4])
     why = f"After {quiet:.0f} s without a step the ranks of all nodes ended within the same seconds, and none says why."
     return Case("peer-node-network-broken", ECHO, hits, "unproven", why=why)
-
-
-FIRES = (
-    "node1: [rank0] step 3 loss 2.9\n"
-    "node1:5:9 [0] NCCL WARN Call to recv from 10.0.0.2<4123> failed : Connection timed out\n",
-    "".join(f"node{1 + r // 2}: [rank{r}] world_size=4 ready\n" for r in range(4))
-    + "node1: [rank0] step 3 loss 2.9\n"
-    + "".join(
-        f"node{1 + r // 2}: [rank{r}]: Traceback (most recent call last):\nnode{1 + r // 2}: [rank{r}]: RuntimeError: "
-        "[gloo/unbound_buffer.cc:78] Timed out waiting 15000ms for recv operation to complete\n"
-        for r in range(4)
-    ),
-)
-SILENT = (
-    "node1: [rank0] step 3 loss 2.9\nnode2: [rank1] step 3 loss 2.9\n"
-    "node2: [rank1]: Traceback (most recent call last):\nnode2: [rank1]: KeyError: 'labels'\n",
-)

@@ -29,12 +29,3 @@ PATTERNS = (
     Pattern("PermissionError", raised=True, without=_SSH),
     Pattern("Operation not permitted", r"Errno 1\b", raised=True),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: PermissionError: "
-    "[Errno 13] Permission denied: 'out/checkpoint-500'\n"
-    "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
-    "[gloo/pair.cc:561] Connection closed by peer\n",
-    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 30] Read-only file system: '/data/out'\n",
-)
-SILENT = ("root@node2: Permission denied (publickey,password).\n",)

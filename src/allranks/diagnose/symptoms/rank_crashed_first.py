@@ -107,27 +107,3 @@ def _by_exit_code(seen: Evidence) -> Optional[Case]:
         node=failed[0].node,
         notes=notes,
     )
-
-
-FIRES = (
-    "[rank3]: Traceback (most recent call last):\n[rank3]:     return "
-    "F.embedding(\n[rank3]: IndexError: index out of range\n"
-    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
-    "[gloo/pair.cc:561] Connection closed by peer\n",
-    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -11) local_rank: 2 (pid: 9455) of binary: python3\n",
-    # One log of all ranks: the others print their line of that step after the crash.
-    "[rank3]: Traceback (most recent call last):\n[rank3]: IndexError: index out of range\n"
-    + "".join(f"[rank{rank}] step 7 loss 2.85\n" for rank in range(24) if rank != 3)
-    + "".join(
-        f"[rank{rank}]: Traceback (most recent call last):\n"
-        f"[rank{rank}]: RuntimeError: [gloo/pair.cc:561] Connection closed by peer\n"
-        for rank in range(24)
-        if rank != 3
-    ),
-    "step 7 loss 2.85\nterminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)\n",
-)
-SILENT = (
-    "[rank1]: Traceback (most recent call last):\n[rank1]: ModuleNotFoundError: No module named 'flash_attn'\n",
-    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
-    "[gloo/pair.cc:561] Connection closed by peer\n",
-)

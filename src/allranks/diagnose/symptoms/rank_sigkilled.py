@@ -57,19 +57,3 @@ def _forced(seen: Evidence, killed: Exit) -> bool:
 def only_rank(seen: Evidence, local: "int | None") -> Optional[int]:
     """A local rank is the global one where one node alone is known."""
     return local if len(seen.nodes) <= 1 else None
-
-
-FIRES = (
-    "[rank3]: Traceback (most recent call last):\n"
-    "[rank3]: RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:36532\n"
-    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
-    "[2023-05-02 11:22:33,123] [ERROR] [launch.py:434:sigkill_handler] "
-    "['python', 't.py'] exits with return code = -9\n",
-)
-_ROW = "  time      : 2026-11-20_13:{t}\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {r}1)\n"
-SILENT = (
-    "  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 7119)  (SIGTERM)\n",
-    "W1120 api.py:900] Unable to shutdown process 9455 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n"
-    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
-    _ROW.format(t="02:58", r=1, c=1) + _ROW.format(t="03:29", r=0, c=-9),
-)

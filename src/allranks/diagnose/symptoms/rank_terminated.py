@@ -50,14 +50,3 @@ def _terminated(seen: Evidence) -> List[Exit]:
         return []
     ours = {pid for _, pid in seen.closed_pids}
     return [e for e in seen.exits if e.code == -15 and e.pid is not None and e.pid not in ours]
-
-
-_CLOSING = "W1120 23:05:07.072 7111 api.py:1028] Sending process {} closing signal SIGTERM\n"
-_ROW = (
-    "  time      : 2026-11-20_13:02:58\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {p})\n"
-)
-FIRES = (_CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),)
-SILENT = (
-    _CLOSING.format(7119) + _ROW.format(r=0, c=-15, p=7119),
-    _CLOSING.format(7119) + _ROW.format(r=1, c=1, p=7120) + _ROW.format(r=0, c=-15, p=7121),
-)

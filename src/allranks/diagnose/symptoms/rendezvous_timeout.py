@@ -58,14 +58,3 @@ def judge(seen: Evidence) -> Optional[Case]:
     if heads and heads[0] in seen.nodes:
         return case._replace(node=heads[0])
     return case
-
-
-FIRES = (
-    "node0: Traceback (most recent call last):\n"
-    "node0: torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 2/3 clients joined.\n",
-    "Traceback (most recent call last):\n"
-    '  File "torchrun", line 8, in <module>\n'
-    "    raise RendezvousTimeoutError\n"
-    "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError\n",
-)
-SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

@@ -53,16 +53,3 @@ def judge(seen: Evidence) -> Optional[Case]:
         return case
     hits = tuple(Hit("shm-too-small", WEAK, e.line, e.order, e.at, 0) for e in bus[:4])
     return Case("shm-too-small", 75, hits, "likely", rank=bus[0].rank, node=bus[0].node)
-
-
-FIRES = (
-    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: Caught "
-    "RuntimeError in DataLoader worker process 0.\n"
-    "[rank2]: Original Traceback (most recent call last):\n"
-    "[rank2]: RuntimeError: unable to allocate shared memory(shm) for file "
-    "</torch_7252_59_0>: No space left on device (28)\n",
-    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -7) local_rank: 2 (pid: 9455) of binary: python3\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 28] No space left on device: 'out/a.pt'\n",
-)

@@ -37,12 +37,3 @@ PATTERNS = (
     Pattern("ssh: command not found"),
     Pattern("ssh exited with exit code", weight=WEAK),
 )
-
-FIRES = (
-    "Traceback (most recent call last):\nRuntimeError: Using hostfile at hostfile "
-    "but host=10.0.0.2 was not reachable via ssh.\n",
-    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: PermissionError: [Errno 13] Permission denied: 'out'\n",
-)

@@ -29,11 +29,3 @@ PATTERNS = (
     Pattern("got signal", r"Process \d{1,12} got signal: \d{1,12}", weight=ENDED),
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
 )
-
-FIRES = (
-    "[rank0] step 16 loss 2.4\n"
-    "W1120 23:10:07.984 9376 api.py:752] Received 1 death signal, shutting down workers\n"
-    "Traceback (most recent call last):\n"
-    "torch.distributed.elastic.multiprocessing.api.SignalException: Process 9376 got signal: 1\n",
-)
-SILENT = ("W1120 23:05:07.072 7111 api.py:1028] Sending process 7119 closing signal SIGTERM\n",)

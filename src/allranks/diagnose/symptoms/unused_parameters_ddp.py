@@ -24,10 +24,3 @@ PATTERNS = (
     Pattern("finished reduction in the prior iteration"),
     Pattern("did not receive grad", r"Parameter indices which did not receive grad", weight=90),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
-    "Expected to have finished reduction in the prior "
-    "iteration before starting a new one.\n",
-)
-SILENT = ("[rank0] find_unused_parameters=True was specified in DDP constructor\n[rank0] step 1 loss 3\n",)

@@ -36,12 +36,3 @@ PATTERNS = (
     Pattern("compiled using NumPy", weight=CRASH),
     Pattern("requires", r"ImportError: .{0,80}requires .{0,40}(?:>=|==|<).{0,80}", raised=True, weight=90),
 )
-
-FIRES = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: ImportError: "
-    "cannot import name 'EncoderDecoderCache' from "
-    "'transformers' (/opt/env/lib/python3.11/site-packages/transformers/__init__.py)\n",
-)
-SILENT = (
-    "[rank0]: Traceback (most recent call last):\n[rank0]: ModuleNotFoundError: No module named 'peft'\n",
-)

@@ -25,15 +25,3 @@ PATTERNS = (
     Pattern("shape in current model is torch.Size", r"current model is torch\.Size\(\[0\]\)"),
     Pattern("weight", r"'weight' must be 2-D"),
 )
-
-FIRES = (
-    "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: Error(s) in loading state_dict for Llama:\n"
-    "[rank1]: \tsize mismatch for a.weight: copying a param with shape "
-    "torch.Size([64, 64]) from checkpoint, the shape in "
-    "current model is torch.Size([0]).\n",
-)
-SILENT = (
-    "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: size "
-    "mismatch for a.weight: copying a param with shape "
-    "torch.Size([64, 64]) from checkpoint, the shape in current model is torch.Size([32, 64]).\n",
-)

@@ -33,8 +33,3 @@ PATTERNS = (
         "adapter", r"(?i)torch\.Size\(\[0\]\).{0,80}lora_[AB]|lora_[AB].{0,80}torch\.Size\(\[0\]\)", weight=90
     ),
 )
-
-FIRES = ("[rank0] training done\n-rw-r--r-- 1 ubuntu ubuntu 40 Nov 20 10:00 out/adapter_model.safetensors\n",)
-SILENT = (
-    "-rw-r--r-- 1 ubuntu ubuntu 194013440 Nov 20 10:00 out/adapter_model.safetensors\n[rank0] step 1 loss 3\n",
-)

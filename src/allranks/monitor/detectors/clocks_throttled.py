@@ -54,20 +54,3 @@ def _finding(node: str, gpus: Sequence[str], since: float, rank: Optional[int]) 
         why="every step of the run takes as long as its slowest GPU.",
         fix=f"nvidia-smi -q -d PERFORMANCE on {node}; cooling, power; leave the node out if it stays.",
     )
-
-
-def _events(*reasons: str, until: int = 50) -> list:
-    """A look at the GPUs is in every third sample."""
-    gpus = [{"uuid": "GPU-0", "index": 0, "utilization": 90.0, "throttle": list(reasons)}]
-    return [
-        {"at": float(t), "kind": "sample", "node": "a", "data": {"gpus": gpus} if t % 15 == 1 else {}}
-        for t in range(1, until, 5)
-    ]
-
-
-FIRES = [{"events": _events("hw_thermal_slowdown"), "now": 50.0}]
-SILENT = [
-    {"events": _events(), "now": 50.0},
-    {"events": _events("sw_power_cap"), "now": 50.0},
-    {"events": _events("hw_thermal_slowdown", until=25), "now": 100.0},
-]

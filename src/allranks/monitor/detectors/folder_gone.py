@@ -36,11 +36,3 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
                     why="what is written there is lost: journals, logs or checkpoints. The training goes on.",
                     fix="see who removed it, or whether its file system is still mounted.",
                 )
-
-
-def _sample(**disk: object) -> dict:
-    return {"at": 1.0, "kind": "sample", "node": "a", "data": {"disks": [{"path": "/runs/x", **disk}]}}
-
-
-FIRES = [{"events": [_sample(gone=True)], "now": 5.0}]
-SILENT = [{"events": [_sample(free_bytes=0, total_bytes=1 << 30)], "now": 5.0}]

@@ -90,33 +90,3 @@ def _finding(node: str, gpus: List[str], rank: Optional[int]) -> Finding:
         why="its rank does nothing, or works elsewhere.",
         fix="look at that rank's LOCAL_RANK, CUDA_VISIBLE_DEVICES and stack.",
     )
-
-
-def _sampled(*nodes: "tuple[str, int, tuple[float, ...]]", until: int = 330) -> list:
-    """A node's name, its samples' lag behind the others' in seconds, its GPUs' use (below zero: at every second look
-    alone); a look at the GPUs is in every third sample, as nodes send them."""
-    events = []
-    for name, lag, used in nodes:
-        beat = {"phase": "training", "step": 3, "total_steps": 1000}
-        events += [
-            {"at": float(t), "kind": "beat", "node": name, "rank": 0, "data": beat} for t in range(1, until)
-        ]
-        for count, at in enumerate(range(2 + lag, until, 5)):
-            seen = [abs(value) if value > 0 or count % 2 else 0.0 for value in used]
-            gpus = [{"uuid": f"GPU-{name}{n}", "index": n, "utilization": u} for n, u in enumerate(seen)]
-            data = {"gpus": gpus} if count % 3 == 0 else {"memory_total_bytes": 1}
-            events.append({"at": float(at), "kind": "sample", "node": name, "data": data})
-    return sorted(events, key=lambda event: event["at"])
-
-
-FIRES = [
-    {"events": _sampled(("a", 0, (97.0, 0.0)))},
-    {"events": _sampled(("a", 0, (97.0,)), ("b", 5, (0.0,)))},
-    {"events": _sampled(("a", 0, (97.0,)), ("b", 10, (0.0,)))},
-    {"events": _sampled(("a", 0, (-97.0, 0.0)))},
-]
-SILENT = [
-    {"events": _sampled(("a", 0, (97.0, 60.0)))},
-    {"events": _sampled(("a", 0, (0.0,)), ("b", 5, (0.0,)))},
-    {"events": _sampled(("a", 0, (97.0, 0.0)), until=200)},
-]

@@ -33,7 +33,3 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         why="the node stopped its own ranks rather than train on unwatched.",
         fix="look at the network between this node and the head, and at the head's load and memory.",
     )
-
-
-FIRES = [{"events": [{"at": 1.0, "kind": "lease-lost", "node": "b", "data": {}}]}]
-SILENT = [{"events": [{"at": 1.0, "kind": "stopping", "node": "b", "data": {"why": "asked"}}]}]

@@ -88,23 +88,3 @@ def _best(run: RunState, rank: RankState) -> Optional[float]:
     best = min(recent, kept.get(rank.rank, recent))
     kept[rank.rank] = best
     return best
-
-
-def _run(*losses: float, ranks: int = 1) -> list:
-    return [
-        {
-            "at": float(n),
-            "kind": "beat",
-            "node": "a",
-            "rank": rank,
-            "data": {"phase": "training", "step": n, "steps": [[n, loss, 1.0, 0.0, 1, 1e-5]]},
-        }
-        for n, loss in enumerate(losses, 1)
-        for rank in range(ranks)
-    ]
-
-
-_DOWN = [3.0 - n / 100 for n in range(80)]
-_UP = [6.0 + n / 50 for n in range(40)]
-FIRES = [{"events": _run(*_DOWN, *_UP)}, {"events": _run(*_DOWN, *_UP, ranks=5)}]
-SILENT = [{"events": _run(*_DOWN)}, {"events": _run(*_DOWN, 9.0, 9.0, 8.0, *[2.2] * 40)}]

@@ -62,21 +62,3 @@ def _finding(run: RunState, groups: Dict[str, List[int]], told: int) -> Finding:
         why="each rank would train another model, and only rank 0's is saved.",
         fix="one seed on every rank before the adapter is made, the same checkpoint on every node.",
     )
-
-
-def _settings(rank: int, digest: "str | None") -> dict:
-    data = {"trainable_parameters": 5, **({"trainable_digest": digest} if digest else {})}
-    return {"at": 1.0 + rank, "kind": "settings", "node": "a", "rank": rank, "data": data}
-
-
-_THREE = [_settings(0, "aa"), _settings(1, "aa"), _settings(2, "bb")]
-FIRES = [
-    {"expect": {"world_size": 3}, "events": _THREE},
-    {"events": _THREE, "now": 15.0},
-    {"expect": {"world_size": 4}, "events": _THREE, "now": 15.0},
-]
-SILENT = [
-    {"events": [_settings(0, "aa"), _settings(1, "aa")], "now": 30.0},
-    {"events": [_settings(0, "aa"), _settings(1, None)], "now": 30.0},
-    {"expect": {"world_size": 4}, "events": _THREE, "now": 8.0},
-]

@@ -72,27 +72,3 @@ def _finding(run: RunState, same: List[List[int]], told: int) -> Finding:
         why="part of the data is read several times and another part never.",
         fix="a sampler that knows the rank and the world size; for streams a shard a rank.",
     )
-
-
-def _settings(rank: int, digest: "str | None", samples: int = 1000) -> dict:
-    data = {"data_digest": digest, "samples": samples, "micro_batch": 1}
-    return {"at": 1.0 + rank, "kind": "settings", "node": "a", "rank": rank, "data": data}
-
-
-_FOUR = {"world_size": 4}
-FIRES = [
-    {"expect": {"world_size": 2}, "events": [_settings(0, "aa"), _settings(1, "aa")]},
-    {"events": [_settings(0, "aa"), _settings(1, "aa")], "now": 65.0},
-    {
-        "expect": _FOUR,
-        "events": [_settings(0, "aa"), _settings(1, "aa"), _settings(2, "bb"), _settings(3, "bb")],
-    },
-    {"expect": _FOUR, "events": [_settings(0, "aa"), _settings(1, "aa")], "now": 65.0},
-]
-SILENT = [
-    {"events": [_settings(0, "aa"), _settings(1, "bb")]},
-    {"events": [_settings(0, "aa", 1), _settings(1, "aa", 1)]},
-    {"events": [_settings(0, "aa"), _settings(0, "aa")]},
-    {"expect": _FOUR, "events": [_settings(0, "aa"), _settings(1, "aa")], "now": 30.0},
-    {"expect": {"world_size": 2}, "events": [_settings(0, None), _settings(1, None)]},
-]

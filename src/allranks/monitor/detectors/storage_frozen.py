@@ -56,27 +56,3 @@ def frozen(node: NodeState, now: float) -> "list[Mapping[str, Any]]":
         for d in rows
         if isinstance(d.get("frozen_seconds"), (int, float)) and d["frozen_seconds"] >= LEAST_SECONDS
     ]
-
-
-def _samples(*seconds: float) -> list:
-    return [
-        {
-            "at": 5.0 * n,
-            "kind": "sample",
-            "node": "a",
-            "data": {
-                "disks": [
-                    {"path": "/nfs/out", "frozen_seconds": s} if s else {"path": "/nfs/out", "free_bytes": 9}
-                ]
-            },
-        }
-        for n, s in enumerate(seconds)
-    ]
-
-
-FIRES = [{"events": _samples(0, 0.5, 5.5, 10.5)}]
-SILENT = [
-    {"events": _samples(0, 0.5, 5.5, 0)},
-    {"events": _samples(0, 0)},
-    {"events": [{"at": 1.0, "kind": "sample", "node": "a", "data": {"disks": [7, {"frozen_seconds": "x"}]}}]},
-]

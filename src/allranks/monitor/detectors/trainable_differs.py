@@ -34,15 +34,3 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         why=f"that is {seen / expected:.0%} of what the plan counted: the adapter would not be the one asked for.",
         fix="compare the LoRA targets with the model's module names: allranks plan FILE.",
     )
-
-
-def _settings(trainable: int) -> dict:
-    data = {"trainable_parameters": trainable}
-    return {"at": 1.0, "kind": "settings", "node": "a", "rank": 0, "data": data}
-
-
-FIRES = [{"expect": {"trainable_parameters": 97006592}, "events": [_settings(22986752)]}]
-SILENT = [
-    {"expect": {"trainable_parameters": 97006592}, "events": [_settings(97006592)]},
-    {"expect": {}, "events": [_settings(5)]},
-]

@@ -41,14 +41,3 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         why=(alone or "the batch size, the steps and every rank's shard are not those of the plan") + ".",
         fix="start the script with torchrun on every node, with the same --nnodes, --nproc_per_node and rendezvous.",
     )
-
-
-def _start(world_size: int) -> dict:
-    return {"at": 1.0, "kind": "start", "node": "a", "rank": 0, "data": {"world_size": world_size}}
-
-
-FIRES = [
-    {"expect": {"world_size": 24}, "events": [_start(1)]},
-    {"expect": {"world_size": 2}, "events": [_start(4)]},
-]
-SILENT = [{"expect": {"world_size": 24}, "events": [_start(24)]}, {"expect": {}, "events": [_start(1)]}]

@@ -43,21 +43,3 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             why="the GPUs are idle for that share of the time.",
             fix="more loader workers, data tokenized before the run, faster storage.",
         )
-
-
-def _run(wait: float) -> list:
-    return [
-        {
-            "at": float(second),
-            "kind": "beat",
-            "node": "a",
-            "rank": rank,
-            "data": {"phase": "training", "step": second, "steps": [[second, 3.0, 1.0, wait, 1, 1e-5]]},
-        }
-        for second in range(1, RECENT_STEPS + 6)
-        for rank in (0, 1)
-    ]
-
-
-FIRES = [{"events": _run(0.5), "now": 80.0}]
-SILENT = [{"events": _run(0.2), "now": 80.0}, {"events": _run(0.5)[:60], "now": 80.0}]

@@ -18,14 +18,11 @@ Cristian's algorithm. The limits are those of the check clock-offset.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from allranks.checks.phrases import duration
 from allranks.checks.rules.clock_offset import NOTED, WARNED
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
-from allranks.probe.results import RENDEZVOUS
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -43,18 +40,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="logs of different nodes cannot be put in order.",
                 fix=f"on {node}: chronyc makestep, or timedatectl set-ntp true",
             )
-
-
-def off(seconds: float):
-    def change(sim: Simulated) -> None:
-        sim.dials["n1", "n0", RENDEZVOUS] = replace(sim.dials["n1", "n0", RENDEZVOUS], clock=(seconds, 0.001))
-
-    return change
-
-
-CASES = (
-    fires(off(90.0), node="n1", verdict="warn", saw="90 s ahead of n0's"),
-    fires(off(-5.0), node="n1", verdict="note", saw="behind n0's"),
-    silent(off(1.0)),
-    silent(),
-)

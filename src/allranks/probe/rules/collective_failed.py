@@ -18,11 +18,9 @@ torch.distributed: init_process_group, all_reduce, barrier.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from allranks.checks.phrases import counted
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 from allranks.probe.results import Collective, RankSaid
 
@@ -92,26 +90,3 @@ def collateral(rank: RankSaid, one: Collective) -> bool:
 def last_line(tail: str) -> str:
     lines = [line for line in tail.strip().splitlines() if line.strip()]
     return lines[-1].strip() if lines else "it printed nothing"
-
-
-def no_torch(sim: Simulated) -> None:
-    ranks = list(sim.collectives[0].ranks)
-    ranks[2] = replace(
-        ranks[2], code=1, reached="begun", tail="ModuleNotFoundError: No module named 'torch'\n", wrong=None
-    )
-    ranks[0] = replace(ranks[0], code=None, reached="imported", wrong=None)
-    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks), stopped="a rank had failed")]
-
-
-def hangs(sim: Simulated) -> None:
-    ranks = tuple(replace(rank, code=None, reached="joined", wrong=None) for rank in sim.collectives[0].ranks)
-    sim.collectives = [
-        replace(sim.collectives[0], ranks=ranks, stopped="it was not over 45 s after the last rank")
-    ]
-
-
-CASES = (
-    fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
-    fires(hangs, verdict="block", saw="4 ranks came only to `joined`: it waits for the others' data"),
-    silent(),
-)

@@ -18,10 +18,8 @@ NCCL user guide, troubleshooting, "PCI Access Control Services (ACS)".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 
 
@@ -37,12 +35,3 @@ def check(context: Context) -> Iterator[Finding]:
                     why="gradients are summed the same way: the model would learn nonsense.",
                     fix=f"on {rank.node}: dcgmi diag -r 3, nvidia-smi -q -d ECC, PCIe ACS off; or leave it out",
                 )
-
-
-def wrong(sim: Simulated) -> None:
-    ranks = list(sim.collectives[0].ranks)
-    ranks[1] = replace(ranks[1], wrong=17)
-    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks))]
-
-
-CASES = (fires(wrong, node="n1", verdict="block", saw="17 of 2,097,152 sums are wrong on rank 1"), silent())

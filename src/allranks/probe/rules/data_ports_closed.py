@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, outcomes
-from allranks.probe.results import DATA, OK
+from allranks.probe.results import OK
 
 FIX = "let the nodes reach each other on all TCP ports: iptables -I INPUT -s NETWORK -j ACCEPT, or the security group"
 
@@ -52,19 +51,3 @@ def check(context: Context) -> Iterator[Finding]:
 def closed(context: Context) -> frozenset[str]:
     """Nodes that join and cannot be reached."""
     return context.blamed.inbound & context.joins
-
-
-def one(sim: Simulated) -> None:
-    sim.cuts("n2", outbound=False, kinds=[DATA])
-
-
-def everywhere(sim: Simulated) -> None:
-    for node in sim.nodes:
-        sim.cuts(node.name, kinds=[DATA])
-
-
-CASES = (
-    fires(one, node="n2", verdict="block", saw="closed to 3 other nodes (dropped 3)"),
-    fires(everywhere, verdict="block", saw="no data port of any node is open"),
-    silent(),
-)

@@ -18,10 +18,8 @@ NCCL user guide: NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE; bus bandwi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, collective, fires, silent
 from allranks.probe.judge import Context, rate
 from allranks.probe.steps import LADDER, proposed
 
@@ -38,13 +36,3 @@ def check(context: Context) -> Iterator[Finding]:
         why=f"the ranks get: {words}.",
         fix="nothing with network: {fabric: auto}",
     )
-
-
-def climbed(sim: Simulated) -> None:
-    nodes = [node.name for node in sim.nodes]
-    tcp = replace(collective("tcp", nodes, "nccl", 0.4), environment={"NCCL_P2P_DISABLE": "1"})
-    p2p = collective("p2p", nodes, "nccl", 0.02)
-    sim.collectives += [tcp, p2p]
-
-
-CASES = (fires(climbed, verdict="note", saw="p2p is the fastest way that passed"), silent())

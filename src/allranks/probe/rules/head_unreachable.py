@@ -24,9 +24,8 @@ from collections.abc import Iterator
 
 from allranks.checks.phrases import listed
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, is_loopback
-from allranks.probe.results import OK, RENDEZVOUS, Dial
+from allranks.probe.results import OK, Dial
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -97,25 +96,3 @@ def fix(context: Context, dial: Dial) -> str:
         return f"on {dial.source}: iptables -L OUTPUT -n -v; let TCP to port {dial.port} out"
     opened = f"iptables -I INPUT -p tcp --dport {dial.port} -j ACCEPT"
     return f"on {context.head}: {opened}, or the provider's security group"
-
-
-def all_dropped(sim: Simulated) -> None:
-    for node in sim.nodes[1:]:
-        sim.breaks(node.name, "n0", RENDEZVOUS, "dropped")
-
-
-def another_machine(sim: Simulated) -> None:
-    sim.breaks("n2", "n0", RENDEZVOUS, "dropped", resolved="10.0.9.9")
-
-
-CASES = (
-    fires(all_dropped, node="n0", verdict="block", saw="none of the other 3 nodes reaches it"),
-    fires(lambda sim: sim.breaks("n1", "n0", RENDEZVOUS, "refused"), node="n1", saw="refuses the connection"),
-    fires(another_machine, node="n2", saw="n0 does not have that address, it has 10.0.0.1"),
-    fires(
-        lambda sim: sim.breaks("n3", "n0", RENDEZVOUS, "unknown-name", text="Name or service not known"),
-        node="n3",
-        saw="does not resolve",
-    ),
-    silent(),
-)

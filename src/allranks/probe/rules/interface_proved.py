@@ -18,12 +18,10 @@ getsockname(2) on the node, accept(2) on the head.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
-from allranks.probe.results import OK, RENDEZVOUS
+from allranks.probe.results import OK
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -45,11 +43,3 @@ def check(context: Context) -> Iterator[Finding]:
                 node,
                 saw=f"{ear.interface} ({dial.own}) carries its traffic to {context.head}, which sees that address",
             )
-
-
-def translated(sim: Simulated) -> None:
-    there = sim.dials["n1", "n0", RENDEZVOUS]
-    sim.dials["n1", "n0", RENDEZVOUS] = replace(there, saw="192.0.2.7")
-
-
-CASES = (fires(translated, node="n1", verdict="warn", saw="sees 192.0.2.7"), silent())

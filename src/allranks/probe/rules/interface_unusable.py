@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 
 
@@ -35,15 +34,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="its ranks fail at the first connection; the others wait for the process-group timeout.",
                 fix="network: {interface: auto}" + (f", which takes {ear.way} there" if ear.way else ""),
             )
-
-
-def missing(sim: Simulated) -> None:
-    sim.hears(
-        "n1", interface="ib0", address=None, port=None, reason="there is no interface ib0; there are eth0, lo"
-    )
-    for node in sim.nodes:
-        sim.dials.pop((node.name, "n1", "data"), None)
-        sim.rates.pop((node.name, "n1", "data"), None)
-
-
-CASES = (fires(missing, node="n1", verdict="block", saw="there is no interface ib0"), silent())

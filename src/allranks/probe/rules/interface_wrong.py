@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, is_loopback, outcomes
-from allranks.probe.results import DATA
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -49,22 +47,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the data takes another network than the rendezvous.",
                 fix="nothing, where that is meant",
             )
-
-
-def bridge(sim: Simulated) -> None:
-    sim.hears("n2", interface="docker0", address="172.17.0.1")
-    for node in ("n0", "n1", "n3"):
-        sim.breaks(node, "n2", DATA, "refused")
-
-
-def other_network(sim: Simulated) -> None:
-    sim.hears("n2", interface="ib0", address="10.9.0.3")
-
-
-CASES = (
-    fires(
-        bridge, node="n2", verdict="block", saw="docker0 (172.17.0.1), which no other node reaches: refused 3"
-    ),
-    fires(other_network, node="n2", verdict="note", saw="the others reach it there"),
-    silent(),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import fires, silent
 from allranks.probe.judge import Context
 
 
@@ -33,15 +32,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="a collective that takes this link fails or hangs.",
             fix=f"on {source}: ip route get {dial.address}; on {target}: iptables -L -n -v",
         )
-
-
-CASES = (
-    fires(
-        lambda sim: sim.breaks("n1", "n2", "data", "refused"),
-        node="n1",
-        verdict="block",
-        saw="does not reach n2",
-    ),
-    silent(),
-    silent(lambda sim: sim.cuts("n2", outbound=False, kinds=["data"])),
-)

@@ -21,7 +21,6 @@ from collections.abc import Iterator
 
 from allranks.core import Finding
 from allranks.probe.blame import SLOW_SHARE
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, rate
 
 
@@ -53,16 +52,3 @@ def check(context: Context) -> Iterator[Finding]:
             why=f"a collective over this link takes {usual / found if found else 0:.0f} times as long.",
             fix=f"the path between {source} and {target}: ethtool on both, the switches between them",
         )
-
-
-def slow_node(sim: Simulated) -> None:
-    for other in ("n0", "n1", "n3"):
-        sim.slows("n2", other, 0.1)
-
-
-CASES = (
-    fires(lambda sim: sim.slows("n1", "n2", 0.1), node="n1", verdict="warn", saw="to n2 it carries 944 Mb/s"),
-    fires(slow_node, node="n2", verdict="warn", saw="944 Mb/s out"),
-    silent(),
-    silent(lambda sim: sim.slows("n1", "n2", 0.7)),
-)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 
 FIX = "one MTU on all nodes and switches between"
@@ -45,15 +44,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="the rendezvous works, and the first large collective hangs.",
             fix=f"on {link.source}: ping -M do -s 8972 {context.addresses.get(link.target)}; {FIX}",
         )
-
-
-def everywhere(sim: Simulated) -> None:
-    for pair in sim.rates:
-        sim.rates[pair] = 0.0
-
-
-CASES = (
-    fires(lambda sim: sim.slows("n1", "n2", 0.0), node="n1", verdict="block", saw="no data comes through"),
-    fires(everywhere, verdict="block", saw="between any of them"),
-    silent(),
-)

@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context, is_loopback
-from allranks.probe.results import OK, RENDEZVOUS
+from allranks.probe.results import OK
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -45,20 +44,3 @@ def check(context: Context) -> Iterator[Finding]:
                 else "it would wait for itself.",
                 fix=f"nodes: {{{context.head}: its address}}, or correct /etc/hosts on {node}",
             )
-
-
-def on_head(sim: Simulated) -> None:
-    sim.hears("n0", resolved={"10.0.0.1": ("127.0.1.1",)})
-
-
-def itself(sim: Simulated) -> None:
-    sim.breaks("n2", "n0", RENDEZVOUS, "wrong-node", text="n2 answers there", resolved="127.0.1.1")
-    there = sim.dials["n2", "n0", RENDEZVOUS]
-    sim.dials["n2", "n0", RENDEZVOUS] = type(there)(**{**vars(there), "answered_by": "n2"})
-
-
-CASES = (
-    fires(on_head, node="n0", verdict="block", saw="127.0.1.1"),
-    fires(itself, node="n2", saw="answers itself"),
-    silent(),
-)

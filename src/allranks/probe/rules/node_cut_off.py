@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import fires, silent
 from allranks.probe.judge import Context, outcomes
 from allranks.probe.results import OK
 from allranks.probe.rules.data_ports_closed import closed
@@ -49,20 +48,3 @@ def check(context: Context) -> Iterator[Finding]:
             why="every collective waits for this node.",
             fix=f"on {node}: ip -s link; ip route; iptables -L -n -v; or leave it out of nodes",
         )
-
-
-CASES = (
-    # A node that reaches nothing does not reach the head either.
-    fires(
-        lambda sim: sim.cuts("n2"),
-        node="n2",
-        verdict="block",
-        saw="6 of 6 connections to and from it",
-        also=("head-unreachable",),
-    ),
-    fires(
-        lambda sim: sim.cuts("n2", inbound=False, kinds=["data"]), node="n2", saw="3 of 3 connections from it"
-    ),
-    silent(),
-    silent(lambda sim: sim.breaks("n1", "n2", "data")),
-)

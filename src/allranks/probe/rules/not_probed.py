@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 
 
@@ -43,19 +42,3 @@ def check(context: Context) -> Iterator[Finding]:
                 why="whether the others reach it could not be tried; torchrun would not get it either.",
                 fix=f"allranks check says who holds it; or network: {{port: {port + 1}}}",
             )
-
-
-def held(sim: Simulated) -> None:
-    sim.hears("n0", ports={39500: "Address already in use"})
-    sim.dials = {key: dial for key, dial in sim.dials.items() if key[2] != "rendezvous"}
-
-
-def silent_node(sim: Simulated) -> None:
-    sim.unreached["n3"] = "n3: no answer within 60 s"
-
-
-CASES = (
-    fires(held, node="n0", verdict="unknown", saw="port 39500 cannot be listened on"),
-    fires(silent_node, node="n3", verdict="unknown"),
-    silent(),
-)

@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 from allranks.core import Finding
-from allranks.probe.case import Simulated, fires, silent
 from allranks.probe.judge import Context
 from allranks.probe.results import RankSaid
 
@@ -54,12 +52,3 @@ def version(rank: RankSaid, what: str) -> str:
     """For Python its major and minor number: what pickles and wheels depend on."""
     found = str(getattr(rank, what) or "")
     return ".".join(found.split(".")[:2]) if what == "python" else found
-
-
-def old(sim: Simulated) -> None:
-    ranks = list(sim.collectives[0].ranks)
-    ranks[3] = replace(ranks[3], torch="2.11.0")
-    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks))]
-
-
-CASES = (fires(old, node="n3", verdict="block", saw="torch 2.11.0, most nodes' 2.13.0"), silent())

@@ -1,4 +1,4 @@
-"""Cases that stand in a rule's own file: a recorded cluster, what is changed in it, and what must follow."""
+"""A case of a check: a recorded cluster, what is changed in it, and what must follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated clusters for the cases of the rules: a healthy one, and what is changed in it."""
+"""Simulated clusters for the cases of the probe's findings: a healthy one, and what is changed in it."""
 
 from __future__ import annotations
 

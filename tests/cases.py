@@ -1,0 +1,39 @@
+"""The cases of rules: one file each in a folder `cases`, named as the rule's own."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from unittest.mock import patch
+
+
+def modules(package: str, folders: Iterable[str]) -> dict[str, ModuleType]:
+    """The case files of a package by the ids of their rules, sorted."""
+    names = sorted(info.name for info in pkgutil.iter_modules(folders))
+    return {name.replace("_", "-"): importlib.import_module(f"{package}.{name}") for name in names}
+
+
+def limits(rule: ModuleType) -> dict[str, float]:
+    """The numbers that a rule declares, by their names."""
+    text = Path(rule.__file__ or "").read_text(encoding="utf-8")
+    targets = [one for node in ast.parse(text).body if isinstance(node, ast.Assign) for one in node.targets]
+    names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+    return {name: value for name in names if type(value := getattr(rule, name)) in (int, float)}
+
+
+def loose(rule: ModuleType, proofs: Iterable[Callable[[], None]]) -> list[str]:
+    """Its numbers that may be a tenth lower or higher and every case still holds: no case lies so near to them."""
+    proofs, found = list(proofs), []
+    for name, value in limits(rule).items():
+        step = max(1, round(value / 10)) if isinstance(value, int) else value / 10
+        for side, other in (("below", value - step), ("above", value + step)):
+            with patch.object(rule, name, other), suppress(AssertionError):
+                for proof in proofs:
+                    proof()
+                found.append(f"nothing fails with {name} = {other:g}, just {side} {value:g}")
+    return found

@@ -1,0 +1,32 @@
+from tests.checks.case import fires, silent
+
+TAKEN_AT = 1_760_000_000.0
+
+CASES = (
+    fires(
+        "cpu",
+        {"node-1/asked": {"sent_at": TAKEN_AT - 91.0, "received_at": TAKEN_AT - 89.5}},
+        node="node-1",
+        verdict="warn",
+        saw="89.9 s ahead",
+    ),
+    fires(
+        "cpu",
+        {"node-1/asked": {"sent_at": TAKEN_AT + 5, "received_at": TAKEN_AT + 6}},
+        verdict="note",
+        saw="behind",
+    ),
+    # An answer that took ten seconds says nothing about an offset of eight.
+    silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT - 8.0, "received_at": TAKEN_AT + 2.0}}),
+    silent("cpu"),
+    fires(
+        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 61.0, "received_at": TAKEN_AT + 62.0}}, verdict="warn"
+    ),
+    fires(
+        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 59.0, "received_at": TAKEN_AT + 60.0}}, verdict="note"
+    ),
+    fires(
+        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 2.1, "received_at": TAKEN_AT + 3.0}}, verdict="note"
+    ),
+    silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 1.9, "received_at": TAKEN_AT + 3.0}}),
+)

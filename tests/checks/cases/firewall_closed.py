@@ -1,0 +1,15 @@
+from tests.checks.case import Unreadable, fires, silent
+
+DROPS = {"policy": "drop", "chains": 1, "rejects": False, "ports": ["22"], "everything_from": []}
+
+CASES = (
+    fires(
+        "a100", {"node-0/firewall/input": DROPS}, node="node-0", verdict="warn", saw="port 39500 is not open"
+    ),
+    fires(
+        "a100", {"node-1/firewall/input": {**DROPS, "ports": ["chain ufw"]}}, node="node-1", verdict="note"
+    ),
+    silent("a100", {"*/firewall/input": {**DROPS, "everything_from": ["10.18.122.0/24"]}}),
+    silent("demo", {"*/firewall/input": DROPS}),
+    silent("a100", {"node-1/firewall/input": Unreadable("iptables: Permission denied")}),
+)

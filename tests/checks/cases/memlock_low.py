@@ -1,0 +1,16 @@
+from tests.checks.case import fires, silent
+
+CASES = (
+    fires(
+        "h100",
+        {"node-1/system/limits/memlock": [8 << 20, 8 << 20]},
+        node="node-1",
+        verdict="block",
+        saw="8.00 MiB",
+    ),
+    silent("h100"),
+    silent("h100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20], "node-1/system/user/uid": 0}),
+    silent("a100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20]}),
+    fires("h100", {"node-1/system/limits/memlock": [1000 << 20, None]}),
+    silent("h100", {"node-1/system/limits/memlock": [1050 << 20, None]}),
+)

@@ -1,0 +1,26 @@
+def _silent(count: int) -> str:
+    """The first `count` of seven ranks say nothing while the others wait."""
+    return "".join(f"[rank{r}] init world_size=7\n" for r in range(7)) + "".join(
+        f"[rank{r}]: Traceback (most recent call last):\n"
+        f"[rank{r}]: RuntimeError: [gloo/x.cc:78] Timed out waiting 12000ms for recv operation to complete\n"
+        for r in range(count, 7)
+    )
+
+
+FIRES = (
+    "".join(f"[rank{r}] init world_size=4\n[rank{r}] process group ready\n" for r in range(4))
+    + "[rank2] evaluating on the full validation set\n"
+    + "".join(
+        f"[rank{r}]: Traceback (most recent call last):\n"
+        f"[rank{r}]: RuntimeError: [gloo/x.cc:78] Timed out waiting 12000ms for recv operation to complete\n"
+        for r in (0, 1, 3)
+    ),
+    "[rank1]:[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=812, "
+    "OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) "
+    "ran for 600123 milliseconds before timing out.\n",
+    (_silent(4), 0),
+    (_silent(5), 5),  # too many to blame one: the first that waited
+)
+
+SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)

@@ -1,0 +1,13 @@
+FIRES = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=4242.0. Some of the step tasks have been OOM Killed.\n"
+    "srun: error: node3: task 7: Out Of Memory\n",
+    "[ 4823.1] Memory cgroup out of memory: Killed process 9455 (python) total-vm:214748364kB\n"
+    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
+)
+
+SILENT = (
+    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
+    "ray.exceptions.ActorDiedError: Worker exit type: SYSTEM_ERROR Worker "
+    "exit detail: Worker unexpectedly exits with a "
+    "connection error code 2. Some common causes include: (1) the process was killed by the OOM killer\n",
+)

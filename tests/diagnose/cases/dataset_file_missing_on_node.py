@@ -1,0 +1,12 @@
+FIRES = (
+    "gpu-node-02: [rank2]: Traceback (most recent call last):\n"
+    "gpu-node-02: [rank2]: FileNotFoundError: [Errno 2] No such file or directory: '/srv/run/train.bin'\n"
+    "gpu-node-01: [rank0]: Traceback (most recent call last):\n"
+    "gpu-node-01: [rank0]: RuntimeError: [gloo/pair.cc:561] Connection closed by peer [10.20.0.12]:57507\n",
+)
+
+SILENT = (
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: FileNotFoundError: [Errno 2] No such file or directory: 'ck/mp_rank_03_model_states.pt'\n",
+)

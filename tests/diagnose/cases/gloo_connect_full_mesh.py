@@ -1,0 +1,12 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error\n",
+)
+
+SILENT = (
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: ModuleNotFoundError: No module named 'flash_attn'\n"
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: Gloo connectFullMesh failed with "
+    "[gloo/transport/tcp/pair.cc:144] Connection reset by peer\n",
+)

@@ -1,0 +1,13 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "
+    "connect to 'https://huggingface.co' to load this "
+    "file, couldn't find it in the cached files\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: huggingface_hub.errors.GatedRepoError: "
+    "401 Client Error. Cannot access "
+    "gated repo for url https://huggingface.co/meta-llama/Llama-3.1-8B\n",
+)
+
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: Error no "
+    "file named model.safetensors found in directory x\n",
+)

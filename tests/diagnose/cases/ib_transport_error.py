@@ -1,0 +1,11 @@
+FIRES = (
+    "node7:88:99 [4] transport/net_ib.cc:1102 NCCL WARN NET/IB : Got completion "
+    "from peer 10.1.0.9<48231> with error 12, "
+    "opcode 32631, len 0, vendor err 129\n",
+    "node7:88:99 [4] NCCL WARN NET/IB: Got completion from peer 10.1.0.9<48231> "
+    "with status=IBV_WC_RETRY_EXC_ERR(12) opcode=1\n",
+    "node7:88:99 [4] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_modify_qp failed "
+    "with 110 Connection timed out, on dev mlx5_0:1\n",
+)
+
+SILENT = ("node7:88:99 [4] NCCL INFO NET/IB : No device found.\nnode7: [rank0] step 1 loss 3\n",)

@@ -1,0 +1,25 @@
+_JOINED = (
+    "Traceback (most recent call last):\n"
+    "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/{} clients joined.\n"
+)
+
+
+FIRES = (
+    "Traceback (most recent call last):\n"
+    "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/16 clients joined.\n",
+    "usage: run.py [-h] [--nnodes NNODES] training_script ...\n"
+    "run.py: error: ambiguous option: --node could match --node-rank, --node_rank\n",
+    "node1: [rank0] init_process_group backend=nccl world_size=8 master=node1:29500\n"
+    "node2: [rank8] init_process_group backend=nccl world_size=16 master=node1:29500\n"
+    "node2: Traceback (most recent call last):\n"
+    "node2: torch.distributed.DistStoreError: Timed out after 601 seconds "
+    "waiting for clients. 9/16 clients joined.\n",
+    _JOINED.format(8),
+)
+
+SILENT = (
+    "node1: [rank0] init_process_group backend=nccl world_size=16\nnode2: [rank8] init world_size=16\n"
+    "Traceback (most recent call last):\n"
+    "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n",
+    _JOINED.format(7),
+)

@@ -1,0 +1,10 @@
+FIRES = (
+    "Traceback (most recent call last):\n    from torch._C import *\n"
+    "ImportError: libnccl.so.2: cannot open shared object file: No such file or directory\n",
+)
+
+SILENT = (
+    "node1:3:3 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so: "
+    "cannot open shared object file: No such file\n"
+    "[rank0] step 1 loss 3\n",
+)

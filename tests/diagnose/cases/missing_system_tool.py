@@ -1,0 +1,10 @@
+FIRES = (
+    "please install the numactl package with apt\nTraceback (most recent call last):\n"
+    "FileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
+)
+
+SILENT = (
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No "
+    "such file or directory: '/data/train.jsonl'\n",
+)

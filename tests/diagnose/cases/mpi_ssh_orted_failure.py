@@ -1,0 +1,8 @@
+FIRES = (
+    "ssh: connect to host 10.0.0.3 port 22: Connection refused\n"
+    "--------------------------------------------------------------------------\n"
+    "ORTE was unable to reliably start one or more daemons.\n",
+    "bash: orted: command not found\n",
+)
+
+SILENT = ("ssh: connect to host 10.0.0.3 port 22: Connection refused\n",)

@@ -1,0 +1,12 @@
+FIRES = (
+    "[rank5]: Traceback (most recent call last):\n[rank5]: torch.distributed.DistBackendError: NCCL error in: "
+    "ProcessGroupNCCL.cpp:1333, remote process exited or there was a network error, NCCL version 2.21.5\n"
+    "[rank5]: ncclRemoteError: A call failed possibly due to a network "
+    "error or a remote process exiting prematurely.\n",
+)
+
+SILENT = (
+    "[rank3]: Traceback (most recent call last):\n[rank3]: KeyError: 'labels'\n"
+    "[rank5]: Traceback (most recent call last):\n[rank5]: RuntimeError: "
+    "[gloo/pair.cc:561] Connection closed by peer\n",
+)

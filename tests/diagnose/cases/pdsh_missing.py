@@ -1,0 +1,5 @@
+FIRES = ("Traceback (most recent call last):\nRuntimeError: launcher 'pdsh' not installed.\n",)
+
+SILENT = (
+    "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
+)

@@ -1,0 +1,12 @@
+_CLOSING = "W1120 23:05:07.072 7111 api.py:1028] Sending process {} closing signal SIGTERM\n"
+
+_ROW = (
+    "  time      : 2026-11-20_13:02:58\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {p})\n"
+)
+
+FIRES = (_CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),)
+
+SILENT = (
+    _CLOSING.format(7119) + _ROW.format(r=0, c=-15, p=7119),
+    _CLOSING.format(7119) + _ROW.format(r=1, c=1, p=7120) + _ROW.format(r=0, c=-15, p=7121),
+)

@@ -1,0 +1,15 @@
+FIRES = (
+    "(TrainWorker pid=27041) [rank0] step 0 loss 3.000\n"
+    "Traceback (most recent call last):\n"
+    "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+    "The actor is dead because its worker process has died. Worker exit "
+    "type: SYSTEM_ERROR Worker exit detail: Worker "
+    "unexpectedly exits with a connection error code 2. Some common causes "
+    "include: (1) the process was killed by the OOM "
+    "killer due to high memory usage\n",
+)
+
+SILENT = (
+    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+    "(raylet) Worker exit type: SYSTEM_ERROR\n",
+)

@@ -1,0 +1,10 @@
+FIRES = (
+    "node0: Traceback (most recent call last):\n"
+    "node0: torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 2/3 clients joined.\n",
+    "Traceback (most recent call last):\n"
+    '  File "torchrun", line 8, in <module>\n'
+    "    raise RendezvousTimeoutError\n"
+    "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError\n",
+)
+
+SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

@@ -1,0 +1,12 @@
+FIRES = (
+    "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: Caught "
+    "RuntimeError in DataLoader worker process 0.\n"
+    "[rank2]: Original Traceback (most recent call last):\n"
+    "[rank2]: RuntimeError: unable to allocate shared memory(shm) for file "
+    "</torch_7252_59_0>: No space left on device (28)\n",
+    "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -7) local_rank: 2 (pid: 9455) of binary: python3\n",
+)
+
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 28] No space left on device: 'out/a.pt'\n",
+)

@@ -1,0 +1,6 @@
+FIRES = (
+    "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n"
+    "slurmstepd: error: *** STEP 4242.0 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n",
+)
+
+SILENT = ("srun: error: Node failure on gpu-node-07\n",)

@@ -1,0 +1,15 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: RuntimeError: Distributed package doesn't have NCCL built in\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: AssertionError: Torch not compiled with CUDA enabled\n",
+)
+
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: AttributeError: module 'torch' has no attribute 'float9'\n",
+    "[rank1]: Traceback (most recent call last):\n"
+    "[rank1]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n",
+)

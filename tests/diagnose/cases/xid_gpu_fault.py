@@ -1,0 +1,12 @@
+FIRES = (
+    "[1234.5] NVRM: Xid (PCI:0000:c1:00): 79, pid=41877, GPU has fallen off the bus.\n",
+    "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
+    "CUDA error: uncorrectable ECC error encountered\n",
+)
+
+SILENT = (
+    "[1234.5] NVRM: Xid (PCI:0000:c1:00): 31, pid=41877, MMU Fault\n"
+    "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
+    "CUDA error: an illegal memory access was encountered\n",
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: CUDA error: invalid argument\n",
+)

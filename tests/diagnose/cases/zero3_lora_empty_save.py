@@ -1,0 +1,5 @@
+FIRES = ("[rank0] training done\n-rw-r--r-- 1 ubuntu ubuntu 40 Nov 20 10:00 out/adapter_model.safetensors\n",)
+
+SILENT = (
+    "-rw-r--r-- 1 ubuntu ubuntu 194013440 Nov 20 10:00 out/adapter_model.safetensors\n[rank0] step 1 loss 3\n",
+)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+_WAIT = [
+    ["/u/train.py", 30, "<module>"],
+    ["/x/site-packages/torch/distributed/distributed_c10d.py", 9, "all_reduce"],
+]
+
+_SLEEP = [["/u/train.py", 30, "<module>"], ["/u/data.py", 7, "fetch"]]
+
+_OTHER = [
+    ["/u/train.py", 44, "<module>"],
+    ["/x/site-packages/torch/distributed/distributed_c10d.py", 5, "broadcast"],
+]
+
+_LOCK = [
+    ["/u/train.py", 3, "<module>"],
+    ["/x/site-packages/torch/utils/cpp_extension.py", 2400, "_jit_compile"],
+    ["/x/site-packages/torch/utils/file_baton.py", 51, "wait"],
+]
+
+
+def _run(*stacks: object, asked: bool = True, states: str = "") -> list:
+    events: list = [
+        {"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": {"pid": n + 9, "start_time": n}}
+        for n in range(len(stacks))
+    ]
+    if asked:
+        events.append({"at": 3.0, "kind": "evidence", "node": "a", "data": {"why": "no-progress"}})
+    for n, state in enumerate(states):
+        data = {"pid": n + 9, "state": state, "wchan": None}
+        events.append({"at": 3.5, "kind": "process", "node": "a", "rank": n, "data": data})
+    for n, frames in enumerate(stacks):
+        data = {"frames": frames, "by": "inside"}
+        events.append({"at": 4.0, "kind": "stack", "node": "a", "rank": n, "data": data})
+    return events
+
+
+FIRES = [
+    {"events": _run(_WAIT, _SLEEP, _WAIT), "now": 6.0},
+    {"events": _run(_WAIT, _WAIT, _OTHER), "now": 6.0},
+    {"events": _run(_WAIT, None, _WAIT, states="STS"), "now": 14.0},
+    {"events": _run(_WAIT, _SLEEP), "now": 6.0},
+    {"events": _run(_LOCK, _LOCK, _LOCK), "now": 6.0},
+]
+
+SILENT = [
+    {"events": _run(_WAIT, _WAIT, _WAIT), "now": 20.0},
+    {"events": _run(_WAIT, _OTHER), "now": 20.0},
+    {"events": _run(_WAIT, _SLEEP, _WAIT, asked=False), "now": 20.0},
+    {
+        "events": [
+            *_run(_WAIT, _SLEEP, _WAIT),
+            {"at": 4.0, "kind": "beat", "node": "a", "rank": 1, "data": {"phase": "training", "step": 4}},
+        ],
+        "now": 20.0,
+    },
+]

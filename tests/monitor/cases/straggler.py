@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+
+def _run(
+    slow: float,
+    ranks: int = 4,
+    seconds: int = 60,
+    late: tuple[int, ...] = (2,),
+    own: bool = False,
+    per_node: int = 2,
+    every: int = 1,
+) -> list:
+    """Ranks that take a step a second, of which those in `late` wait `slow` seconds for their data, or with `own` need
+    as much longer before the first collective, in every `every`th step."""
+    events = []
+    for second in range(1, seconds):
+        for rank in range(ranks):
+            usual = 0.05 + 0.01 * ((second + rank) % 3)
+            mine = slow if rank in late and second % every == 0 else usual
+            row = [second, 3.0, 1.0, usual if own else mine, 1, 1e-5] + ([0.3 + mine] if own else [])
+            data = {"phase": "training", "step": second, "steps": [row]}
+            events.append(
+                {
+                    "at": float(second),
+                    "kind": "beat",
+                    "node": "abcd"[rank // per_node],
+                    "rank": rank,
+                    "data": data,
+                }
+            )
+    return events
+
+
+FIRES = [
+    {"events": _run(0.4)},
+    {"events": _run(0.4, own=True)},
+    {"events": _run(0.4, ranks=2, per_node=1, late=(1,), own=True)},
+    {"events": _run(0.4, ranks=16, per_node=8, late=tuple(range(8, 16)), own=True)},
+]
+
+SILENT = [
+    {"events": _run(0.07)},
+    {"events": _run(0.4, seconds=15)},
+    {"events": _run(0.07, own=True)},
+    {"events": _run(5.0, late=(0,), own=True, every=3)},
+    {"events": _run(0.4, ranks=2, per_node=1, late=(0, 1), own=True)},
+]

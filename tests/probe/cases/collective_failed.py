@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.probe.case import Simulated, fires, silent
+
+
+def no_torch(sim: Simulated) -> None:
+    ranks = list(sim.collectives[0].ranks)
+    ranks[2] = replace(
+        ranks[2], code=1, reached="begun", tail="ModuleNotFoundError: No module named 'torch'\n", wrong=None
+    )
+    ranks[0] = replace(ranks[0], code=None, reached="imported", wrong=None)
+    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks), stopped="a rank had failed")]
+
+
+def hangs(sim: Simulated) -> None:
+    ranks = tuple(replace(rank, code=None, reached="joined", wrong=None) for rank in sim.collectives[0].ranks)
+    sim.collectives = [
+        replace(sim.collectives[0], ranks=ranks, stopped="it was not over 45 s after the last rank")
+    ]
+
+
+CASES = (
+    fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
+    fires(hangs, verdict="block", saw="4 ranks came only to `joined`: it waits for the others' data"),
+    silent(),
+)
