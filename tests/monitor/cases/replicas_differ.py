@@ -12,7 +12,8 @@ _TWENTY = {"world_size": 20}
 
 
 def _odd(count: int) -> list:
-    return [_settings(n, "bb" if n in range(1, count + 1) else "aa") for n in range(20)]
+    told = (_settings(n, "bb" if n in range(1, count + 1) else "aa") for n in range(20))
+    return [{**one, "at": 1.0 + one["rank"] / 10} for one in told]
 
 
 FIRES = [
@@ -20,8 +21,8 @@ FIRES = [
     {"events": _THREE, "now": 15.0},
     {"expect": {"world_size": 4}, "events": _THREE, "now": 15.0},
     {"expect": {"world_size": 4}, "events": _THREE, "now": 13.0},
-    {"expect": _TWENTY, "events": _odd(8), "saw": "1, 2, 3, 4, 5, 6, 7, 8 unlike"},
-    {"expect": _TWENTY, "events": _odd(9), "saw": "7, 8 and 1 more unlike"},
+    {"expect": _TWENTY, "events": _odd(8), "now": 5.0, "saw": "1, 2, 3, 4, 5, 6, 7, 8 unlike"},
+    {"expect": _TWENTY, "events": _odd(9), "now": 5.0, "saw": "7, 8 and 1 more unlike"},
 ]
 
 SILENT = [
