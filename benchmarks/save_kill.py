@@ -131,7 +131,7 @@ def logs(marks: Path) -> str:
 
 def newest(out: Path) -> int:
     """The step of the newest checkpoint that is verified and can be gone on from; 0 before the first."""
-    answer = resuming.look(str(out / "run"), {})["found"]
+    answer = resuming.find_resume(str(out / "run"), {})["found"]
     return int(answer["step"]) if answer else 0
 
 

@@ -35,7 +35,7 @@ def saved(tmp_path, checkpoint_at):
 
 
 def found(tmp_path: Path, **more) -> str | None:
-    answer = resuming.look(str(tmp_path / "runs" / NOW), {}, **more)
+    answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {}, **more)
     return answer["found"] and answer["found"]["path"]
 
 
@@ -66,7 +66,7 @@ def test_a_newer_one_that_is_not_whole_or_has_no_state_is_passed_over(tmp_path, 
     if damage in name:
         (bad / name[damage]).write_text('{"global')
 
-    answer = resuming.look(str(tmp_path / "runs" / NOW), {})
+    answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {})
 
     assert answer["found"]["path"] == str(good)
     assert [one["path"] for one in answer["passed_over"]] == [str(bad)] and answer["passed_over"][0]["why"]
@@ -80,7 +80,7 @@ def test_pickles_are_never_taken(tmp_path, saved, pickle, named):
     path = saved(EARLIER, 10, state=False)
     (path / pickle).mkdir()
 
-    answer = resuming.look(str(tmp_path / "runs" / NOW), {}, path=str(path))
+    answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {}, path=str(path))
 
     assert answer["found"] is None
     assert [(f["id"], f["saw"]) for f in answer["findings"]] == [
@@ -103,7 +103,7 @@ def test_an_unmarked_folder_and_one_with_another_adapter_are_passed_over(tmp_pat
     saved("tiny-1119-zzzz", 20)
 
     assert found(tmp_path) is not None
-    answer = resuming.look(str(tmp_path / "runs" / NOW), {"rank": 99})
+    answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {"rank": 99})
     assert answer["found"] is None and "rank" in answer["passed_over"][0]["why"]
 
 
@@ -119,5 +119,5 @@ def test_a_named_path_is_taken_or_refused(tmp_path, saved):
 
     assert found(tmp_path, path=str(path)) == str(path)
     (path / "adapter_config.json").unlink()
-    answer = resuming.look(str(tmp_path / "runs" / NOW), {}, path=str(path))
+    answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {}, path=str(path))
     assert answer["found"] is None and answer["findings"]

@@ -58,7 +58,7 @@ def test_bad_input_is_one_document_with_json(words: list[str], capsys: pytest.Ca
     ],
 )
 def test_init_counts_the_gpus_of_this_machine(seen, written, monkeypatch, capsys) -> None:
-    monkeypatch.setattr("allranks.node.facts.gpus.ask", seen)
+    monkeypatch.setattr("allranks.node.facts.gpus.query", seen)
     assert cli.main(["init", "-o", "-"]) == 0
     assert written in capsys.readouterr().out
 

@@ -151,6 +151,6 @@ def test_a_machine_with_gpus_and_no_nvidia_smi_is_unreadable(monkeypatch):
     monkeypatch.setattr(_commands, "run", missing)
     monkeypatch.setattr(gpus._pci, "gpus", lambda: [{"kind": "gpu"}] * 8)
     with pytest.raises(Unreadable, match="the PCI bus holds 8 NVIDIA GPUs"):
-        gpus.ask()
+        gpus.query()
     monkeypatch.setattr(gpus._pci, "gpus", lambda: [])
-    assert gpus.ask()["list"] == []
+    assert gpus.query()["list"] == []

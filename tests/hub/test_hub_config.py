@@ -164,7 +164,7 @@ def test_a_redirect_elsewhere_is_not_followed(online: Server, to: str) -> None:
 
 def test_a_redirect_from_https_leads_to_no_port_of_this_machine(online: Server, monkeypatch) -> None:
     monkeypatch.setattr(hub_request, "_once", lambda *_: online.base + "/x")
-    answer = hub_request.ask("https://example.invalid", MODEL, "main", 1.0)
+    answer = hub_request.fetch("https://example.invalid", MODEL, "main", 1.0)
     assert answer.trouble == "a redirect: it does not begin with https://" and online.seen == []
 
 

@@ -50,7 +50,7 @@ def tree(request, tmp_path: Path) -> Tree:
 def test_a_groups_limit_counts_what_the_kernel_would_take_back_as_free(tree: Tree) -> None:
     tree.set(tree.job, 16 << 30, used=10 << 30, cache=4 << 30, kills=2)
     tree.set(tree.step, None, used=10 << 30)
-    (found,) = tree.groups.look([9, 12345])
+    (found,) = tree.groups.sample([9, 12345])
     assert found["path"].endswith("/slurm/job_7")
     assert (found["limit_bytes"], found["used_bytes"], found["oom_kills"]) == (16 << 30, 6 << 30, 2)
 
@@ -58,14 +58,14 @@ def test_a_groups_limit_counts_what_the_kernel_would_take_back_as_free(tree: Tre
 def test_the_group_with_the_least_left_comes_first(tree: Tree) -> None:
     tree.set(tree.job, 16 << 30, used=15 << 30)
     tree.set(tree.step, 8 << 30, used=1 << 30)
-    assert [found["limit_bytes"] >> 30 for found in tree.groups.look([9])] == [16, 8]
+    assert [found["limit_bytes"] >> 30 for found in tree.groups.sample([9])] == [16, 8]
 
 
 def test_no_limit_and_no_group_is_nothing(tree: Tree) -> None:
     tree.set(tree.step, None, used=1)
-    assert tree.groups.look([9, 10]) == [] and NO_LIMIT < 9223372036854771712
+    assert tree.groups.sample([9, 10]) == [] and NO_LIMIT < 9223372036854771712
     (tree.step / "memory.stat").write_text("not\na number x\n")
-    assert tree.groups.look([9]) == []
+    assert tree.groups.sample([9]) == []
 
 
 def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeypatch) -> None:
@@ -74,7 +74,7 @@ def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeyp
 
     tree.set(tree.job, 16 << 30, kills=3)
     tree.set(tree.step, None, kills=3)
-    tree.groups.look([9])
+    tree.groups.sample([9])
     assert tree.groups.kills(DEATH_SECONDS) == []
     tree.set(tree.step, None, kills=4)
     monkeypatch.setattr(stall_evidence, "kernel_log", lambda **_: ([], "dmesg may not be read"))
@@ -89,9 +89,9 @@ def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeyp
 def test_a_neighbours_kill_in_a_group_above_is_not_ours(tree: Tree) -> None:
     tree.set(tree.job, 16 << 30, kills=3)
     tree.set(tree.step, 8 << 30, kills=1)
-    tree.groups.look([9])
+    tree.groups.sample([9])
     tree.set(tree.job, 16 << 30, kills=4)
-    tree.groups.look([9])
+    tree.groups.sample([9])
     assert tree.groups.kills(DEATH_SECONDS) == []
 
 
@@ -104,5 +104,5 @@ def test_a_sample_holds_the_groups_of_the_ranks(tree: Tree, tmp_path: Path) -> N
 
 def test_this_machine_can_be_read() -> None:
     assert machine()["memory_total_bytes"] > 0
-    for found in Groups().look([os.getpid()]):
+    for found in Groups().sample([os.getpid()]):
         assert found["used_bytes"] >= 0 and found["limit_bytes"] < NO_LIMIT

@@ -74,7 +74,7 @@ def test_silence_of_a_keeper_that_cannot_be_seen_is_unknown_and_never_lost(run):
     assert found["state"] is None and found["silent_seconds"] > 900
     assert "has written nothing for" in found["why"] and found.get("diagnosis") is None
     assert run_reader.has_ended(run), "following it ends: nothing comes"
-    assert stop.ask("r1")["asked"], "whoever wants it stopped still reaches it"
+    assert stop.request("r1")["asked"], "whoever wants it stopped still reaches it"
 
 
 def test_a_lost_run_says_that_its_keeper_died_and_whether_the_machine_did(run):

@@ -64,7 +64,7 @@ def test_what_a_killed_process_of_the_run_leaves_goes(
 ) -> None:
     memory = Memory(str(tmp_path / "seen"), BOOT)
     ours = hold(path, how)
-    memory.look([ours.pid])
+    memory.scan([ours.pid])
     assert memory.free(os.getuid()) == []  # it lives
     ended(ours)
     assert memory.free(os.getuid() + 1) == []  # another user's
@@ -76,7 +76,7 @@ def test_what_was_there_before_the_run_stays(tmp_path: Path, path: str, hold: Ho
     Path(path).touch()
     memory = Memory(str(tmp_path / "seen"), BOOT)
     ours = hold(path)
-    memory.look([ours.pid])
+    memory.scan([ours.pid])
     ended(ours)
     assert memory.free(os.getuid()) == []
 
@@ -85,7 +85,7 @@ def test_what_a_stranger_uses_too_stays(tmp_path: Path, path: str, hold: Hold) -
     memory = Memory(str(tmp_path / "seen"), BOOT)
     stranger = hold(path)
     ours = hold(path)
-    memory.look([ours.pid])
+    memory.scan([ours.pid])
     ended(ours)
     ended(stranger)
     assert memory.free(os.getuid()) == []
@@ -94,7 +94,7 @@ def test_what_a_stranger_uses_too_stays(tmp_path: Path, path: str, hold: Hold) -
 def test_what_a_stranger_took_over_stays_as_long_as_it_uses_it(tmp_path: Path, path: str, hold: Hold) -> None:
     memory = Memory(str(tmp_path / "seen"), BOOT)
     ours = hold(path)
-    memory.look([ours.pid])
+    memory.scan([ours.pid])
     stranger = hold(path, "open")
     ended(ours)
     assert memory.free(os.getuid()) == []
@@ -104,7 +104,7 @@ def test_what_a_stranger_took_over_stays_as_long_as_it_uses_it(tmp_path: Path, p
 
 def test_a_stranger_with_the_same_name_and_nothing_else_stays(tmp_path: Path, path: str, hold: Hold) -> None:
     memory = Memory(str(tmp_path / "seen"), BOOT)
-    memory.look([])
+    memory.scan([])
     ended(hold(path))
     assert memory.free(os.getuid()) == []
     key = key_of(path)

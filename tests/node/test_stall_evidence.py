@@ -209,9 +209,9 @@ def test_a_frozen_disk_is_named_and_keeps_no_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "statvfs", slow)
     disks = samples.Disks([str(tmp_path), "/frozen"])
-    found = disks.look(0.05)
+    found = disks.sample(0.05)
     while found[-1:] == [] or found[-1]["path"] != "/frozen":
-        found = disks.look(0.05)
+        found = disks.sample(0.05)
     assert not thaw.is_set()
     thaw.set()
     assert found[-1]["path"] == "/frozen" and "frozen_seconds" in found[-1]

@@ -357,12 +357,12 @@ def until(holds):
 names = lambda: [stat.name for stat in tree.members()]
 until(lambda: names() == ["sleep"])  # the shell's child has yet to become it
 print(names())
-tree.look()
+tree.scan()
 print(ours.wait(), names())
 for stat in tree.members():
     processes.signal(tree.as_process(stat), 9)
 def gone():
-    tree.look()
+    tree.scan()
     return processes.descendants(os.getpid()) == []
 until(gone)
 print(gone())
@@ -379,7 +379,7 @@ def test_who_is_gone_is_not_asked_for_again_and_stays_in_the_file(tmp_path, monk
     try:
         for _ in range(5):
             child = subprocess.Popen(["sleep", "60"], start_new_session=True)
-            tree.look()
+            tree.scan()
             child.kill()
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
             assert tree.living() == [lasting.pid], "a process that has ended is none of the living"
@@ -388,7 +388,7 @@ def test_who_is_gone_is_not_asked_for_again_and_stays_in_the_file(tmp_path, monk
         asked, read = [], processes.read_stat
         monkeypatch.setattr(processes, "read_stat", lambda pid: (asked.append(pid), read(pid))[1])
         assert tree.living() == [lasting.pid] and set(asked) == {lasting.pid, os.getpid()}
-        tree.look()
+        tree.scan()
         lines = paths.Tail(path).read()
         assert len({line["pid"] for line in lines}) == len(lines) == 7, (
             "each once: this one, its six children"

@@ -161,13 +161,13 @@ def test_a_dead_head_keeps_no_other_node_from_being_stopped(
 def test_a_cancelled_job_that_still_ends_is_no_run_of_which_nothing_is_left(
     home: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    async def look(number: str) -> Job:
+    async def job(number: str) -> Job:
         return Job(number, state)
 
     async def cancel(_number: str, _run_id: str) -> bool:
         return True
 
-    monkeypatch.setattr(cleanup.slurm_jobs, "look", look)
+    monkeypatch.setattr(cleanup.slurm_jobs, "job", job)
     monkeypatch.setattr(cleanup.slurm_jobs, "cancel", cancel)
     monkeypatch.setattr(cleanup, "JOB_SECONDS", 0.0)
     nodes = [{"name": "node-0"}, {"name": "node-1"}]

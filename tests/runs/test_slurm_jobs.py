@@ -28,10 +28,10 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_task_is_known_by_both_of_its_numbers_and_no_other_stands_for_it(slurm: Path) -> None:
     program(slurm, "squeue", FIRST, LAST)
-    assert asyncio.run(slurm_jobs.look("7")).nodes == "node2"
-    assert asyncio.run(slurm_jobs.look("7_0")).nodes == "node1"
+    assert asyncio.run(slurm_jobs.job("7")).nodes == "node2"
+    assert asyncio.run(slurm_jobs.job("7_0")).nodes == "node1"
     program(slurm, "squeue", FIRST)
-    ended = asyncio.run(slurm_jobs.look("7"))
+    ended = asyncio.run(slurm_jobs.job("7"))
     assert not ended.runs and not ended.waits, ended
 
 
@@ -55,5 +55,5 @@ def test_the_end_of_a_task_is_not_the_end_of_another(slurm: Path) -> None:
 def test_a_comment_is_given_to_one_task_alone(slurm: Path) -> None:
     program(slurm, "squeue", FIRST, LAST)
     program(slurm, "scontrol")
-    asyncio.run(slurm_jobs.mark(asyncio.run(slurm_jobs.look("7")), "lora-1-1"))
+    asyncio.run(slurm_jobs.mark(asyncio.run(slurm_jobs.job("7")), "lora-1-1"))
     assert (slurm / "scontrol.asked").read_text() == "update JobId=7_1 Comment=allranks:lora-1-1\n"

@@ -155,7 +155,7 @@ def test_an_error_of_squeue_reaches_everybody_who_asked(
     monkeypatch.setattr(squeue, "run", broken)
 
     async def both() -> list[Any]:
-        return await asyncio.gather(slurm_jobs.look("5"), slurm_jobs.look("6"), return_exceptions=True)
+        return await asyncio.gather(slurm_jobs.job("5"), slurm_jobs.job("6"), return_exceptions=True)
 
     for error in in_fake_time(both()):
         assert isinstance(error, CouldNotTell) and "Unable to contact" in str(error)

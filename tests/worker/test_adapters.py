@@ -166,7 +166,7 @@ def test_a_disk_that_fills_up_while_it_is_written_costs_the_checkpoint_alone(tra
     assert not checkpoints.verify(str(out / "checkpoint-2")).whole
     last = out / "checkpoint-3"
     assert checkpoints.verify(str(last)).whole and (last / "trainer_state.json").exists()
-    found = resuming.look(str(out), None, None, None)["found"]
+    found = resuming.find_resume(str(out), None, None, None)["found"]
     assert found["path"] == str(last)
 
 

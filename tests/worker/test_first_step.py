@@ -59,7 +59,7 @@ def test_a_graph_that_is_recorded_is_not_disturbed_by_our_question(rank, monkeyp
     asked = []
     monkeypatch.setattr(flight_recorder, "entries", lambda: asked.append(1) or [])
     entered = rank.enter("compiling")
-    flight_recorder.ask(rank)
+    flight_recorder.report(rank)
     rank.leave(entered)
     assert asked == []
 

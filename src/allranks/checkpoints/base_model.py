@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class TensorLocation:
     """A tensor and the file that it is in."""
 
     file: str
@@ -39,7 +39,7 @@ class BaseModel:
     path: str
     config: Mapping[str, Any]
     files: Tuple[str, ...]
-    places: Mapping[str, Place]
+    places: Mapping[str, TensorLocation]
 
     @property
     def bytes(self) -> int:
@@ -62,10 +62,10 @@ def read(path: str) -> BaseModel:
             config = _config(folder)
             index = folder.read_json(INDEX) if folder.has(INDEX) else None
             files = _files(folder, index)
-            places: Dict[str, Place] = {}
+            places: Dict[str, TensorLocation] = {}
             for file in files:
                 for tensor in _header(folder, file):
-                    places[tensor.name] = Place(file, tensor)
+                    places[tensor.name] = TensorLocation(file, tensor)
             _agrees(folder.path, index, places)
             return BaseModel(folder.path, config, tuple(files), places)
     except OSError as error:
@@ -103,7 +103,7 @@ def _header(folder: Folder, file: str) -> List[Tensor]:
         os.close(fd)
 
 
-def _agrees(path: str, index: Optional[Mapping[str, Any]], places: Mapping[str, Place]) -> None:
+def _agrees(path: str, index: Optional[Mapping[str, Any]], places: Mapping[str, TensorLocation]) -> None:
     """A download that broke off lacks tensors that its index promises."""
     if index is None:
         return

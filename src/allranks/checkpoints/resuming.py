@@ -22,7 +22,7 @@ _RUN_ID = re.compile(r"(.+)-\d{4}-[a-z2-9]{4}")
 """`<name>-<month and day>-<four letters>`, as runs/run_id.py makes it."""
 
 
-def look(
+def find_resume(
     folder: str,
     expect: Optional[Mapping[str, Any]],
     path: Optional[str] = None,

@@ -23,7 +23,7 @@ ENOUGH = 2
 """Ranks that must agree before another one is called different."""
 
 
-class Place(NamedTuple):
+class CollectivePosition(NamedTuple):
     """Where a rank is in a group: the newest number that its host has entered, and the number that it waits in (None:
     in none). `started`: its GPU has begun that one; None where nobody knows."""
 
@@ -49,9 +49,9 @@ def by_flight(run: RunState, living: Living) -> Optional[Odd]:
     return _mismatch(run, living, places) or _awaited(run, living, places)
 
 
-def groups(run: RunState, living: Living) -> Dict[str, Dict[int, Place]]:
+def groups(run: RunState, living: Living) -> Dict[str, Dict[int, CollectivePosition]]:
     """By process group: where each rank is in it."""
-    found: Dict[str, Dict[int, Place]] = {}
+    found: Dict[str, Dict[int, CollectivePosition]] = {}
     for rank, data in run.flights.items():
         rows = data.get("groups")
         for row in (rows if isinstance(rows, list) else [data]) if rank in living else ():
@@ -61,24 +61,26 @@ def groups(run: RunState, living: Living) -> Dict[str, Dict[int, Place]]:
     return found
 
 
-def _place(row: Mapping[str, Any]) -> Optional[Place]:
+def _place(row: Mapping[str, Any]) -> Optional[CollectivePosition]:
     entered = row.get("sequence")
     if not isinstance(entered, int):
         return None
     followed = "completed" in row
     one = row.get("pending") if followed else row
     if not isinstance(one, Mapping) or one.get("state") == "completed":
-        return Place(entered, None, str(row.get("operation")), "", None)
+        return CollectivePosition(entered, None, str(row.get("operation")), "", None)
     number, name = one.get("sequence"), str(one.get("operation"))
     sizes = str(one.get("sizes")) if SAME_SIZES.search(name) else ""
     started = one.get("state") == "started" if followed else None
-    return Place(entered, number if isinstance(number, int) else entered, name, sizes, started)
+    return CollectivePosition(entered, number if isinstance(number, int) else entered, name, sizes, started)
 
 
 # ---- another collective ----
 
 
-def _mismatch(run: RunState, living: Living, places: Mapping[str, Mapping[int, Place]]) -> Optional[Odd]:
+def _mismatch(
+    run: RunState, living: Living, places: Mapping[str, Mapping[int, CollectivePosition]]
+) -> Optional[Odd]:
     doubtful = None
     for group in places.values():
         number = max(_front(place)[0] for place in group.values())
@@ -92,7 +94,7 @@ def _mismatch(run: RunState, living: Living, places: Mapping[str, Mapping[int, P
     return doubtful
 
 
-def _unlike(run: RunState, living: Living, here: Mapping[int, Place]) -> Optional[Odd]:
+def _unlike(run: RunState, living: Living, here: Mapping[int, CollectivePosition]) -> Optional[Odd]:
     """Of ranks at one number of one group: the one, or the node, whose collective is another one; else the sides."""
     counted = Counter(place.kind for place in here.values()).most_common()
     if len(counted) < 2:
@@ -120,7 +122,9 @@ def _unlike(run: RunState, living: Living, here: Mapping[int, Place]) -> Optiona
 # ---- who waits for whom ----
 
 
-def _awaited(run: RunState, living: Living, places: Mapping[str, Mapping[int, Place]]) -> Optional[Odd]:
+def _awaited(
+    run: RunState, living: Living, places: Mapping[str, Mapping[int, CollectivePosition]]
+) -> Optional[Odd]:
     awaits = waiting_for(places)
     awaited = frozenset().union(*{others for parts in awaits.values() for others in parts})
     ends = sorted(rank for rank in awaited if rank not in awaits)
@@ -141,7 +145,7 @@ def _awaited(run: RunState, living: Living, places: Mapping[str, Mapping[int, Pl
     return _told(run, living, rank, "collective-timeout-straggler", reason, proven, node)
 
 
-def waiting_for(places: Mapping[str, Mapping[int, Place]]) -> Awaits:
+def waiting_for(places: Mapping[str, Mapping[int, CollectivePosition]]) -> Awaits:
     """The ranks for which each rank waits, of all groups: a rank at one number of its group waits for those that have
     not entered it, whose GPUs are at an earlier one, or have not begun it."""
     found: Dict[int, Tuple[FrozenSet[int], ...]] = {}
@@ -161,7 +165,7 @@ def waiting_for(places: Mapping[str, Mapping[int, Place]]) -> Awaits:
     return found
 
 
-def _front(place: Place) -> Tuple[int, bool]:
+def _front(place: CollectivePosition) -> Tuple[int, bool]:
     """How far a rank has come: (the number that it waits in, else the last one that it was in; whether it has begun
     it)."""
     if place.at is None:
@@ -181,7 +185,7 @@ def _lead_to(awaits: Awaits, ends: Set[int]) -> bool:
 
 
 def _most_waited(
-    places: Mapping[str, Mapping[int, Place]], awaits: Awaits, rank: int
+    places: Mapping[str, Mapping[int, CollectivePosition]], awaits: Awaits, rank: int
 ) -> Tuple[str, str, int]:
     """Of the group in which most wait for this rank: its name, their numbers, the rank's own."""
     best: Tuple[int, str, List[int], int] = (-1, "", [], 0)

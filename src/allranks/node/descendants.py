@@ -38,7 +38,7 @@ class Tree:
         """The run's processes that live now, read anew: what a signal may be based on."""
         return [stat for stat in self._below(processes.table()) if stat.is_alive]
 
-    def look(self, spared: int = 0) -> None:
+    def scan(self, spared: int = 0) -> None:
         """Writes down who is new since the last call, and lets go of the dead that fell to us.
 
         `spared` (torchrun) has somebody who asks for its code. Nothing in our own session is reaped: the

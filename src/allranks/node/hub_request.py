@@ -77,7 +77,9 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def ask(base: str, model: str, revision: str, seconds: float, token: str = "", plain: bool = False) -> Answer:
+def fetch(
+    base: str, model: str, revision: str, seconds: float, token: str = "", plain: bool = False
+) -> Answer:
     """The endpoint's answer for the model's config.json. The time limit is that of each step of the connection."""
     if not hub_cache.is_id(model) or not hub_cache.is_revision(revision):
         return Answer(trouble="that is not the name of a model and a revision")

@@ -61,7 +61,7 @@ class Groups:
         """By folder: when the count of kills was first seen at this number, the newest two."""
         self._lock = threading.Lock()
 
-    def look(self, pids: Iterable[int]) -> List[Dict[str, Any]]:
+    def sample(self, pids: Iterable[int]) -> List[Dict[str, Any]]:
         """`{path, limit_bytes, used_bytes, oom_kills}` of each group with a limit, the one with the least left first.
 
         `used_bytes` is without the file cache, which the kernel takes back before it kills: also what was read more

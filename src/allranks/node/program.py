@@ -158,7 +158,7 @@ def _stop(words: List[str]) -> Dict[str, Any]:
 
     direct, save = _flag(words, "--direct"), _flag(words, "--save")
     (run_id,) = _words(words, "RUN")
-    return sweep.sweep(run_id) if direct else stop.ask(run_id, save)
+    return sweep.sweep(run_id) if direct else stop.request(run_id, save)
 
 
 def _sweep(words: List[str]) -> Dict[str, Any]:

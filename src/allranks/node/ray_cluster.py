@@ -203,7 +203,7 @@ class Holder:
             say(self._up())
             while self._goes_on():
                 time.sleep(TURN_SECONDS)
-                self.tree.look(self.child.pid)
+                self.tree.scan(self.child.pid)
             self._end_supervisor()
         finally:
             self._end_ray()
@@ -232,7 +232,7 @@ class Holder:
         """Ray writes the cluster's address when it has started, on every node."""
         path = os.path.join(self.folder, "r", "ray_current_cluster")
         while time.monotonic() < deadline and not self.told:
-            self.tree.look(self.child.pid)
+            self.tree.scan(self.child.pid)
             address = read_text(path).strip()
             if address:
                 me = processes.identify(self.node.name, self.directory.run_id)
@@ -277,12 +277,12 @@ class Holder:
             processes.signal(me, signal.SIGTERM)
         while processes.lives(record) and time.monotonic() < deadline + 30.0:
             time.sleep(TURN_SECONDS)
-            self.tree.look(self.child.pid)
+            self.tree.scan(self.child.pid)
 
     def _end_ray(self) -> None:
         """First `ray start`, which ends its own in order, then what is left of them, then its files."""
         Stopping(self.tree.members, self.tree.as_process, GRACE_SECONDS).run()
-        self.tree.look()
+        self.tree.scan()
         self.tree.close()
         remove(self.folder)
         for path in (token_file(self.node), state_file(self.node)):

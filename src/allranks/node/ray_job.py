@@ -41,7 +41,7 @@ def submit(wanted: Mapping[str, Any], gone: Callable[[], bool] = lambda: False) 
         if wanted.get("head"):
             place = head_of(wanted["head"], machines(address, token))
             job["entrypoint_resources"] = {"node:" + place["address"]: 0.001}
-        ask(address, "/api/jobs/", token, job)
+        request(address, "/api/jobs/", token, job)
     except Refused as error:
         yield f"ray: {error}"
         return
@@ -73,13 +73,13 @@ def new_lines(path: str, offset: int) -> List[bytes]:
 def how_it_ended(address: str, job: str, token: Optional[str]) -> str:
     """Empty while the job is there and goes on, also where nobody answers just now."""
     try:
-        told = ask(address, f"/api/jobs/{job}", token)
+        told = request(address, f"/api/jobs/{job}", token)
     except Refused:
         return ""
     if told.get("status") not in ENDED:
         return ""
     try:
-        log = str(ask(address, f"/api/jobs/{job}/logs", token).get("logs") or "")
+        log = str(request(address, f"/api/jobs/{job}/logs", token).get("logs") or "")
     except Refused:
         log = ""
     last = " / ".join(line.strip() for line in log.splitlines()[-3:])
@@ -88,7 +88,7 @@ def how_it_ended(address: str, job: str, token: Optional[str]) -> str:
 
 def machines(address: str, token: Optional[str]) -> List[Dict[str, Any]]:
     """The living machines of the cluster: `{name, address, head, gpus}`. Raises Refused."""
-    told = ask(address, "/api/v0/nodes?detail=1&limit=10000", token)
+    told = request(address, "/api/v0/nodes?detail=1&limit=10000", token)
     try:
         rows = told["data"]["result"]["result"]
         return [
@@ -119,7 +119,7 @@ def head_of(wanted: Mapping[str, Any], there: List[Dict[str, Any]]) -> Dict[str,
     raise Refused(f"{wanted['name']}: no living node of this Ray cluster has its name or address ({living})")
 
 
-def ask(
+def request(
     address: str, path: str, token: Optional[str], body: Optional[Mapping[str, Any]] = None
 ) -> Dict[str, Any]:
     """One request to the dashboard. Raises Refused with a line that says who refused what."""

@@ -63,19 +63,19 @@ class Sampler:
         return [self._samples.popleft() for _ in range(len(self._samples))]
 
     def _run(self) -> None:
-        self._disks.look()  # what is gone at the first sample was there at the start
+        self._disks.sample()  # what is gone at the first sample was there at the start
         while not self._over.wait(self.every_seconds * (1 + UNEVEN * (os.urandom(1)[0] / 127.5 - 1))):
             self._samples.append(self.sample())
 
     def sample(self) -> Dict[str, Any]:
         """One look; what could not be read is left out."""
-        found: Dict[str, Any] = {**memory.machine(), "disks": self._disks.look()}
-        found["memory_groups"] = self.groups.look([os.getpid(), *dict(self.ranks).values()])
+        found: Dict[str, Any] = {**memory.machine(), "disks": self._disks.sample()}
+        found["memory_groups"] = self.groups.sample([os.getpid(), *dict(self.ranks).values()])
         found["ranks"] = {str(rank): of_rank(pid) for rank, pid in dict(self.ranks).items()}
         found.update(self._load())
         found["nics"] = self._traffic()
         if self._smi:
-            found.update(self._gpus.look(self._smi))
+            found.update(self._gpus.sample(self._smi))
         return {key: value for key, value in found.items() if value not in (None, {}, [])}
 
     def _load(self) -> Dict[str, Any]:
@@ -120,7 +120,7 @@ class Disks:
         self._at = ""
         self._since = 0.0
 
-    def look(self, wait_seconds: float = 0.5) -> List[Dict[str, Any]]:
+    def sample(self, wait_seconds: float = 0.5) -> List[Dict[str, Any]]:
         """What the last look that returned saw; the path that does not answer with `frozen_seconds` instead."""
         if self._asked is None or not self._asked.is_alive():
             self._asked = threading.Thread(target=self._ask, name="disks", daemon=True)
@@ -166,7 +166,7 @@ class Gpus:
         self._asked: Optional[threading.Thread] = None
         self._since = float("-inf")
 
-    def look(self, program: str, wait_seconds: float = 0.5) -> Dict[str, Any]:
+    def sample(self, program: str, wait_seconds: float = 0.5) -> Dict[str, Any]:
         """`gpus` where a look has ended since the last call, `gpus_frozen_seconds` where one does not end."""
         if self._asked is None:
             if time.monotonic() - self._since < GPUS_EVERY_SECONDS * (1 - UNEVEN):

@@ -37,7 +37,7 @@ class Memory:
         self._own: List[Dict[str, Any]] = []
         self._settled: Set[Key] = {key for key in map(key_of, files()) if key is not None}
 
-    def look(self, pids: Iterable[int]) -> None:
+    def scan(self, pids: Iterable[int]) -> None:
         """`pids` are living processes of the run, proved by whoever calls."""
         own = set(pids)
         fresh: Dict[Key, str] = {}

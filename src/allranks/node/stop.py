@@ -11,7 +11,7 @@ from allranks.node.paths import RunDirectory, read_json, write_json
 from allranks.node.run_reader import FINAL, status
 
 
-def ask(run_id: str, save: bool = False) -> Dict[str, Any]:
+def request(run_id: str, save: bool = False) -> Dict[str, Any]:
     """Leaves `keeper/stop.json` for the run's keeper. `asked` is False, with `why`, where that is no use.
 
     With `save` the ranks save first where they can; `save_seconds` is the longest that they get.

@@ -195,14 +195,14 @@ class Supervisor:
         self._look_at_orders()
         if time.monotonic() >= self.next_second:
             self.next_second = time.monotonic() + SECOND
-            self.tree.look(self.torchrun.pid)
+            self.tree.scan(self.torchrun.pid)
             self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
             self.vault.keep(self.secrets)
             if self.trained_at is not None and time.monotonic() >= self.trained_at + TRAINED_SECONDS:
                 self._make_next_ready()
         if time.monotonic() >= self.next_memory:
             self.next_memory = time.monotonic() + shared_memory.LOOK_SECONDS
-            self.memory.look(self.tree.living())
+            self.memory.scan(self.tree.living())
         if time.monotonic() >= self.next_alive and self.dial.tell({"alive": time.time()}):
             self.next_alive = time.monotonic() + SECOND
         self.scrubber.turn()
@@ -319,7 +319,7 @@ class Supervisor:
             self.code = 127
             self._tell("torchrun-ended", code=127, failures=[], attempt=attempt, why=str(error))
             return
-        self.tree.look(self.torchrun.pid)
+        self.tree.scan(self.torchrun.pid)
         process = processes.identify(self.node, self.run_id, self.torchrun.pid)
         self._tell("torchrun", process=process.as_json(), attempt=attempt)
 
@@ -346,7 +346,7 @@ class Supervisor:
 
     def _begin_stop(self, why: str, grace_seconds: float) -> None:
         self._tell("stopping", why=why, grace_seconds=grace_seconds)
-        self.memory.look(self.tree.living())
+        self.memory.scan(self.tree.living())
         self.stop_why = why
         if self.stopping is not None:
             self.stopping.hurry(grace_seconds)
@@ -367,7 +367,7 @@ class Supervisor:
         return [*found, stat] if stat is not None and stat.is_alive else found
 
     def _swept(self, stopping: Stopping) -> None:
-        self.tree.look(self.torchrun.pid)
+        self.tree.scan(self.torchrun.pid)
         self._look_at_torchrun()
         self.stopping = None
         self._name_files_with_secrets()

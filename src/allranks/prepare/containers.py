@@ -124,7 +124,7 @@ async def ready(
     if wanted.engine == "apptainer":
         step(f"an apptainer instance of {image.reference}")
         return await instance_ready(program, wanted, contained)
-    found = await look(program, wanted.engine, wanted.name)
+    found = await inspect(program, wanted.engine, wanted.name)
     if found is not None:
         refuse_foreign(found, wanted)
         contained = replace(contained, container=str(found["Id"]), made=False)
@@ -216,7 +216,7 @@ async def begin(program: NodeProgram, contained: Contained) -> None:
 # ---- looking ----
 
 
-async def look(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
+async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
     """What the engine says of a container; None where there is none. Raises NotReady where it says nothing."""
     argv = engine.inspect(tool, name)
     done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
@@ -298,7 +298,7 @@ async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str,
     """Removes the container that this run has just made. Two starts of one run file want one name: the other's
     container has the label of another run, and may be at work."""
     for left in reversed(range(looks)):
-        found = await look(program, wanted.engine, wanted.name) or {}
+        found = await inspect(program, wanted.engine, wanted.name) or {}
         if is_ours(found, wanted.home, wanted.node) and labels_of(found).get(f"{LABEL}.run") == run_id:
             await program.transport.run(engine.remove(wanted.engine, str(found["Id"])))
             return
@@ -311,7 +311,7 @@ async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, An
     A container of that id with other labels cannot be: an engine never gives an id twice. A record may be
     wrong all the same, and then nothing is touched.
     """
-    found = await look(program, contained.engine, contained.container)
+    found = await inspect(program, contained.engine, contained.container)
     if found is None or str(found.get("Id")) != contained.container:
         return None
     return found if is_ours(found, contained.home, contained.node) else None

@@ -41,7 +41,7 @@ class Image:
 
 async def resolve(program: NodeProgram, tool: str, asked: str, step: Step = unsaid) -> Image:
     """Asked on the head: the image that its name means now. Raises NotReady and Unreachable."""
-    found = await look(program, tool, asked)
+    found = await inspect(program, tool, asked)
     if found is None:
         found = await fetch(program, tool, asked, step)
     return Image(asked, pinned(asked, found), identity(found))
@@ -49,7 +49,7 @@ async def resolve(program: NodeProgram, tool: str, asked: str, step: Step = unsa
 
 async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = unsaid) -> Image:
     """That image on one node; raises NotReady where it is another one there, or none and cannot be had."""
-    found = await look(program, tool, image.reference)
+    found = await inspect(program, tool, image.reference)
     if found is None and image.is_pinned:
         found = await fetch(program, tool, image.reference, step)
     if found is None:
@@ -74,7 +74,7 @@ async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = uns
     return image
 
 
-async def look(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
+async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
     """What the engine says of an image that the node has; None where it has none of this name."""
     done = await program.transport.run(engine.inspect_image(tool, name), timeout_seconds=ASK_SECONDS)
     if done.code == 0:
@@ -95,7 +95,7 @@ async def look(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | N
 async def fetch(program: NodeProgram, tool: str, name: str, step: Step = unsaid) -> dict[str, Any]:
     step(f"{tool} pull {name}")
     done = await program.transport.run(engine.pull(tool, name), timeout_seconds=PULL_SECONDS)
-    found = await look(program, tool, name) if done.code == 0 else None
+    found = await inspect(program, tool, name) if done.code == 0 else None
     if found is None:
         raise blocked(
             "image-not-pulled",

@@ -129,7 +129,7 @@ async def counts_gpus(run: Run) -> bool:
     where = ["-p", run.launch.partition] if run.launch.partition else []
     if run.on_cpu:
         return False
-    done = await slurm_jobs.ask(["sinfo", "-h", "-o", "%G", *where])
+    done = await slurm_jobs.slurm_command(["sinfo", "-h", "-o", "%G", *where])
     return done is not None and b"gpu" in done.out
 
 
@@ -160,7 +160,7 @@ async def granted(number: str, run_id: str, tell: Tell) -> Job:
     turns.begin()
     while True:
         await turns.next()
-        job = await slurm_jobs.look(number)
+        job = await slurm_jobs.job(number)
         if job.runs and job.nodes:
             return job
         if not job.waits and not (not job.state and clock() < begin + SHORT_LIVED_SECONDS):
@@ -177,7 +177,7 @@ async def granted(number: str, run_id: str, tell: Tell) -> Job:
 
 async def inside(run: Run, number: str, tell: Tell) -> Acquired:
     """The nodes of the allocation that this process is in. It is never given back: it may not be ours."""
-    job = await slurm_jobs.look(number)
+    job = await slurm_jobs.job(number)
     if not job.runs or not job.nodes:
         raise CouldNotTell(f"SLURM_JOB_ID is {number}, and SLURM says of it: {job.state or 'no such job'}.")
     there = expand(job.nodes)

@@ -95,7 +95,7 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
         return None
     deadline = time.monotonic() + JOB_SECONDS
     slurm_poll.turns().begin()
-    while (now := await slurm_jobs.look(job)).runs and time.monotonic() < deadline:
+    while (now := await slurm_jobs.job(job)).runs and time.monotonic() < deadline:
         await slurm_poll.turns().next()
     if now.runs:
         why = f"SLURM's job {job} is still {now.state} {JOB_SECONDS:.0f} s after scancel: squeue -j {job}"

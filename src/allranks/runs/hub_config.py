@@ -71,7 +71,7 @@ def own_token(base: str) -> str:
 @lru_cache(maxsize=16)
 def asked(base: str, model: str, revision: str, token: str) -> Answer:
     """Asked once in this process: `run` plans several times."""
-    return within(SECONDS, lambda: hub_request.ask(base, model, revision, SECONDS, token))
+    return within(SECONDS, lambda: hub_request.fetch(base, model, revision, SECONDS, token))
 
 
 def within(seconds: float, question: Callable[[], Answer]) -> Answer:

@@ -194,7 +194,7 @@ def _earlier(
 ) -> Dict[str, Any]:
     from allranks.checkpoints import resuming
 
-    return resuming.look(folder, expect, path, copies)
+    return resuming.find_resume(folder, expect, path, copies)
 
 
 def _room(folder: str, checkpoint: str) -> Dict[str, Any]:

@@ -58,7 +58,7 @@ class Job:
         return self.comment.startswith(MARK) and (run_id == mine or run_id == f"{mine}-{self.task}")
 
 
-async def ask(words: Sequence[str]) -> Completed | None:
+async def slurm_command(words: Sequence[str]) -> Completed | None:
     """What a SLURM command said; None where there is none here."""
     try:
         return await HERE.run(words)
@@ -68,7 +68,7 @@ async def ask(words: Sequence[str]) -> Completed | None:
 
 async def jobs(numbers: Sequence[str]) -> list[Job]:
     """The jobs, of an array each task; empty if SLURM knows none. Raises CouldNotTell."""
-    done = await ask(["squeue", "-h", "-r", "-j", ",".join(numbers), "-o", FIELDS])
+    done = await slurm_command(["squeue", "-h", "-r", "-j", ",".join(numbers), "-o", FIELDS])
     if done is None:
         raise CouldNotTell("squeue is not on the path of this machine: SLURM cannot be asked from here.")
     text = done.out.decode("utf-8", "replace")
@@ -87,10 +87,10 @@ async def jobs(numbers: Sequence[str]) -> list[Job]:
 _ASKED: WeakKeyDictionary[asyncio.AbstractEventLoop, Together[list[Job]]] = WeakKeyDictionary()
 
 
-async def look(number: str) -> Job:
+async def job(number: str) -> Job:
     """One job; with an empty state if SLURM knows it no more. Those who look at the same moment share a squeue."""
     # By the array's number: squeue then tells of all its tasks.
-    known = await of_loop(_ASKED, lambda: Together(jobs)).ask(number.partition("_")[0])
+    known = await of_loop(_ASKED, lambda: Together(jobs)).query(number.partition("_")[0])
     # The number of an array is that of one of its tasks as well.
     return next((job for job in known if number in (job.number, job.shown)), Job(number))
 
@@ -106,7 +106,7 @@ async def cancel(number: str, run_id: str) -> bool:
 async def mark(job: Job, run_id: str) -> None:
     """Says in the comment of a job of ours whose it is. By the array and the task: the number of one task may
     be the array's, and would rename the others."""
-    await ask(["scontrol", "update", f"JobId={job.shown or job.number}", f"Comment={MARK}{run_id}"])
+    await slurm_command(["scontrol", "update", f"JobId={job.shown or job.number}", f"Comment={MARK}{run_id}"])
 
 
 async def ending(number: str) -> str:
@@ -114,7 +114,7 @@ async def ending(number: str) -> str:
 
     The controller keeps an ended job for MinJobAge (300 s by default); after that only sites with accounting know.
     """
-    done = await ask(["scontrol", "-o", "show", "job", number])
+    done = await slurm_command(["scontrol", "-o", "show", "job", number])
     text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
     told = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in text.splitlines()]
     # A task that still waits with others is told as one record of them all.
@@ -139,7 +139,7 @@ def names_in(record: Mapping[str, str]) -> tuple[str, ...]:
 
 async def accounted(number: str) -> str:
     """The state by the site's accounting; empty where there is none."""
-    done = await ask(["sacct", "-n", "-X", "-P", "-j", number, "-o", "JobID,JobIDRaw,State"])
+    done = await slurm_command(["sacct", "-n", "-X", "-P", "-j", number, "-o", "JobID,JobIDRaw,State"])
     text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
     lines = [line.split("|") for line in text.splitlines()]
     return next((line[2].strip() for line in lines if len(line) == 3 and number in line[:2]), "")
@@ -149,7 +149,7 @@ async def down(nodes: str) -> list[str]:
     """Those of a job's nodes that SLURM holds for down, with its reason."""
     if not nodes or nodes == "(null)":
         return []
-    done = await ask(["sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail,unk", "-o", "%N|%E"])
+    done = await slurm_command(["sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail,unk", "-o", "%N|%E"])
     lines = [] if done is None else done.out.decode("utf-8", "replace").splitlines()
     return sorted(
         {f"{name} is down: {why}" for name, _, why in (line.partition("|") for line in lines) if name}

@@ -62,7 +62,7 @@ class Together(Generic[Answer]):
         self._asked: dict[str, None] = {}
         self._pending: asyncio.Task[Answer] | None = None
 
-    async def ask(self, question: str) -> Answer:
+    async def query(self, question: str) -> Answer:
         self._asked[question] = None
         if self._pending is None:
             self._pending = asyncio.create_task(self._answer())

@@ -25,7 +25,7 @@ async def waiting(entry: Mapping[str, Any]) -> dict[str, Any]:
         "started_at": entry.get("created_at"),
     }
     try:
-        job = await slurm_jobs.look(number)
+        job = await slurm_jobs.job(number)
     except CouldNotTell as error:
         return {**known, "why": str(error)}
     if job.waits:
@@ -42,7 +42,7 @@ async def settled(state: dict[str, Any], number: str | None) -> dict[str, Any]:
     if number is None or state.get("state") in FINAL[:3]:
         return state
     try:
-        job = await slurm_jobs.look(number)
+        job = await slurm_jobs.job(number)
     except CouldNotTell:
         return state
     if job.waits:

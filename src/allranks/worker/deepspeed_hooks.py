@@ -136,7 +136,7 @@ def stepped(rank: Rank, engine: Any, before: Any, losses: Losses) -> None:
     if before is None or after <= before:
         return
     rank.reach("training")
-    rates = settings.ask(engine, "get_lr")
+    rates = settings.engine_value(engine, "get_lr")
     rank.end_step(after, float(rates[0]) if rates else None)
     losses.settle(mean=True)
     rank.release()

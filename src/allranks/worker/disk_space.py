@@ -56,12 +56,12 @@ def free(folder: str) -> Optional[int]:
 def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
     """Collective; the same answer on every rank. What cannot be read, or planned, is tried."""
 
-    def look() -> Any:
+    def room() -> Any:
         wanted, there = planned(engine, with_state), free(os.path.abspath(folder))
         return [there is None or there >= wanted * RESERVE, wanted, there]
 
     try:
-        fits, wanted, there = trainer_state.agree(look)
+        fits, wanted, there = trainer_state.agree(room)
     except trainer_state.CannotResume as error:  # rank 0's trouble, told on every rank alike
         guard.note("plans the next save", error)
         return True

@@ -25,7 +25,7 @@ PICKLED = "_dump_nccl_trace"
 """NCCL's recorder in torch 2.2 to 2.4, asked without stacks (its second argument since 2.3)."""
 
 
-def ask(rank: Rank) -> None:
+def report(rank: Rank) -> None:
     """Reads it in a thread of its own and tells the newest collective as `flight`.
 
     NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on.

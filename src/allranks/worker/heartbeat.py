@@ -67,9 +67,9 @@ class Heart:
 
     def look_for_questions(self) -> None:
         """Answers when stacks are asked for: the file for a person, the main thread's frames for the keeper."""
-        if self.stacks.look():
+        if self.stacks.poll():
             self.rank.emit("stack", {"frames": stack_dumps.main_thread(), "by": "inside"})
-            flight_recorder.ask(self.rank)
+            flight_recorder.report(self.rank)
 
     def flush(self) -> bool:
         """Writes the queued events in their order; what cannot be written is kept for the next time."""

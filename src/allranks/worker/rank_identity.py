@@ -16,7 +16,7 @@ BEAT_SECONDS = 1.0
 LARGEST_RANK = 10_000_000
 
 
-class Place:
+class RankIdentity:
     """This rank's names, numbers and folders. A folder is None where the environment names none."""
 
     def __init__(self, environment: Mapping[str, str], rank: int, local_rank: int):
@@ -36,7 +36,7 @@ class Place:
         return f"{self.pid}:{self.start_time}"
 
 
-def here(environment: Mapping[str, str]) -> Optional[Place]:
+def here(environment: Mapping[str, str]) -> Optional[RankIdentity]:
     """The place of this process, None where it is no rank of ours: torchrun itself, a child of a rank."""
     if not environment.get("ALLRANKS_RUN_ID"):
         return None
@@ -44,7 +44,7 @@ def here(environment: Mapping[str, str]) -> Optional[Place]:
     local_rank = whole(environment.get("LOCAL_RANK"), LARGEST_RANK)
     if rank is None or local_rank is None:
         return None
-    place = Place(environment, rank, local_rank)
+    place = RankIdentity(environment, rank, local_rank)
     if (environment.get(MARK) or place.mark) != place.mark:
         return None
     return place

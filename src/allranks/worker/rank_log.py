@@ -11,7 +11,7 @@ import io
 import os
 import sys
 
-from allranks.worker.rank_identity import Place
+from allranks.worker.rank_identity import RankIdentity
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Patient(io.FileIO):
             return memoryview(data).nbytes
 
 
-def redirect(place: Place) -> None:
+def redirect(place: RankIdentity) -> None:
     """Puts descriptors 1 and 2 onto the rank's log. Raises OSError where it cannot be opened."""
     if place.logs is None:
         return

@@ -12,7 +12,7 @@ import time
 from collections import deque
 
 from allranks.worker import network_counters
-from allranks.worker.rank_identity import Place
+from allranks.worker.rank_identity import RankIdentity
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ faster one the newest are told and the rest counted."""
 class Rank:
     """One rank's state."""
 
-    def __init__(self, place: Place):
+    def __init__(self, place: RankIdentity):
         self.place = place
         self.step: Optional[int] = None
         self.total_steps: Optional[int] = None

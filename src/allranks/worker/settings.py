@@ -74,16 +74,16 @@ def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
         "framework": "accelerate" if uses_accelerate() else "deepspeed",
         "trainable_parameters": trainable,
         "total_parameters": total,
-        "micro_batch": ask(engine, "train_micro_batch_size_per_gpu"),
-        "accumulation": ask(engine, "gradient_accumulation_steps"),
+        "micro_batch": engine_value(engine, "train_micro_batch_size_per_gpu"),
+        "accumulation": engine_value(engine, "gradient_accumulation_steps"),
         "world_size": world_size(rank),
         "total_steps": None,
         "samples": size(getattr(loader, "dataset", None)),
         "epochs": None,
         "precision": "bf16"
-        if ask(engine, "bfloat16_enabled")
+        if engine_value(engine, "bfloat16_enabled")
         else "fp16"
-        if ask(engine, "fp16_enabled")
+        if engine_value(engine, "fp16_enabled")
         else precision(engine.module.parameters()),
     }
     found.update(zero(engine))
@@ -123,9 +123,9 @@ def uses_accelerate() -> bool:
 
 def zero(engine: Any) -> Dict[str, Any]:
     return {
-        "zero_stage": ask(engine, "zero_optimization_stage"),
-        "reduce_bucket_size": ask(engine, "zero_reduce_bucket_size"),
-        "prefetch_bucket_size": ask(engine, "zero_prefetch_bucket_size"),
+        "zero_stage": engine_value(engine, "zero_optimization_stage"),
+        "reduce_bucket_size": engine_value(engine, "zero_reduce_bucket_size"),
+        "prefetch_bucket_size": engine_value(engine, "zero_prefetch_bucket_size"),
     }
 
 
@@ -175,7 +175,7 @@ def size(dataset: Any) -> Optional[int]:
         return None  # a stream has no length
 
 
-def ask(engine: Any, method: str) -> Any:
+def engine_value(engine: Any, method: str) -> Any:
     """`engine.method()`, None where this version has no such method."""
     try:
         return None if engine is None else getattr(engine, method)()

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any, List, Tuple
 
-from allranks.worker.rank_identity import Place
+from allranks.worker.rank_identity import RankIdentity
 
 REQUEST = "request"
 FRAMES = 200
@@ -23,12 +23,12 @@ FRAMES_TOLD = 48
 class Asked:
     """Looks whether `request` was touched, and answers with `rank-<R>.txt`."""
 
-    def __init__(self, place: Place):
+    def __init__(self, place: RankIdentity):
         self.folder = place.stacks
         self.name = f"rank-{place.rank}.txt"
         self._answered = time.time_ns()  # what was asked before this process began was not meant for it
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Writes a dump if one is asked for, and says whether. A folder that is not there asks for nothing."""
         if self.folder is None:
             return False

@@ -124,13 +124,13 @@ def load(engine: Any, folder: str) -> Dict[str, Any]:
     """
     held = tuple(optimizer_state.of_engine(engine))
 
-    def look() -> Any:
+    def compare() -> Any:
         data, types = read(folder, held, samples_a_step(engine))
         _same_kind(folder, data, kind(engine))
         _same_optimizer(folder, data, engine.optimizer.optimizer)
         return data, types
 
-    data, names = agree(look)
+    data, names = agree(compare)
     zero = engine.optimizer
     if hasattr(zero, "checkpoint_event_prologue"):
         zero.checkpoint_event_prologue()  # also what ZeRO-3 keeps whole goes back to its parts first

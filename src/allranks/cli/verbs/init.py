@@ -61,9 +61,9 @@ def call(options: argparse.Namespace) -> int:
 def gpus_here() -> int | None:
     """The GPUs of this machine; None if nvidia-smi could not tell."""
     from allranks.node.facts._reading import Unreadable
-    from allranks.node.facts.gpus import ask
+    from allranks.node.facts.gpus import query
 
     try:
-        return len(ask()["list"])
+        return len(query()["list"])
     except Unreadable:
         return None

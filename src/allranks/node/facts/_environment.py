@@ -34,7 +34,7 @@ def environment(request: Mapping[str, Any]) -> Dict[str, str]:
     return found
 
 
-def ask(
+def run_python(
     request: Mapping[str, Any], script: str, words: List[str], seconds: float = ASK_SECONDS
 ) -> Dict[str, Any]:
     """The last JSON object that `script` printed; warnings of libraries before it do not matter.

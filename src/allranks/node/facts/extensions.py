@@ -52,7 +52,9 @@ def root(request: Mapping[str, Any]) -> Optional[str]:
     if named:
         return os.path.abspath(os.path.expanduser(named))
     ours = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
-    found = _environment.ask(request, _SCRIPT, [ours, os.path.join(paths.home(), "cache")]).get("folder")
+    found = _environment.run_python(request, _SCRIPT, [ours, os.path.join(paths.home(), "cache")]).get(
+        "folder"
+    )
     return found if isinstance(found, str) else None
 
 

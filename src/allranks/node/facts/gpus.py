@@ -23,7 +23,7 @@ MOST_GPUS = 64
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    found = reading.source("list", ask)
+    found = reading.source("list", query)
     if found is None:
         return
     for gpu in found["list"]:
@@ -32,7 +32,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
         reading.put(name, value)
 
 
-def ask() -> Dict[str, Any]:
+def query() -> Dict[str, Any]:
     """`list`, `driver`, `cuda`, and `reason` where the list is empty. Raises `Unreadable`."""
     try:
         done = _commands.run(["nvidia-smi", "-q", "-x"], ASK_SECONDS)

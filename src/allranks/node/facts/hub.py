@@ -89,7 +89,7 @@ def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
     os.environ.clear()
     os.environ.update(ranks)
     base, asked = hub_request.endpoint(ranks), request["hub"]
-    answer = hub_request.ask(
+    answer = hub_request.fetch(
         base, str(asked["id"]), str(asked.get("revision") or "main"), REACH_SECONDS, plain=True
     )
     return {

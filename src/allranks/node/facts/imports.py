@@ -131,7 +131,7 @@ def failures(answer: Mapping[str, Any]) -> List[str]:
 
 def digest(request: Mapping[str, Any], names: List[str]) -> str:
     """Of all that an import's outcome hangs on: interpreter, installed packages, variables, boot, question."""
-    about = _environment.ask(request, _ENVIRONMENT, [])
+    about = _environment.run_python(request, _ENVIRONMENT, [])
     about["asked"] = names
     about["env"] = sorted(_environment.environment(request).items())
     about["boot"] = line("/proc/sys/kernel/random/boot_id")
@@ -140,7 +140,7 @@ def digest(request: Mapping[str, Any], names: List[str]) -> str:
 
 
 def really(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
-    answer = _environment.ask(request, _IMPORT, names, SECONDS)
+    answer = _environment.run_python(request, _IMPORT, names, SECONDS)
     if "modules" in answer:
         return answer
     so_far = answer.get("so_far")

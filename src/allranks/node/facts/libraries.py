@@ -42,7 +42,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 def variables(request: Mapping[str, Any]) -> Dict[str, Any]:
     """`torch` and `nccl`: the names found in each's libraries; `files` that were searched."""
-    folders = _environment.ask(request, _SCRIPT, [])
+    folders = _environment.run_python(request, _SCRIPT, [])
     found: Dict[str, Any] = {"files": []}
     for part in ("torch", "nccl"):
         names: Set[str] = set()

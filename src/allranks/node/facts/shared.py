@@ -29,7 +29,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 def carried_out(nonce: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
     """By folder `done` (written, seen, or removed), and `reason` where that could not be told."""
     token = str(nonce.get("token"))
-    work = {"write": write, "look": look, "remove": remove}.get(str(nonce.get("do")))
+    work = {"write": write, "look": sees, "remove": remove}.get(str(nonce.get("do")))
     folders: List[str] = [str(folder) for folder in nonce.get("folders") or []]
     if work is None or not re.fullmatch(r"[0-9a-f]{32}", token):
         raise Unreadable("the request names no token, or nothing to do with it")
@@ -57,7 +57,7 @@ def write(folder: str, name: str) -> bool:
     return True
 
 
-def look(folder: str, name: str) -> bool:
+def sees(folder: str, name: str) -> bool:
     """By its name alone: it may be another user's, and nothing else has this name."""
     with _Folder(folder) as descriptor:
         try:

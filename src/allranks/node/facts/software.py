@@ -90,7 +90,7 @@ asking it takes three times as long, on every node. An editable install has a `.
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    answer = reading.source("python", lambda: _environment.ask(request, _SCRIPT, list(PACKAGES)))
+    answer = reading.source("python", lambda: _environment.run_python(request, _SCRIPT, list(PACKAGES)))
     if answer is None:
         reading.miss("versions", "the training environment's Python did not answer: see software.python")
     else:

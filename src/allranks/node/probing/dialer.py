@@ -12,7 +12,7 @@ from allranks.node.facts._reading import why
 from allranks.node.probing import protocol
 from allranks.node.probing.listener import abandon, count, plain, pour
 
-Place = Tuple[int, Any]
+Address = Tuple[int, Any]
 """An address family and what `socket.connect` takes of it."""
 
 AT_ONCE = 128
@@ -77,7 +77,7 @@ def dial_one(me: str, key: bytes, target: Mapping[str, Any], seconds: float) -> 
         return {**found, "outcome": OUTCOMES.get(error.errno or 0, "failed"), "text": why(error)}
     found.update(seconds=time.monotonic() - began, own=plain(sock.getsockname()[0]))
     try:
-        answer = protocol.ask(sock, key, {"from": me, "do": "hello"}, time.monotonic() + seconds)
+        answer = protocol.request(sock, key, {"from": me, "do": "hello"}, time.monotonic() + seconds)
         if target.get("clock"):
             found["clock"] = clock_of(me, key, places, seconds)
     except protocol.Silent:
@@ -98,13 +98,13 @@ def dial_one(me: str, key: bytes, target: Mapping[str, Any], seconds: float) -> 
     return {**found, "outcome": "ok", "text": ""}
 
 
-def resolved(host: str, port: int) -> List[Place]:
+def resolved(host: str, port: int) -> List[Address]:
     """The addresses of a name, in the resolver's order. Raises OSError (socket.gaierror) where there is none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [(one[0], one[4]) for one in found]
 
 
-def connect(places: List[Place], seconds: float) -> Tuple[socket.socket, str]:
+def connect(places: List[Address], seconds: float) -> Tuple[socket.socket, str]:
     """A connection to the first place that takes it, as torch's TCPStore tries them; and that address.
 
     Raises what the last one failed with: socket.timeout or another OSError.
@@ -124,7 +124,7 @@ def connect(places: List[Place], seconds: float) -> Tuple[socket.socket, str]:
     raise last
 
 
-def clock_of(me: str, key: bytes, places: List[Place], seconds: float) -> Dict[str, float]:
+def clock_of(me: str, key: bytes, places: List[Address], seconds: float) -> Dict[str, float]:
     """This node's clock against the peer's: the offset (positive: this one is ahead) of the fastest of several
     questions, wrong by `error` at most, which is half of that question's way there and back (Cristian)."""
     best: Dict[str, float] = {}
@@ -133,7 +133,7 @@ def clock_of(me: str, key: bytes, places: List[Place], seconds: float) -> Dict[s
         try:
             asked = time.time()
             began = time.monotonic()
-            answer = protocol.ask(sock, key, {"from": me, "do": "clock"}, began + seconds)
+            answer = protocol.request(sock, key, {"from": me, "do": "clock"}, began + seconds)
             took = time.monotonic() - began
         finally:
             sock.close()
@@ -201,7 +201,7 @@ class _asking:
     ):
         self.sock, _ = connect(resolved(str(target["address"]), int(target["port"])), seconds)
         try:
-            protocol.ask(self.sock, key, {"from": me, **question}, time.monotonic() + seconds)
+            protocol.request(self.sock, key, {"from": me, **question}, time.monotonic() + seconds)
         except BaseException:
             self.sock.close()
             raise

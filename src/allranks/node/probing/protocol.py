@@ -80,7 +80,7 @@ def exactly(sock: socket.socket, size: int, deadline: float) -> bytes:
     return found
 
 
-def ask(sock: socket.socket, key: bytes, wanted: Mapping[str, Any], deadline: float) -> Dict[str, Any]:
+def request(sock: socket.socket, key: bytes, wanted: Mapping[str, Any], deadline: float) -> Dict[str, Any]:
     """Sends a question and returns the answer. Raises Stranger, Silent, OSError."""
     nonce = os.urandom(16).hex()
     sock.settimeout(max(0.05, deadline - time.monotonic()))
