@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import time
 
 import pytest
+
+from allranks.worker import activation
+from allranks.worker.after_import import AfterImport
 
 
 def test_a_rank_says_who_it_is_that_it_lives_and_how_it_ended(node):
@@ -231,3 +235,16 @@ def test_it_is_cheap_to_begin(node):
         "torch",
     }
     assert not dear & set(came)
+
+
+def test_every_hook_is_where_it_is_looked_for(monkeypatch):
+    """A hook that is not found costs no rank its life: nothing but its events would be missing."""
+    waiting = []
+    monkeypatch.setattr(AfterImport, "install", lambda self: waiting.extend(self.waiting.values()))
+    activation.watch_imports(None)
+    missing = []
+    for act in waiting:
+        module, function = act.__name__.split(".")
+        if not hasattr(importlib.import_module(f"allranks.worker.{module}"), function):
+            missing.append(act.__name__)
+    assert len(waiting) >= 12 and not missing

@@ -61,17 +61,17 @@ def watch_imports(rank: Rank) -> None:
 
     AfterImport(
         {
-            "torch": later("plain", "on_torch"),
-            "torch._dynamo.callback": later("compiling", "on_dynamo"),
-            "torch.cuda.graphs": later("compiling", "on_graphs"),
-            "torch.utils.cpp_extension": later("compiling", "on_extensions"),
-            "torch.utils.data.dataloader": later("data", "on_dataloader"),
-            "torch.amp.grad_scaler": later("plain", "on_grad_scaler"),
-            "transformers.trainer": later("trainer", "on_trainer"),
-            "transformers.modeling_utils": later("loading", "on_modeling"),
-            "tqdm.std": later("loading", "on_tqdm"),
-            "deepspeed": later("engine", "on_deepspeed"),
-            "deepspeed.runtime.engine": later("engine", "on_engine"),
-            "deepspeed.runtime.pipe.engine": later("engine", "on_pipeline"),
+            "torch": later("torch_hooks", "on_torch"),
+            "torch._dynamo.callback": later("compilation", "on_dynamo"),
+            "torch.cuda.graphs": later("compilation", "on_graphs"),
+            "torch.utils.cpp_extension": later("compilation", "on_extensions"),
+            "torch.utils.data.dataloader": later("data_loading", "on_dataloader"),
+            "torch.amp.grad_scaler": later("torch_hooks", "on_grad_scaler"),
+            "transformers.trainer": later("transformers_hooks", "on_trainer"),
+            "transformers.modeling_utils": later("model_loading", "on_modeling"),
+            "tqdm.std": later("model_loading", "on_tqdm"),
+            "deepspeed": later("deepspeed_hooks", "on_deepspeed"),
+            "deepspeed.runtime.engine": later("deepspeed_hooks", "on_engine"),
+            "deepspeed.runtime.pipe.engine": later("deepspeed_hooks", "on_pipeline"),
         }
     ).install()
