@@ -1,21 +1,13 @@
-"""The cases of rules: one file each in a folder `cases`, named as the rule's own."""
+"""Whether the cases of a rule lie near the numbers that it judges by."""
 
 from __future__ import annotations
 
 import ast
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
-
-
-def modules(package: str, folders: Iterable[str]) -> dict[str, ModuleType]:
-    """The case files of a package by the ids of their rules, sorted."""
-    names = sorted(info.name for info in pkgutil.iter_modules(folders))
-    return {name.replace("_", "-"): importlib.import_module(f"{package}.{name}") for name in names}
 
 
 def limits(rule: ModuleType) -> dict[str, float]:

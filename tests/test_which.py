@@ -25,7 +25,7 @@ FILES = {
     "tests/runs/runner.py": "COMMAND = ['python', '-m', 'allranks.cli']\n",
     "tests/runs/scripts/loop.py": "",
     "tests/runs/test_ends.py": "from tests.runs.runner import COMMAND\nLOOP = 'scripts/loop.py'\n",
-    "tests/monitor/cases/__init__.py": "from tests.cases import modules\nCASES = modules(__name__, __path__)\n",
+    "tests/monitor/cases/__init__.py": "from allranks.core.rules import modules\nCASES = modules(__name__)\n",
     "tests/monitor/cases/node_lost.py": "FIRES = []\n",
     "tests/monitor/test_cases.py": "from tests.monitor.cases import CASES\n",
     "tests/monitor/test_pace.py": "from allranks.monitor import pace\n",

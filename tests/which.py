@@ -34,7 +34,7 @@ EVERYTHING = (
 )
 """What all tests depend on."""
 
-DYNAMIC = re.compile(r"\b(?:pkgutil\.iter_modules|import_module)\b")
+DYNAMIC = re.compile(r"\b(?:pkgutil\.iter_modules|import_module|core\.rules import modules)\b")
 MODULE = re.compile(r"\b(?:allranks|tests|benchmarks)(?:\.\w+)+")
 
 

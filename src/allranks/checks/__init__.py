@@ -26,6 +26,7 @@ from allranks.checks.node_verdict import COLUMNS, Standing
 from allranks.checks.node_verdict import standings as standings_of
 from allranks.checks.phrases import named, shown
 from allranks.core import UNKNOWN, WARN, Facts, Finding, Where
+from allranks.core.rules import page_of
 from allranks.spec import Run
 
 __all__ = [
@@ -103,4 +104,4 @@ def ids() -> list[str]:
 
 def page(check_id: str) -> str:
     """What `allranks explain` prints of a check. KeyError where there is none of that id."""
-    return all_rules()[check_id].page
+    return page_of(check_id, all_rules()[check_id].module)

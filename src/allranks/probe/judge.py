@@ -20,7 +20,7 @@ from allranks.spec import Run
 def judge(results: Results, run: Run) -> list[Finding]:
     """All findings, in the order of their ids, with what nodes said made harmless to a terminal."""
     context = Context(results, run)
-    return [named(finding, rule.id) for rule in all_rules().values() for finding in rule.check(context)]
+    return [named(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,5 @@
 """The cases of each symptom, in a file named as its own. Nothing is listed here."""
 
-from tests.cases import modules
+from allranks.core.rules import modules
 
-CASES = modules(__name__, __path__)
+CASES = modules(__name__)
