@@ -29,7 +29,6 @@ Nothing.
 
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
 PATTERNS = (Pattern("coffee reservoir empty"),)
 '''
 
@@ -41,6 +40,7 @@ def one_more(tmp_path, monkeypatch):
     monkeypatch.setattr(catalogue._package, "__path__", [*catalogue._package.__path__, str(tmp_path)])
     monkeypatch.setattr(catalogue, "_found", {})
     monkeypatch.setattr(catalogue, "_index", {})
+    monkeypatch.setattr(catalogue, "_causes", {})
     yield
     sys.modules.pop("allranks.diagnose.symptoms.coffee_is_out", None)
 

@@ -38,16 +38,11 @@ def test_cases_lie_just_below_and_just_above_each_number(name, module):
 
 
 @pytest.mark.parametrize(("name", "module"), SYMPTOMS)
-def test_page_has_its_headings_and_role(name, module):
+def test_page_has_its_headings(name, module):
     page = diagnose.page(name)
     assert all(heading in page for heading in HEADINGS)
-    assert diagnose.title(name) and module.ROLE in ("P", "S")
+    assert diagnose.title(name)
     assert catalogue.section(name, "Why it matters") and catalogue.section(name, "What to do")
-
-
-@pytest.mark.parametrize(("name", "module"), SYMPTOMS)
-def test_explained_symptoms_exist(name, module):
-    assert set(getattr(module, "EXPLAINS", ())) <= set(diagnose.ids()) - {name}
 
 
 @pytest.mark.parametrize(("name", "module"), SYMPTOMS)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from allranks.cli.common import print_json
-from allranks.core import BadInput, Diagnosis, Problem, where_from_json
+from allranks.core import NOTE, UNKNOWN, BadInput, Diagnosis, Problem, where_from_json
+from allranks.core.causes import UNPROVEN
 
 LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 
@@ -29,15 +30,16 @@ def diagnose_command(options: argparse.Namespace) -> int:
     from allranks import diagnose
 
     diagnosis = of_lost_run(options.paths) or diagnose.diagnose(lines(options.paths))
+    healthy = diagnose.cause(diagnosis.cause).healthy
     if options.json:
         print_json(diagnosis.as_json())
-    elif diagnosis.cause == "benign-noise":
+    elif healthy:
         print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
     else:
         print_diagnosis(diagnosis)
-    if diagnosis.cause == "benign-noise":
+    if healthy:
         return 0 if diagnosis.confidence == "certain" else 3
-    return 3 if diagnosis.cause == "unproven" else 1
+    return 3 if diagnosis.cause == UNPROVEN else 1
 
 
 def of_lost_run(paths: list[str]) -> Diagnosis | None:
@@ -58,11 +60,13 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
+    from allranks.diagnose import cause
     from allranks.output.terminal import print_findings
 
     finding = diagnosis.as_finding()
     # As a finding of a run every cause blocks; what proves nothing, or is nothing, must not be counted as one.
-    verdict = {"benign-noise": "note", "unproven": "unknown"}.get(diagnosis.cause, finding.verdict)
+    verdict = UNKNOWN if diagnosis.cause == UNPROVEN else finding.verdict
+    verdict = NOTE if cause(diagnosis.cause).healthy else verdict
     print_findings([replace(finding, verdict=verdict)])
     if diagnosis.collateral:
         print("  only suffered: " + ", ".join(str(where) for where in diagnosis.collateral))

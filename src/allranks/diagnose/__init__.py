@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Iterable
 
 from allranks.core import Diagnosis
-from allranks.diagnose.catalogue import ids, modules, page, title
+from allranks.diagnose.catalogue import cause, ids, modules, page, title
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean, parse, read, split
 from allranks.diagnose.ranking import conclude
 
 __all__ = [
-    "Evidence", "Line", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read", "split",
+    "Evidence", "Line", "cause", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read", "split",
     "title",
 ]  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""The symptoms: one file each under `symptoms/`, found without being listed, also inside a zip."""
+"""The causes: one file each, found without being listed, also inside a zip, and what each says of itself.
+
+The folders are `symptoms/` here and what `include` adds: `monitor/detectors/`, of a room below.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,41 @@ import pkgutil
 from types import ModuleType
 from typing import Dict, List, Tuple
 
+from allranks.core.causes import NOTHING, UNPROVEN, Cause
 from allranks.diagnose import symptoms as _package
 from allranks.diagnose.symptom import Pattern
 
-_found: Dict[str, ModuleType] = {}
+_packages: List[ModuleType] = [_package]
+_found: Dict[str, Dict[str, ModuleType]] = {}
 _index: Dict[str, List[Tuple[str, Pattern]]] = {}
+_causes: Dict[str, Cause] = {}
 
 
-def modules() -> Dict[str, ModuleType]:
-    """Every symptom's module by its id, in the order of the ids."""
-    if not _found:
-        for module in sorted(pkgutil.iter_modules(_package.__path__), key=lambda m: m.name):
-            _found[module.name.replace("_", "-")] = importlib.import_module(
-                _package.__name__ + "." + module.name
-            )
-    return _found
+def include(package: ModuleType) -> None:
+    """Adds a folder of causes."""
+    if package not in _packages:
+        _packages.append(package)
+        _causes.clear()
+
+
+def modules(package: ModuleType = _package) -> Dict[str, ModuleType]:
+    """Every symptom's module by its id, in the order of the ids; of another folder, its modules."""
+    found = _found.get(package.__name__)
+    if found is None:
+        names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+        found = {n.replace("_", "-"): importlib.import_module(f"{package.__name__}.{n}") for n in names}
+        _found[package.__name__] = found
+    return found
+
+
+def cause(cause_id: str) -> Cause:
+    """What a cause's file says of how it behaves. Nothing in particular, if it says nothing or there is none."""
+    if not _causes:
+        for package in _packages:
+            for name, module in modules(package).items():
+                _causes.setdefault(name, getattr(module, "CAUSE", Cause(name)))
+        _causes[UNPROVEN] = NOTHING
+    return _causes.get(cause_id) or Cause(cause_id)
 
 
 def index() -> Dict[str, List[Tuple[str, Pattern]]]:
@@ -38,16 +61,19 @@ def ids() -> List[str]:
     return list(modules())
 
 
-def page(symptom_id: str) -> str:
-    """The page of a symptom; KeyError where there is none of that id."""
-    return (modules()[symptom_id].__doc__ or "").strip() + "\n"
+def page(cause_id: str) -> str:
+    """The page of a cause: the symptom's, if it also has a detector. KeyError if there is none of that id."""
+    module = next((m for m in (modules(p).get(cause_id) for p in _packages) if m is not None), None)
+    if module is None:
+        raise KeyError(cause_id)
+    return (module.__doc__ or "").strip() + "\n"
 
 
-def title(symptom_id: str) -> str:
-    return page(symptom_id).split("\n", 1)[0]
+def title(cause_id: str) -> str:
+    return page(cause_id).split("\n", 1)[0]
 
 
-def section(symptom_id: str, heading: str) -> str:
-    """One section of a symptom's page as one line of text, empty where the page has none."""
-    _, _, rest = page(symptom_id).partition("## " + heading + "\n")
+def section(cause_id: str, heading: str) -> str:
+    """One section of a cause's page as one line of text, empty if the page has none."""
+    _, _, rest = page(cause_id).partition("## " + heading + "\n")
     return " ".join(rest.split("\n## ", 1)[0].split())

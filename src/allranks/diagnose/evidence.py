@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
+from allranks.core.communication import is_communication
 from allranks.diagnose import facts
-from allranks.diagnose.catalogue import index
+from allranks.diagnose.catalogue import cause, index
 from allranks.diagnose.lines import Line, seconds
 from allranks.diagnose.progress import is_progress
 from allranks.diagnose.streams import HEADINGS, IGNORING, NOT_IGNORED, WAS_IGNORED, Raised, Seen, Source, head
@@ -50,19 +51,6 @@ WRAPPERS = frozenset((
     "ProcessExitedException", "SignalException",
 ))  # fmt: skip
 """Exceptions of launchers: they repeat that somebody else failed."""
-
-COMMUNICATION = re.compile(
-    r"Connection closed by peer|Connection reset by peer|Timed out waiting \d{1,9} ?ms|Broken pipe|ncclRemoteError"
-    r"|NCCL communicator was aborted|remote process exited|recvValue|sendBytes failed|recvBytes failed|Socket Timeout"
-    r"|connectFullMesh|[Ww]atchdog caught collective|Watchdog Timeout|collective operation timeout|ncclSystemError"
-    r"|wait timeout after \d|monitoredBarrier|Heartbeat monitor timed out|ncclInternalError|ncclUnhandledCudaError"
-    r"|process group .{0,40}has been aborted|NCCL Error [236]:|ncclCommAbort|Connection timed out|ncclUniqueId"
-    r"|store based barrier|Application timeout caused pair closure|peer closed connection"
-)
-COMMUNICATION_TYPES = frozenset((
-    "DistBackendError", "DistNetworkError", "DistStoreError", "ActorDiedError", "RayActorError",
-    "RendezvousTimeoutError", "RendezvousConnectionError", "RendezvousClosedError", "WorkerCrashedError",
-))  # fmt: skip
 
 
 class Shape(NamedTuple):
@@ -223,7 +211,7 @@ class Evidence:
             return
         if kind in WRAPPERS or kind.endswith("Warning") or len(seen.raised) >= EXCEPTIONS_PER_RANK:
             return
-        communication = kind in COMMUNICATION_TYPES or COMMUNICATION.search(line.text) is not None
+        communication = is_communication((kind,), line.text)
         raised = Raised(
             kind, line, self.count, self.now(line), communication, tuple(found), self._source.steps
         )
@@ -363,15 +351,12 @@ class Evidence:
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""
         ranks = {rank for rank, r in self.raised() if r.communication and rank is not None}
-        for symptom in ECHOES:
-            ranks |= self.hit_ranks.get(symptom, set())
+        for symptom, found in self.hit_ranks.items():
+            if cause(symptom).is_blame:
+                ranks |= found
         return ranks | set(self.collectives)
 
     def silent(self) -> List[int]:
         """Ranks known to exist that print neither a communication error nor an exception."""
         crashed = {rank for rank, _ in self.raised() if rank is not None}
         return sorted(self.world - self.blamers() - crashed)
-
-
-ECHOES = ("collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh")
-"""Symptoms that are a communication error's text."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
-from allranks.diagnose.catalogue import modules, section
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.catalogue import cause, modules, section
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
@@ -25,8 +26,9 @@ def conclude(seen: Evidence) -> Diagnosis:
     if not cases:
         return _unproven(seen)
     chosen = cases[0]
-    if chosen.weight <= STALE and chosen.symptom != "benign-noise" and _healthy(cases):
-        chosen = next(c for c in cases if c.symptom == "benign-noise")
+    healthy = next((c for c in cases if cause(c.symptom).healthy), None)
+    if chosen.weight <= STALE and healthy is not None:
+        chosen = healthy
     rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
     return _diagnosis(seen, chosen, bool(rivals))
 
@@ -38,19 +40,21 @@ def find_cases(seen: Evidence) -> List[Case]:
         judge = getattr(module, "judge", None)
         case = judge(seen) if judge is not None else seen.case(symptom)
         if case is not None:
-            outlasts = getattr(module, "OUTLASTS_THE_END", False)
+            outlasts = cause(symptom).outlasts_the_end
             if seen.ended_well and not outlasts and case.hits and all(map(seen.survived, case.hits)):
                 case = case._replace(weight=min(case.weight, STALE))
             found[symptom] = case
     for symptom, case in list(found.items()):
-        for explained in getattr(modules()[symptom], "EXPLAINS", ()):
-            if explained in found and found[explained].weight <= case.weight and case.weight > STALE:
-                del found[explained]
-    return sorted(found.values(), key=lambda c: (-c.weight, _moment(seen, c.hits)))
+        for explained in cause(symptom).explains if case.weight > STALE else ():
+            if explained.id in found and found[explained.id].weight <= case.weight:
+                del found[explained.id]
+    first = {w: min(cause(c.symptom).kind for c in found.values() if c.weight == w) for w in _weights(found)}
+    left = [c for c in found.values() if c.weight <= STALE or cause(c.symptom).kind == first[c.weight]]
+    return sorted(left, key=lambda c: (-c.weight, _moment(seen, c.hits)))
 
 
-def _healthy(cases: Sequence[Case]) -> bool:
-    return any(c.symptom == "benign-noise" for c in cases)
+def _weights(found: Dict[str, Case]) -> Set[int]:
+    return {case.weight for case in found.values()}
 
 
 def _moment(seen: Evidence, hits: Sequence[Hit]) -> Tuple[float, int]:
@@ -89,7 +93,7 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
     """The culprit, and on how many ranks it stands where it stands on all of them (then none is named)."""
     line = case.hits[0].line if case.hits else Line("")
     place = Where(file=line.source, line=line.number or None)
-    if case.symptom == "benign-noise":
+    if cause(case.symptom).healthy:
         return place, 0
     if case.rank is not None or case.node is not None:
         node = case.node
@@ -134,7 +138,7 @@ def _collateral(
     seen: Evidence, case: Case, culprits: "Set[Optional[int]] | Set[int]", where: Where
 ) -> Tuple[Where, ...]:
     """Ranks that only lost a peer or were told to stop."""
-    if case.symptom == "benign-noise":
+    if cause(case.symptom).healthy:
         return ()
     if case.collateral is not None:
         ranks = set(case.collateral)
@@ -154,8 +158,8 @@ def _collateral(
 def _unproven(seen: Evidence) -> Diagnosis:
     bad = [e for e in seen.exits if e.code != 0]
     return Diagnosis(
-        cause="unproven",
-        confidence="unproven",
+        cause=UNPROVEN,
+        confidence=UNPROVEN,
         where=Where(node=bad[0].node if bad else None),
         evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
         why="No line names a cause." if seen.count else "There is no line to read.",

@@ -3,10 +3,8 @@
 A file under `symptoms/` is a module with
 - a docstring: its page, with the headings of `HEADINGS`; its first line is the title, "Why it matters" and
   "What to do" are printed with the diagnosis;
-- `ROLE`: `P` (a cause) or `S` (normally the echo of another rank's cause);
-- `PATTERNS`, and where lines of several ranks must be compared `judge(evidence)`;
-- `EXPLAINS`: ids that are only consequences where this symptom is found;
-- `OUTLASTS_THE_END`: set where a training that came to its end does not disprove it.
+- `PATTERNS`, and if lines of several ranks must be compared `judge(evidence)`;
+- `CAUSE`, if it is more than a text (`core/causes.py`): what it explains, whether a restart helps, what follows;
 Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
 """
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from allranks.core import Diagnosis, Event, Where
+from allranks.core import Diagnosis, Event, Where, communication
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.monitor import sockets
 from allranks.monitor.rank_stacks import place_of
 from allranks.monitor.run_state import RankState, RunState
@@ -13,19 +16,12 @@ from allranks.monitor.run_state import RankState, RunState
 LATE_SECONDS = 0.5
 """Clocks of nodes are corrected to about a network round trip; deaths closer than this are told apart by kind."""
 
-COMMUNICATION_WORDS = (
-    "connection closed by peer", "connection reset by peer", "broken pipe", "timed out waiting",
-    "ncclremoteerror", "nccl communicator was aborted", "remote process exited", "recvvalue failed",
-    "socket timeout", "watchdog caught collective", "connection refused", "monitoredbarrier",
-)  # fmt: skip
-
 
 def is_communication(event: Event) -> bool:
     """Whether an `exception` event only says that somebody else is gone or late."""
     if event.data.get("communication") is not None:
         return bool(event.data["communication"])
-    text = f"{event.data.get('type')}: {event.data.get('message')}".lower()
-    return any(word in text for word in COMMUNICATION_WORDS)
+    return communication.is_communication([str(event.data.get("type"))], str(event.data.get("message")))
 
 
 def place(event: Event) -> Tuple[str, str]:
@@ -63,7 +59,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         if r.node != rank.node and at - event.at < LATE_SECONDS and place(e) != place(event)
     ]
     return Diagnosis(
-        cause="rank-crashed-first",
+        cause=RANK_CRASHED_FIRST.id,
         confidence="likely" if doubted else "certain",
         where=_where(rank, event),
         first_seen=event.at,
@@ -147,7 +143,7 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
         return None
     rank = min(dead, key=lambda r: (r.ended_at or 0.0, r.rank))
     return Diagnosis(
-        cause="rank-crashed-first",
+        cause=RANK_CRASHED_FIRST.id,
         confidence="likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
@@ -174,8 +170,8 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
     alone = len(suspects) == 1 or (len(suspects) > 1 and suspects[1].step != rank.step)
     seen, first = min((_blamed(r) for r in blaming), key=lambda item: item[0])
     return Diagnosis(
-        cause="collective-timeout-straggler",
-        confidence="likely" if alone else "unproven",
+        cause=COLLECTIVE_TIMEOUT_STRAGGLER.id,
+        confidence="likely" if alone else UNPROVEN,
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=seen,
         evidence=(
@@ -229,8 +225,8 @@ def unproven(run: RunState) -> Diagnosis:
     bad = [n for n in run.nodes.values() if n.ended_code]
     bad.sort(key=lambda n: n.ended_at or 0.0)
     return Diagnosis(
-        cause="unproven",
-        confidence="unproven",
+        cause=UNPROVEN,
+        confidence=UNPROVEN,
         where=Where(node=bad[0].name if bad else None),
         first_seen=bad[0].ended_at if bad else None,
         evidence=tuple(f"torchrun on {n.name} ended with code {n.ended_code}" for n in bad[:8]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import List, NamedTuple, Optional
 
 from allranks.core import Diagnosis, Where
+from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor.culprit import LATE_SECONDS, collateral
 from allranks.monitor.hang_thresholds import step_seconds
 from allranks.monitor.run_state import RankState, RunState
@@ -30,7 +31,7 @@ def by_early_exit(run: RunState) -> Optional[Diagnosis]:
     if trouble and min(trouble) < (rank.ended_at or 0.0) - LATE_SECONDS:
         return None
     return Diagnosis(
-        cause="rank-exited-early",
+        cause=RANK_EXITED_EARLY.id,
         confidence="certain" if rank.step is not None and rank.phase != "done" else "likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
 
+from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.monitor.rank_stacks import doing, frames_of, place_of, waits
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
@@ -108,14 +110,14 @@ def _unlike(run: RunState, living: Living, here: Mapping[int, CollectivePosition
     if len(counted) == 2 and len(most) >= ENOUGH and len(rest) < len(most) and (len(rest) == 1 or node):
         subject = "its ranks are" if node else "it is"
         reason = f"{subject} in {odd.text}, the others in {common.text}"
-        return _told(run, living, rest[0], "collective-mismatch", reason, proven, node)
+        return _told(run, living, rest[0], COLLECTIVE_MISMATCH.id, reason, proven, node)
     if not proven:
         return None
     sides = [
         f"{named(r for r in here if here[r].kind == kind)}: {next(p for p in here.values() if p.kind == kind).text}"
         for kind, _ in counted[:4]
     ]
-    found = _told(run, living, rest[0], "collective-mismatch", "; ".join(sides), True, None)
+    found = _told(run, living, rest[0], COLLECTIVE_MISMATCH.id, "; ".join(sides), True, None)
     return found._replace(rivals=tuple(sorted(most)))
 
 
@@ -142,7 +144,7 @@ def _awaited(
     # A host that waits for its GPU stands in its own code, and its GPU may wait for the stage before it.
     piped = run.flights[rank].get("p2p") is True and bool(living[rank].uuid or living[rank].bus_id)
     proven = heard and not waits(frames) and not piped
-    return _told(run, living, rank, "collective-timeout-straggler", reason, proven, node)
+    return _told(run, living, rank, COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
 
 
 def waiting_for(places: Mapping[str, Mapping[int, CollectivePosition]]) -> Awaits:

@@ -7,16 +7,13 @@ from dataclasses import replace
 from typing import Iterator, List, Optional, Tuple
 
 from allranks.core import Diagnosis
-from allranks.diagnose import Line
+from allranks.diagnose import Line, cause
+from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
+from allranks.diagnose.symptoms.xid_gpu_fault import CAUSE as XID_GPU_FAULT
 from allranks.monitor.culprit import LATE_SECONDS
 from allranks.monitor.run_state import NodeState, RankState, RunState
 
-XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})[^)]{0,20}\)")
 PID = re.compile(r"\bpid='?(\d{1,9})\b")
-CAUSE = "xid-gpu-fault"
-CAUSES = (CAUSE, "cpu-oom-killed")
-"""What a kernel may say of a node without naming a rank."""
-
 MACHINES_WORDS = re.compile(
     r"cuda|cudnn|cublas|nccl|nvml|\bgpu\b|device|i/o error|input/output|errno 5\b|stale|bus error|killed by signal"
     r"|out of memory|no space|read-only file system|sigkill",
@@ -26,7 +23,6 @@ MACHINES_WORDS = re.compile(
 
 
 OWN_WORDS = ("uncorrectable ECC error", "fallen off the bus", "GPU is lost")
-OUT_OF_MEMORY = re.compile(r"out of memory|oom-kill|killed process", re.IGNORECASE)
 
 
 def words(node: NodeState, lines: int = 3) -> List[str]:
@@ -48,7 +44,7 @@ def bus_of(text: str) -> Tuple[int, ...]:
 def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[RankState]]:
     """(whether an Xid's GPU may be one of the run's, the rank whose GPU or process it names). Other jobs' GPUs stand
     in the same log; a pid is the machine's, which in a container is not the rank's own."""
-    found = XID.search(line)
+    found = XID_GPU_FAULT.tells(line)
     if found is None:
         return True, None
     ours = [r for r in run.ranks.values() if r.node == node.name]
@@ -75,10 +71,10 @@ def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Li
         before = node.kernel_at is not None and node.kernel_at < (run.trouble_at or 0.0) - LATE_SECONDS
         for text in node.kernel:
             ours, who = owner(run, node, text)
-            if OUT_OF_MEMORY.search(text):
+            if CPU_OOM_KILLED.tells(text):
                 # What was told before is about another process's end.
                 tells = not before and (rank is None or _failed(run, rank))
-            elif XID.search(text):
+            elif XID_GPU_FAULT.tells(text):
                 tells = ours and (rank is None or who is rank or (who is None and _failed(run, rank)))
             else:
                 tells = rank is not None and _raised_of_the_machine(rank)
@@ -110,8 +106,7 @@ def judged(run: RunState, found: Diagnosis) -> Diagnosis:
     """What a kernel says is certain only where its line names the rank's GPU or process, or the rank itself says so;
     another job's process or GPU on that node is likely to be the reason at most."""
     node = run.nodes.get(found.where.node or "")
-    pattern = {CAUSE: XID, "cpu-oom-killed": OUT_OF_MEMORY}.get(found.cause)
-    lines = [text for text in node.kernel if pattern.search(text)] if node is not None and pattern else []
+    lines = [text for text in node.kernel if cause(found.cause).tells(text)] if node is not None else []
     if node is None or found.confidence != "certain" or not lines:
         return found
     number = found.where.rank

@@ -10,9 +10,12 @@ import signal
 from typing import Any, Collection, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Where
+from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
+from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
+from allranks.diagnose.symptoms.rank_sigkilled import CAUSE as RANK_SIGKILLED
+from allranks.diagnose.symptoms.rank_terminated import CAUSE as RANK_TERMINATED
 from allranks.monitor.aggregation import numbers
 from allranks.monitor.culprit import LATE_SECONDS, collateral, one_line
-from allranks.monitor.kernel_log import OUT_OF_MEMORY
 from allranks.monitor.lost_nodes import lost_nodes
 from allranks.monitor.run_state import NodeState, RankState, RunState
 
@@ -61,7 +64,7 @@ def _asked_to_end(run: RunState, rank: RankState, name: str) -> Diagnosis:
     ]
     same = [f"ranks {numbers(there)} on {rank.node} ended by {name}, too"] if there else []
     return Diagnosis(
-        cause="rank-terminated",
+        cause=RANK_TERMINATED.id,
         confidence="certain",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
@@ -79,7 +82,7 @@ def _asked_to_end(run: RunState, rank: RankState, name: str) -> Diagnosis:
 
 def _from_outside(run: RunState, rank: RankState, name: str) -> Diagnosis:
     return Diagnosis(
-        cause="rank-sigkilled",
+        cause=RANK_SIGKILLED.id,
         confidence="likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
@@ -100,7 +103,7 @@ def _from_inside(run: RunState, rank: RankState, name: str, read: Collection[int
     if unread:
         why = f"{name} comes from native code in that process, or from a watchdog that ended it: its log was not read."
     return Diagnosis(
-        cause="rank-crashed-first",
+        cause=RANK_CRASHED_FIRST.id,
         confidence="likely" if unread else "certain",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,
@@ -128,7 +131,7 @@ def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
     if rank.code != -signal.SIGKILL or node is None or node.kernel_at is None:
         return []
     asked_after = node.kernel_at >= (rank.gone_at or 0.0) - LATE_SECONDS
-    return [line for line in node.kernel if OUT_OF_MEMORY.search(line)] if asked_after else []
+    return [line for line in node.kernel if CPU_OOM_KILLED.tells(line)] if asked_after else []
 
 
 def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosis:
@@ -137,7 +140,7 @@ def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosi
     named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
     said = [one_line(line) for line in lines[-3:]]
     return Diagnosis(
-        cause="cpu-oom-killed",
+        cause=CPU_OOM_KILLED.id,
         confidence="certain" if named else "likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=rank.ended_at,

@@ -11,8 +11,9 @@ import signal
 from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Where
+from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
+from allranks.diagnose.symptoms.torchelastic_signal import CAUSE as TORCHELASTIC_SIGNAL
 from allranks.monitor.culprit import LATE_SECONDS, collateral, one_line
-from allranks.monitor.kernel_log import OUT_OF_MEMORY
 from allranks.monitor.killed_ranks import WISHES, signal_name, was_stopped, went_wrong_elsewhere
 from allranks.monitor.run_state import NodeState, RunState
 
@@ -39,7 +40,7 @@ def by_torchrun(run: RunState, logs: Logs) -> Optional[Diagnosis]:
     starved = _out_of_memory(first)
     name = first.node.name
     return Diagnosis(
-        cause="cpu-oom-killed" if starved else "torchelastic-signal",
+        cause=CPU_OOM_KILLED.id if starved else TORCHELASTIC_SIGNAL.id,
         confidence="likely" if starved else "certain",
         where=Where(node=name),
         first_seen=first.at,
@@ -100,4 +101,4 @@ def _out_of_memory(end: _End) -> List[str]:
     node = end.node
     if node.ended_code != -signal.SIGKILL or node.kernel_at is None or node.kernel_at < end.at - LATE_SECONDS:
         return []
-    return [f"kernel: {one_line(line)}" for line in node.kernel if OUT_OF_MEMORY.search(line)][-3:]
+    return [f"kernel: {one_line(line)}" for line in node.kernel if CPU_OOM_KILLED.tells(line)][-3:]

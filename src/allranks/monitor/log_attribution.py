@@ -10,8 +10,8 @@ import signal
 from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Event, Where
-from allranks.diagnose import Evidence, Line, conclude, modules, parse
-from allranks.diagnose.evidence import COMMUNICATION
+from allranks.core.communication import blames
+from allranks.diagnose import Evidence, Line, cause, conclude, parse
 from allranks.monitor.event_values import listed
 from allranks.monitor.kernel_log import concerns, kernel_lines
 from allranks.monitor.run_state import RankState, RunState
@@ -22,14 +22,6 @@ LINES_READ = 100_000
 """Lines looked at for a verdict, some seconds of work: ends of logs, so 250 ranks with 400 lines each."""
 
 EVIDENCE_LINES = 12
-NO_CAUSE = frozenset(("unproven", "benign-noise"))
-WHO_ALONE = frozenset((
-    "rank-crashed-first", "rank-sigkilled", "rank-exited-early", "collective-timeout-straggler", "node-failure",
-    "nccl-remote-process-exited", "gloo-connect-full-mesh", "ray-worker-died", "torchelastic-signal", "unproven",
-    "peer-node-network-broken", "rendezvous-timeout", "rank-terminated",
-))  # fmt: skip
-"""Causes that only say how it ended: the events know that better than any log."""
-
 
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
@@ -40,11 +32,7 @@ OWN_FAULT = re.compile(
 
 
 def says_why(diagnosis: Diagnosis) -> bool:
-    return diagnosis.cause not in NO_CAUSE and diagnosis.cause not in WHO_ALONE
-
-
-def is_catalogued(cause: str) -> bool:
-    return cause in modules()
+    return cause(diagnosis.cause).says_why
 
 
 def own_logs(logs: Logs, rank: RankState) -> List[Sequence[str]]:
@@ -64,7 +52,7 @@ def aborted_waiting(run: RunState, logs: Logs) -> FrozenSet[int]:
 
 def _only_blames(own: Iterable[Sequence[str]]) -> bool:
     lines = [line for part in own for line in part]
-    return any(map(COMMUNICATION.search, lines)) and not any(map(OWN_FAULT.search, lines))
+    return any(map(blames, lines)) and not any(map(OWN_FAULT.search, lines))
 
 
 def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
@@ -123,11 +111,11 @@ def _exceptions(ranks: Iterable[RankState]) -> Iterator[Line]:
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
         texts = []
-        for cause in listed(event.data.get("causes")):
-            if isinstance(cause, Mapping):
+        for one in listed(event.data.get("causes")):
+            if isinstance(one, Mapping):
                 texts += [
                     "Traceback (most recent call last):",
-                    f"{cause.get('type')}: {cause.get('message')}",
+                    f"{one.get('type')}: {one.get('message')}",
                 ]
         texts.append("Traceback (most recent call last):")
         texts += [f'  File "{f}", line {n}, in {where}' for f, n, where in event.data.get("frames") or ()]

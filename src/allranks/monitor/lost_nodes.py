@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import List, Optional
 
 from allranks.core import Diagnosis, Where
+from allranks.diagnose.symptoms.node_failure import CAUSE as NODE_FAILURE
 from allranks.monitor.culprit import LATE_SECONDS, collateral
+from allranks.monitor.detectors.head_cut_off import CAUSE as HEAD_CUT_OFF
+from allranks.monitor.detectors.lease_lost import CAUSE as LEASE_LOST
+from allranks.monitor.detectors.supervisor_lost import CAUSE as SUPERVISOR_LOST
 from allranks.monitor.hang_thresholds import NODE_SECONDS
 from allranks.monitor.head_isolation import CutOff, cut_off, moved_seconds
 from allranks.monitor.run_state import NodeState, RunState
@@ -53,7 +57,7 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
 
 def _cut_off(run: RunState, alone: CutOff) -> Diagnosis:
     return Diagnosis(
-        cause="head-cut-off",
+        cause=HEAD_CUT_OFF.id,
         confidence="likely",
         where=Where(node=alone.head),
         first_seen=alone.at,
@@ -73,7 +77,7 @@ def _lost(run: RunState, node: NodeState) -> Diagnosis:
     if run.trouble_at is not None and node.seen_at is not None and run.trouble_at > node.seen_at:
         before = [f"the first error elsewhere came {run.trouble_at - node.seen_at:.1f} s after its last word"]
     return Diagnosis(
-        cause="supervisor-lost" if closed else "node-failure",
+        cause=SUPERVISOR_LOST.id if closed else NODE_FAILURE.id,
         confidence="likely",
         where=Where(node=node.name),
         first_seen=node.lost_at if node.lost_at is not None else node.seen_at,
@@ -90,7 +94,7 @@ def _lost(run: RunState, node: NodeState) -> Diagnosis:
 
 def _lease_lost(run: RunState, node: NodeState) -> Diagnosis:
     return Diagnosis(
-        cause="lease-lost",
+        cause=LEASE_LOST.id,
         confidence="likely",
         where=Where(node=node.name),
         first_seen=node.lease_lost_at,

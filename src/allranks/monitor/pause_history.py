@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from allranks.diagnose.catalogue import cause
+
 if TYPE_CHECKING:
     from allranks.monitor.rank_records import RankState
     from allranks.monitor.run_state import RunState
@@ -23,10 +25,6 @@ ONCE_SECONDS = 60.0
 
 OFTEN_SECONDS = 400.0
 """So much of one that came twice: half as long again is NCCL's own default time-out (10 min)."""
-
-FAULTS = frozenset(("rank-silent", "nfs-stale-or-io-error", "peer-node-network-broken", "op-build-waits"))
-"""A pause for such a reason is no pace. A rank that was in its own code and came back (an
-upload, samples) is one when it comes again."""
 
 LONGER = 1.5
 """The next pause may take half as long again as the longest."""
@@ -44,10 +42,11 @@ def moved(run: "RunState", rank: "RankState", at: float) -> None:
 
 
 def _remember(run: "RunState", seconds: float) -> None:
-    """Of a pause between steps; how long other phases take is remembered apart, and a pause in which one rank was seen
-    to hold up the others was a fault."""
+    """Of a pause between steps; how long other phases take is remembered apart. An outage, in which one rank was seen
+    to hold up the others, is no pace. A rank that was in its own code and came back (an upload, samples) has one when
+    it comes again."""
     named = run.held_up is not None and run.last_move is not None and run.held_up[0] > run.last_move - seconds
-    fault = named and run.held_up is not None and run.held_up[1].cause in FAULTS
+    fault = named and run.held_up is not None and cause(run.held_up[1].cause).is_outage
     if fault or any(rank.phase != "training" for rank in run.ranks.values() if rank.alive):
         return
     if named:

@@ -11,7 +11,13 @@ import re
 from collections import Counter
 from typing import Dict, List, Mapping, Optional
 
+from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.nfs_stale_or_io_error import CAUSE as NFS_STALE_OR_IO_ERROR
+from allranks.diagnose.symptoms.op_build_waits import CAUSE as OP_BUILD_WAITS
+from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NODE_NETWORK_BROKEN
 from allranks.monitor import sockets
+from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.flight_recorders import by_flight
 from allranks.monitor.rank_stacks import BUILD, LOADING, LOCK, Frame, doing, frames_of, place_of, waits
 from allranks.monitor.run_state import RunState
@@ -106,7 +112,7 @@ def _cannot_run(run: RunState, living: Living, found: List[int], state: str, nod
     reason = f"its {len(found)} processes are {told}" if node is not None else f"its process is {told}"
     if node is None and len(found) > 1:
         reason += f", and so {'is' if len(found) == 2 else 'are'} {named(found[1:])}"
-    cause = "rank-silent" if state in STOPPED else "nfs-stale-or-io-error"
+    cause = RANK_SILENT.id if state in STOPPED else NFS_STALE_OR_IO_ERROR.id
     frame = place_of(frames_of(run, number))
     return Odd(number, cause, reason, frame, evidence(run, living, number), state in STOPPED, node)
 
@@ -129,7 +135,7 @@ def _by_lock(run: RunState, living: Living) -> Optional[Odd]:
         if near
         else f"rank {others} waits for the lock of an operator that no rank of its node compiles"
     )
-    return _of_stack(run, living, number, "op-build-waits", reason, not near)
+    return _of_stack(run, living, number, OP_BUILD_WAITS.id, reason, not near)
 
 
 # ---- connections that nobody answers ----
@@ -143,7 +149,7 @@ def _by_socket(run: RunState, living: Living) -> Optional[Odd]:
         return None
     lines = (*(one.text for one in found[:4]), *evidence(run, living, on_it[0]))
     reason = f"TCP connections of {len(found)} nodes with it are not answered"
-    return Odd(on_it[0], "peer-node-network-broken", reason, None, tuple(dict.fromkeys(lines)), False, node)
+    return Odd(on_it[0], PEER_NODE_NETWORK_BROKEN.id, reason, None, tuple(dict.fromkeys(lines)), False, node)
 
 
 # ---- the stacks ----
@@ -160,13 +166,13 @@ def _by_stack(run: RunState, living: Living) -> Optional[Odd]:
         reason = f"{doing(stacks[outside[0]])}; the others wait in a collective"
         # On a GPU a rank that reads a result of a queued collective waits outside of torch.distributed, too.
         proven = not any(living[n].uuid or living[n].bus_id for n in outside)
-        return _of_stack(run, living, outside[0], "collective-timeout-straggler", reason, proven, node)
+        return _of_stack(run, living, outside[0], COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
     if unheard:
         if len(unheard) > 1 and node is None:
             return None
         whose = "the stacks of its ranks" if node is not None else "its stack"
         reason = f"nothing could read {whose}; the others wait in a collective"
-        return _of_stack(run, living, unheard[0], "rank-silent", reason, False, node)
+        return _of_stack(run, living, unheard[0], RANK_SILENT.id, reason, False, node)
     return _elsewhere(run, living, stacks, bool(outside))
 
 
@@ -178,7 +184,7 @@ def _elsewhere(run: RunState, living: Living, stacks: Dict[int, List[Frame]], ou
         return None
     odd = next(n for n, place in places.items() if place == counted[1][0])
     reason = f"{places[odd][1]}; the others: {counted[0][0][1]}"
-    cause = "collective-timeout-straggler" if outside else "collective-mismatch"
+    cause = COLLECTIVE_TIMEOUT_STRAGGLER.id if outside else COLLECTIVE_MISMATCH.id
     # Stages of a pipeline wait at lines of their own.
     return _of_stack(run, living, odd, cause, reason, False)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from allranks.core import BLOCK, VERDICTS, WARN, Diagnosis, Event, Finding
+from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor import verdict as _verdict
 from allranks.monitor.catalogue import rules
 from allranks.monitor.clock_offsets import NodeClock
@@ -205,7 +206,7 @@ class Watch:
     def _verdict(self, now: float) -> Optional[Diagnosis]:
         trouble = self.run.trouble_at
         if self.blocked_at is not None and (trouble is None or self.blocked_at < trouble):
-            left = self.blocking[0].id == "rank-exited-early"
+            left = self.blocking[0].id == RANK_EXITED_EARLY.id
             by_event = by_early_exit(self.run) if left else by_stall(self.run)
             return by_event or _verdict.of_finding(self.run, self.blocking[0])
         found = _verdict.verdict(self.run, self.logs, now)

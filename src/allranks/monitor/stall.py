@@ -17,6 +17,16 @@ class Stall(NamedTuple):
     allowed: float
 
 
+def note_said(run: RunState, now: float) -> None:
+    """`no-progress` has told of it."""
+    run.memory_of("stall")["said"] = now
+
+
+def said_at(run: RunState) -> Optional[float]:
+    said: Optional[float] = run.memory_of("stall").get("said")
+    return said
+
+
 def stall(run: RunState, now: float) -> Optional[Stall]:
     if run.quiet or now < run.paused_until:
         return None

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from typing import Optional, Tuple
 
+from allranks.diagnose.catalogue import cause
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.monitor.detectors.rank_exited_early import somebody_left
+from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.hang_thresholds import STARTING, alive, allowed_silence, has_trained, step_seconds
 from allranks.monitor.rank_comparison import LOADING, Odd, frames_of
 from allranks.monitor.run_state import RunState
@@ -113,11 +116,10 @@ def question(run: RunState) -> Tuple[Optional[float], bool]:
 
 def proves(run: RunState, odd: Odd) -> bool:
     """Whether what was found in silence is worth a word at once."""
-    if odd.cause == "rank-silent":
-        return odd.proven and run.looks.get(odd.rank, {}).get("state") != "t"  # a debugger is somebody's own
-    if odd.cause == "collective-mismatch":
-        return odd.proven
-    return odd.cause == "collective-timeout-straggler" and _stays_in_its_loader(run, odd)
+    if cause(odd.cause).cannot_be_work:
+        traced = run.looks.get(odd.rank, {}).get("state") == "t"  # a debugger is somebody's own
+        return odd.proven and not (traced and odd.cause == RANK_SILENT.id)
+    return odd.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id and _stays_in_its_loader(run, odd)
 
 
 def _stays_in_its_loader(run: RunState, odd: Odd) -> bool:

@@ -12,6 +12,12 @@ from dataclasses import replace
 from typing import Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Finding
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.catalogue import cause
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
+from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
+from allranks.diagnose.symptoms.torchelastic_signal import CAUSE as TORCHELASTIC_SIGNAL
 from allranks.monitor.culprit import (
     LATE_SECONDS,
     NO_EXCEPTION,
@@ -24,12 +30,10 @@ from allranks.monitor.culprit import (
 )
 from allranks.monitor.early_exit import by_early_exit
 from allranks.monitor.head_isolation import cut_off
-from allranks.monitor.kernel_log import CAUSES as KERNELS
 from allranks.monitor.kernel_log import judged
 from allranks.monitor.killed_ranks import by_signal
 from allranks.monitor.killed_torchrun import by_torchrun
 from allranks.monitor.log_attribution import (
-    NO_CAUSE,
     Logs,
     aborted_waiting,
     join,
@@ -49,18 +53,13 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
     found = _placed(judged(run, with_cause(run, logs, who, settled) or unproven(run)))
-    told = settled or (found.cause != "unproven" and len(found.evidence) > 1)
+    told = settled or (found.cause != UNPROVEN and len(found.evidence) > 1)
     return found if told else _with_last_words(found, run, logs)
-
-
-KILLS = frozenset(("cpu-oom-killed", "rank-sigkilled"))
-
-ONE_END = frozenset(("ib-transport-error", "gloo-connect-full-mesh", "peer-node-network-broken"))
 
 
 def _placed(found: Diagnosis) -> Diagnosis:
     """Of a connection one end's log tells that it failed: which end, the cable or the switch it does not."""
-    certain = found.cause in ONE_END and found.confidence == "certain"
+    certain = cause(found.cause).of_one_end and found.confidence == "certain"
     return replace(found, confidence="likely") if certain else found
 
 
@@ -97,7 +96,7 @@ def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
 def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:
     """Whether another rank than the one that was waited for was killed: no wait ends by SIGKILL."""
     where = killed.where
-    return killed.cause in KILLS and where.node is not None and where.rank != stalled.where.rank
+    return cause(killed.cause).by_kill and where.node is not None and where.rank != stalled.where.rank
 
 
 def _who(run: RunState, logs: Logs) -> Tuple[Optional[Diagnosis], bool]:
@@ -134,19 +133,25 @@ def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: boo
     if settled:
         why = (
             read_node(logs, who.where.node)
-            if who is not None and who.cause == "torchelastic-signal"
+            if who is not None and who.cause == TORCHELASTIC_SIGNAL.id
             else None
         )
         return join(who, why) if why is not None and says_why(why) else who
     why = read_all(run, logs)
     if who is None:
-        return why if why.cause not in NO_CAUSE else None
+        return why if why.cause != UNPROVEN and not cause(why.cause).healthy else None
     if says_why(why):
-        placed = why.where.rank is not None or (why.cause in KERNELS and why.where.node is not None)
-        return why if placed or who.cause == "unproven" else join(who, why)
-    if who.cause == "unproven" and why.cause == "collective-timeout-straggler" and why.where.rank is not None:
+        placed = why.where.rank is not None or (
+            cause(why.cause).kernel is not None and why.where.node is not None
+        )
+        return why if placed or who.cause == UNPROVEN else join(who, why)
+    if who.cause == UNPROVEN and why.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id and why.where.rank is not None:
         return why  # all blame each other, and their logs' numbers tell who came last
-    if why.cause == "rank-crashed-first" and why.where.rank is not None and who.cause != "rank-exited-early":
+    if (
+        why.cause == RANK_CRASHED_FIRST.id
+        and why.where.rank is not None
+        and who.cause != RANK_EXITED_EARLY.id
+    ):
         return why
     return who
 

@@ -15,6 +15,7 @@ import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from allranks.core import BadInput, Diagnosis, Problem, Where
+from allranks.core.causes import NODE_FAILURE, SUPERVISOR_LOST
 from allranks.node import processes
 from allranks.node.journal_growth import why_unwritten
 from allranks.node.paths import RunDirectory, home, open_regular, read_object
@@ -124,7 +125,7 @@ def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any], why: str) -
     if restarted:
         seen += "; the machine has been started anew since"
     return Diagnosis(
-        cause="node-failure" if restarted else "supervisor-lost",
+        cause=NODE_FAILURE if restarted else SUPERVISOR_LOST,
         confidence="certain" if seen_from_here else "likely",
         where=Where(node=None if node is None else str(node)),
         first_seen=modified_at(directory.keeper.journal) or None,

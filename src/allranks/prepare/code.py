@@ -8,6 +8,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from allranks.checks.rules import code_differs
 from allranks.core import BadInput, Problem
 from allranks.node import upload
 from allranks.prepare.failures import blocked
@@ -105,7 +106,7 @@ async def send(program: NodeProgram, code: Code) -> str:
         answer = await program.call("code", code.digest, body=code.archive, timeout_seconds=SEND_SECONDS)
     if answer.get("digest") != code.digest:
         raise blocked(
-            "code-differs",
+            code_differs.ID,
             program.node,
             f"the code on {program.node} ({answer.get('path')}) has the digest {str(answer.get('digest'))[:12]}",
             expected=f"{code.digest[:12]}, of {code.files} files, as it left here",

@@ -167,17 +167,6 @@ Why it matters
 What to do
   Nothing. A port of a run that is still led, or of anybody else, is only reported: `port-held`.
 """,
-    "code-differs": """The code that was shipped to a node is not what left this machine.
-
-What it looks at
-  The digest of all files of `code`, here and as the node reads them after it has stored them.
-
-Why it matters
-  Ranks would run different programs.
-
-What to do
-  Look at the node's disk: a full or failing one is the usual cause. The next run ships it again.
-""",
     "ops-not-built": """DeepSpeed's operators cannot be compiled ahead on a node.
 
 What it looks at

@@ -15,6 +15,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.core import BLOCK, Diagnosis, Event, Finding, event_from_json
+from allranks.diagnose.catalogue import cause
 from allranks.monitor import ANSWER_SECONDS, Watch, start_patience
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.processes import identify
@@ -30,9 +31,6 @@ from allranks.runs.keeper_stop_request import (
     fault,
     no_training,
 )
-
-STALLS = ("no-progress", "rank-exited-early", "rank-silent")
-"""The findings after which all ranks are asked for what they do, before anything is killed."""
 
 
 class Keeper(threading.Thread):
@@ -295,7 +293,7 @@ class Keeper(threading.Thread):
             self.record.diagnosis(statement)
             return
         self.record.finding(statement)
-        if statement.id in STALLS and start_patience.due_again(self.watch.run, time.time()):
+        if cause(statement.id).asks_ranks and start_patience.due_again(self.watch.run, time.time()):
             self._ask_for_evidence(statement.id)
         if statement.verdict == BLOCK:
             self.blocking.append(statement)
@@ -313,7 +311,7 @@ class Keeper(threading.Thread):
     def _hear_evidence(self) -> None:
         """Before the ranks of a stalled run are stopped: the answers that are still on their way."""
         run = self.watch.run
-        if self.stop_why not in STALLS or run.asked_at is None:
+        if not cause(self.stop_why or "").asks_ranks or run.asked_at is None:
             return
         left = ANSWER_SECONDS - (time.time() - run.asked_at)  # a clock that was set since makes it no longer
         until = time.monotonic() + min(max(left, 0.0), ANSWER_SECONDS)

@@ -11,6 +11,8 @@ import time
 from typing import Any, Callable, Mapping, Optional
 
 from allranks.core import Diagnosis
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.catalogue import cause
 from allranks.monitor import Watch
 from allranks.runs.keeper_stop_request import AFTER_THE_END
 
@@ -22,13 +24,6 @@ AGAIN_SECONDS = 0.5
 LOOK_SHARE = 0.25
 """Where nothing can be said yet it looks again, for a quarter of the time at most: a verdict reads what every rank has
 said of its end, 2.8 s of work for 8,000 that all complain (measured on one of 2 cores)."""
-
-HEARSAY = frozenset((
-    "unproven", "benign-noise", "collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh",
-    "peer-node-network-broken", "rendezvous-timeout", "torchelastic-signal", "ray-worker-died", "rank-terminated",
-))  # fmt: skip
-"""What ranks say of each other, or a SIGTERM that torchrun may have passed on: whom that is about is known when all
-have been heard."""
 
 
 class FirstWord:
@@ -63,7 +58,7 @@ class FirstWord:
 def is_sure(found: Diagnosis, ranks: Mapping[int, Any]) -> bool:
     """Whether the events name the place and the cause already. Of an abort the rank's log says whether a watchdog
     ended it for waiting; one after the end of its Python may be none of a failure, which all ranks' ends decide."""
-    if found.cause in HEARSAY or found.confidence == "unproven" or found.where.node is None:
+    if cause(found.cause).hearsay or found.confidence == UNPROVEN or found.where.node is None:
         return False
     rank = None if found.where.rank is None else ranks.get(found.where.rank)
     if rank is None:

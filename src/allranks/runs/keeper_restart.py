@@ -6,28 +6,9 @@ import signal
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core import WARN, Diagnosis, Event, Finding, Where
+from allranks.core.causes import AFTER_A_STEP, PASSES
+from allranks.diagnose.catalogue import cause as known
 from allranks.runs.keeper_spares import Swap
-
-CAN_PASS = frozenset((
-    "rank-sigkilled", "cpu-oom-killed", "rank-silent", "rank-holds-up", "no-progress", "collective-timeout-straggler",
-    "nccl-remote-process-exited", "peer-node-network-broken", "gloo-connect-full-mesh", "ib-transport-error",
-    "xid-gpu-fault", "dataloader-worker-killed", "nfs-stale-or-io-error", "rendezvous-timeout", "torchelastic-signal",
-    "node-failure", "node-lost", "supervisor-lost", "lease-lost", "head-cut-off", "checkpoint-corrupt-resume-fail",
-    "rendezvous-port-in-use", "rank-terminated",
-))  # fmt: skip
-"""Causes that a second try may not meet: machines, networks, signals. All others (a missing file, a wrong
-argument, a module that is not there, the script's own exception before its first step) come again."""
-
-AFTER_A_STEP = frozenset(("rank-crashed-first", "unproven", "cuda-oom"))
-"""Causes that may pass where the attempt had trained: a configuration that took a step is no wrong one."""
-
-OF_ITS_RANK = frozenset((
-    "rank-sigkilled", "rank-terminated", "cpu-oom-killed", "dataloader-worker-killed", "xid-gpu-fault",
-))  # fmt: skip
-"""Of the causes that may pass those that a rank, its memory or its GPU brings upon itself: met a second time before the
-first step, by the same rank, it is what the start always meets (a model that the memory cannot hold while it is
-loaded). Networks, storage, ports and other nodes may be well meanwhile; a cause without a rank names nothing to
-compare."""
 
 BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
 """Before the first restart nothing is waited for: most faults pass with the process. Then longer each time."""
@@ -78,7 +59,8 @@ class Restarts:
             return Decision(False, spent)
         if cause is None:
             return Decision(False, "nobody knows why it failed")
-        if cause.cause not in CAN_PASS and not (cause.cause in AFTER_A_STEP and step is not None):
+        may_pass = known(cause.cause).restart
+        if may_pass != PASSES and not (may_pass == AFTER_A_STEP and step is not None):
             return Decision(False, f"{cause.cause} would come again: it is not a fault that passes")
         hindered = hindrance(missing, unable)
         if hindered:
@@ -98,10 +80,10 @@ def _place_of(cause: Diagnosis, step: Optional[int], told: bool) -> Optional[Tup
     where = cause.where
     if step is not None:
         return (cause.cause, where.rank, where.file, where.line, step)
-    if not told or cause.cause not in OF_ITS_RANK:
+    repeats_on = known(cause.cause).repeats_on
+    if not told or not repeats_on:
         return None
-    # Which of a node's ranks is killed for want of memory while all of them load is the kernel's choice.
-    who = where.node if cause.cause == "cpu-oom-killed" else where.rank
+    who = where.node if repeats_on == "node" else where.rank
     return None if who is None else (cause.cause, who)
 
 

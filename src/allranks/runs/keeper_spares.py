@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from allranks.core import Diagnosis, Event, xids
+from allranks.diagnose.catalogue import cause as known
 from allranks.monitor import Watch
 
 FAILURES = 2
@@ -122,7 +123,7 @@ class Places:
 
 def needs_reset(cause: Diagnosis) -> Optional[int]:
     """The Xid of a certain verdict after which the GPU must be reset. One that is only likely may be another job's."""
-    if cause.cause != "xid-gpu-fault" or cause.confidence != "certain":
+    if not known(cause.cause).resets_gpu or cause.confidence != "certain":
         return None
     return min((n for n in map(xids.needs_reset, cause.evidence) if n is not None), default=None)
 

@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from allranks.core import Diagnosis, Where
+from allranks.core.causes import NODE_FAILURE
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 TAIL_BYTES = 16384
@@ -32,7 +33,7 @@ async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
     names = ", ".join(one["node"] for one in ends)
     why = f"{head} does not answer, and {names} stopped the run's ranks after hearing nothing from it"
     diagnosis = Diagnosis(
-        cause="node-failure",
+        cause=NODE_FAILURE,
         confidence="likely",
         where=Where(node=head),
         first_seen=at,

@@ -5,40 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List
 
+from allranks.core import communication
+
 MESSAGE_CHARACTERS = 4000
 FRAMES = 60
 CHAIN = 4
-
-COMMUNICATION_TYPES = frozenset(
-    ["DistError", "DistBackendError", "DistNetworkError", "DistStoreError", "DistQueueEmptyError"]
-)
-"""torch/csrc/distributed/c10d/exception.h, torch 2.13."""
-
-COMMUNICATION_TEXTS = (
-    # Texts of gloo's TCP transport, NCCL and torch's stores: another rank is gone or late, or the network is.
-    # `Connection reset by peer` alone is none of them: a data set on the web says it too.
-    "gloo/transport",
-    "[gloo]",
-    "gloo connectfullmesh",
-    "nccl error",
-    "ncclsystemerror",
-    "ncclremoteerror",
-    "ncclinternalerror",
-    "ncclunhandledcudaerror",
-    "nccl communicator was aborted",
-    "tcpstore",
-    "tcp client failed to connect",
-    "the client socket has",
-    "the server socket has",
-    "timed out waiting for clients",
-    "connection closed by peer",
-    "wait timeout after",
-    "socket timeout",
-    "watchdog caught collective operation timeout",
-    "application timeout caused pair closure",
-    "store->get",
-    "store based barrier",
-)
 
 
 def describe(value: BaseException, trace: Any) -> Dict[str, Any]:
@@ -108,7 +79,4 @@ def causes(value: BaseException) -> List[BaseException]:
 
 def is_communication(value: BaseException) -> bool:
     """Whether a collective or the network failed: then this rank may only be suffering from another's death."""
-    if any(kind.__name__ in COMMUNICATION_TYPES for kind in type(value).__mro__):
-        return True
-    text = message(value).lower()
-    return any(part in text for part in COMMUNICATION_TEXTS)
+    return communication.is_communication([kind.__name__ for kind in type(value).__mro__], message(value))

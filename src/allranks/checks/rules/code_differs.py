@@ -2,7 +2,8 @@
 
 ## What it looks at
 By digest, on every machine: the Python files of LLaMA-Factory's package, those beside the user's script
-(with its JSON and YAML files), and those beside the model, which run with `trust_remote_code`.
+(with its JSON and YAML files), and those beside the model, which run with `trust_remote_code`. Of a folder that
+allranks ships (`code:`), whether all of it arrived.
 
 ## Why it matters
 Versions may agree where the code does not: a clone that was pulled on one node only, a patch that was made
@@ -11,7 +12,8 @@ time-out, or train with other settings without an error.
 
 ## What to do
 Bring the named files to the same state (`git -C FOLDER status`, `git -C FOLDER rev-parse HEAD` on both nodes),
-or let allranks ship the folder: `code: FOLDER`.
+or let allranks ship the folder: `code: FOLDER`. If what was shipped differs, look at that node's disk: a full or
+failing one is the usual cause. The next run ships it again.
 
 ## Source
 SHA-256 of each file, read on the node (`node/facts/code.py`).
@@ -28,6 +30,7 @@ from allranks.checks.fact_request import trusts_remote_code
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
 
+ID = "code-differs"
 NEEDS = ("code.folders",)
 UNKNOWN_BLOCKS = False
 

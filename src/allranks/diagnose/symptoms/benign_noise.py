@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import NOISE, Case, Hit, Pattern
 
-ROLE = "P"
+CAUSE = Cause(__name__, healthy=True, hearsay=True)
 PATTERNS = (
     Pattern("process group ready", weight=NOISE),
     Pattern("Init COMPLETE", weight=NOISE),

@@ -19,10 +19,11 @@ disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch.
 
 from __future__ import annotations
 
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
+from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "dataset-file-missing-on-node")
+CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,))
 PATTERNS = (
     Pattern("failed finding central directory"),
     Pattern("PytorchStreamReader failed"),

@@ -24,15 +24,16 @@ import re
 from collections import Counter
 from typing import Dict, Optional, Tuple
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 
-ROLE = "P"
-EXPLAINS = (
-    "collective-timeout-straggler",
-    "nccl-remote-process-exited",
-    "rank-crashed-first",
-    "rank-exited-early",
+CAUSE = Cause(
+    __name__,
+    cannot_be_work=True,
+    is_hopeless=True,
+    fix_of_rank="make every rank take the same path there: no collective under a rank's own condition.",
 )
 PATTERNS = (
     Pattern("mismatch between collectives"),
@@ -72,7 +73,7 @@ def judge(seen: Evidence) -> Optional[Case]:
         if odd is None:
             odd = _aborted(seen)
         return case._replace(rank=odd, notes=notes) if odd is not None else case
-    if case is None and seen.hits.get("collective-timeout-straggler") and not seen.collectives:
+    if case is None and seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id) and not seen.collectives:
         return _by_operation(seen)
     shapes = {r: f"OpType={c.operation}, NumelIn={c.numel}" for r, c in seen.collectives.items()}
     numbers = {c.sequence for c in seen.collectives.values()}
@@ -102,7 +103,7 @@ def _by_operation(seen: Evidence) -> Optional[Case]:
     odd, notes = _minority({r: what for r, what in seen.operations.items() if r in blaming})
     if odd is None or seen.silent():
         return None
-    hits = [h for h in seen.hits["collective-timeout-straggler"] if seen.rank_of(h.line) == odd]
+    hits = [h for h in seen.hits[COLLECTIVE_TIMEOUT_STRAGGLER.id] if seen.rank_of(h.line) == odd]
     return Case("collective-mismatch", ECHO + 8, tuple(hits[:2]), "likely", rank=odd, notes=notes)
 
 

@@ -21,12 +21,18 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
+from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptom import ECHO, STALE, Case, Pattern
 
-ROLE = "S"
-EXPLAINS = ()
+CAUSE = Cause(
+    __name__,
+    kind=BLAME,
+    hearsay=True,
+    restart=PASSES,
+    fix_of_rank="look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
+)
 PATTERNS = (
     Pattern("Timed out waiting", r"Timed out waiting \d{1,12} ?ms", weight=ECHO),
     Pattern("collective operation timeout", weight=ECHO),

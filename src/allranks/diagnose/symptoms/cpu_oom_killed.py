@@ -18,16 +18,23 @@ rank-sigkilled, the same picture without a line that proves it; cuda-oom, which 
 
 from __future__ import annotations
 
-from allranks.diagnose.symptom import WEAK, Pattern
+import re
 
-ROLE = "P"
-EXPLAINS = (
-    "rank-sigkilled",
-    "rank-crashed-first",
-    "dataloader-worker-killed",
-    "ray-worker-died",
-    "nccl-remote-process-exited",
-    "slurm-preempt-or-timeout",
+from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
+from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
+
+CAUSE = Cause(
+    __name__,
+    restart=PASSES,
+    repeats_on="node",
+    by_kill=True,
+    kernel=re.compile(r"out of memory|oom-kill|killed process", re.IGNORECASE),
+    explains=(
+        DATALOADER_WORKER_KILLED,
+        SLURM_PREEMPT_OR_TIMEOUT,
+    ),
 )
 _GUESS = ("Some common causes", "might be", "may have been", "could be")
 PATTERNS = (

@@ -17,10 +17,11 @@ no-nvidia-driver, where there is none at all.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.no_nvidia_driver import CAUSE as NO_NVIDIA_DRIVER
 
-ROLE = "P"
-EXPLAINS = ("no-nvidia-driver", "rank-crashed-first")
+CAUSE = Cause(__name__, explains=(NO_NVIDIA_DRIVER,))
 PATTERNS = (
     Pattern("driver on your system is too old", weight=90),
     Pattern("driver version is insufficient for CUDA"),

@@ -19,10 +19,10 @@ duplicate-gpu, where all ranks sit on GPU 0; cpu-oom-killed, which is the host's
 
 from __future__ import annotations
 
+from allranks.core.causes import AFTER_A_STEP, Cause
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
+CAUSE = Cause(__name__, restart=AFTER_A_STEP)
 PATTERNS = (
     Pattern("out of memory. Tried to allocate"),
     Pattern("CUDA error: out of memory"),

@@ -23,16 +23,11 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Pattern
 
-ROLE = "P"
-EXPLAINS = (
-    "gloo-connect-full-mesh",
-    "nccl-remote-process-exited",
-    "collective-timeout-straggler",
-    "peer-node-network-broken",
-)
+CAUSE = Cause(__name__)
 _UNREACHABLE = r"(?:No route to host|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
 _OWN = ("172.17.", "[127.", " 127.")
 PATTERNS = (

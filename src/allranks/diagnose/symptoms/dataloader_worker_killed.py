@@ -19,10 +19,10 @@ shm-too-small, where the signal is Bus error; cpu-oom-killed, where a line prove
 
 from __future__ import annotations
 
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "rank-sigkilled")
+CAUSE = Cause(__name__, restart=PASSES, repeats_on="rank")
 PATTERNS = (
     Pattern("DataLoader worker", r"is killed by signal: (?!Terminated|Bus error)", weight=95),
     Pattern("DataLoader worker", r"exited unexpectedly", weight=90),

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import CRASH, STRONG, Case, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
+CAUSE = Cause(__name__)
 _DATA = (
     r": ['\"](?i:[^'\"]{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|"
     r"txt|tar|npy|npz|h5|hdf5|lmdb|tfrecord|zst|gz"

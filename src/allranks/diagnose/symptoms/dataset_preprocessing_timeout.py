@@ -22,9 +22,8 @@ from typing import List, Optional
 
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 
-ROLE = "P"
-EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited", "torchelastic-signal")
 PATTERNS = (
     Pattern("retrieving ncclUniqueId from", weight=ECHO),
     Pattern("Wait timeout", r"DistStoreError.{0,40}[Ww]ait timeout", weight=ECHO),
@@ -35,7 +34,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     """Time-outs, no step yet, and data being prepared until then."""
     waits = [
         h
-        for s in ("collective-timeout-straggler", "dataset-preprocessing-timeout")
+        for s in (COLLECTIVE_TIMEOUT_STRAGGLER.id, "dataset-preprocessing-timeout")
         for h in seen.hits.get(s, ())
     ]
     if not waits or seen.steps:

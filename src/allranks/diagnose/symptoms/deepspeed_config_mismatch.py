@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
 PATTERNS = (
     Pattern("Check batch related parameters"),
     Pattern(

@@ -19,16 +19,23 @@ silent hang.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
+from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
+from allranks.diagnose.symptoms.op_build_waits import CAUSE as OP_BUILD_WAITS
+from allranks.diagnose.symptoms.version_drift_transformers_peft import (
+    CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
+)
 
-ROLE = "P"
-EXPLAINS = (
-    "rank-crashed-first",
-    "missing-system-tool",
-    "libnccl-or-cuda-lib-not-found",
-    "version-drift-transformers-peft",
-    "nccl-remote-process-exited",
-    "op-build-waits",
+CAUSE = Cause(
+    __name__,
+    explains=(
+        MISSING_SYSTEM_TOOL,
+        LIBNCCL_OR_CUDA_LIB_NOT_FOUND,
+        VERSION_DRIFT_TRANSFORMERS_PEFT,
+        OP_BUILD_WAITS,
+    ),
 )
 PATTERNS = (
     Pattern("CUDAMismatchException"),

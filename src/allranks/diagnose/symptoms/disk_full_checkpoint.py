@@ -17,10 +17,11 @@ shm-too-small, where the line names /dev/shm or </torch_*>.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT_CORRUPT_RESUME_FAIL
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "checkpoint-corrupt-resume-fail")
+CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
 _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
 PATTERNS = (
     Pattern("No space left on device", without=_SHM),

@@ -3,15 +3,16 @@
 ## What is seen
 NCCL up to 2.28: `Duplicate GPU detected : rank * and rank * both on CUDA device *` (the device is a PCI bus
 id in hex); from 2.30: `Multiple Ranks are using the same GPU/Partition`. torch wraps it as
-ncclInvalidUsage, old versions as ncclInternalError.
+ncclInvalidUsage, old versions as ncclInternalError. While a run is watched: two living ranks report the same machine
+and the same GPU (its UUID, else its PCI bus id).
 
 ## Why it matters
-NCCL refuses two ranks on one GPU: no collective can start. NCCL compares host and bus id, so equal bus ids
-on different hosts are not it.
+NCCL refuses two ranks on one GPU: no collective can start. With gloo both train at half speed in half the memory.
+Equal bus ids on different hosts are normal and are not reported.
 
 ## What to do
 One process a GPU: start with torchrun, call torch.cuda.set_device(LOCAL_RANK) before any CUDA or NCCL call,
-list no machine twice, and give trainer and rollout engine different GPUs.
+list no machine twice, under another name either, and give trainer, rollout engine and a second run different GPUs.
 
 ## Confused with
 cuda-oom, where the message says GPU 0 on a rank whose local rank is not 0.
@@ -19,10 +20,11 @@ cuda-oom, where the message says GPU 0 on a rank whose local rank is not 0.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.cuda_oom import CAUSE as CUDA_OOM
 
-ROLE = "P"
-EXPLAINS = ("nccl-remote-process-exited", "collective-timeout-straggler", "cuda-oom")
+CAUSE = Cause(__name__, explains=(CUDA_OOM,))
 PATTERNS = (
     Pattern(
         "Duplicate GPU detected",

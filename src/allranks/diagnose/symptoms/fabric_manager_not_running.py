@@ -16,10 +16,11 @@ no-nvidia-driver.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.no_nvidia_driver import CAUSE as NO_NVIDIA_DRIVER
 
-ROLE = "P"
-EXPLAINS = ("no-nvidia-driver", "rank-crashed-first", "nccl-remote-process-exited")
+CAUSE = Cause(__name__, explains=(NO_NVIDIA_DRIVER,))
 PATTERNS = (
     Pattern("system not yet initialized"),
     Pattern("Cuda failure", r"Cuda failure (?:802\b|'system not)"),

@@ -18,15 +18,11 @@ wrong-network-interface, where the address is a bridge's.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BLOCKED
 
-ROLE = "P"
-EXPLAINS = (
-    "gloo-connect-full-mesh",
-    "data-ports-blocked",
-    "collective-timeout-straggler",
-    "rendezvous-timeout",
-)
+CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 PATTERNS = (
     Pattern("connectFullMesh failed", r"remote=\[(?P<address>127\.\d{1,12}\.\d{1,12}\.\d{1,12})\]"),
     Pattern(

@@ -18,7 +18,8 @@ The peer's own crash, which comes first in its log.
 
 from __future__ import annotations
 
+from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.symptom import ENDED, Pattern
 
-ROLE = "S"
+CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES, of_one_end=True)
 PATTERNS = (Pattern("connectFullMesh failed", weight=ENDED),)

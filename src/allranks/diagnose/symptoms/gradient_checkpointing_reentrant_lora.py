@@ -17,10 +17,11 @@ unused-parameters-ddp.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.unused_parameters_ddp import CAUSE as UNUSED_PARAMETERS_DDP
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "unused-parameters-ddp")
+CAUSE = Cause(__name__, explains=(UNUSED_PARAMETERS_DDP,))
 PATTERNS = (
     Pattern("of tensors does not require grad"),
     Pattern("mark a variable ready only once"),

@@ -17,15 +17,19 @@ tokenizer-or-model-file-missing, where the name is a path.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
+from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import (
+    CAUSE as TOKENIZER_OR_MODEL_FILE_MISSING,
+)
 
-ROLE = "P"
-EXPLAINS = (
-    "rank-crashed-first",
-    "nccl-remote-process-exited",
-    "tokenizer-or-model-file-missing",
-    "dataset-file-missing-on-node",
-    "collective-timeout-straggler",
+CAUSE = Cause(
+    __name__,
+    explains=(
+        TOKENIZER_OR_MODEL_FILE_MISSING,
+        DATASET_FILE_MISSING_ON_NODE,
+    ),
 )
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),

@@ -18,10 +18,11 @@ printed in healthy runs too.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.gloo_address_127 import CAUSE as GLOO_ADDRESS_127
 
-ROLE = "P"
-EXPLAINS = ("rendezvous-timeout", "master-unreachable-firewall", "gloo-address-127")
+CAUSE = Cause(__name__, explains=(GLOO_ADDRESS_127,))
 _HUB = ("huggingface", "hf.co", "https://", "pypi")
 PATTERNS = (
     Pattern("network addresses of", r"cannot be retrieved \(gai error"),

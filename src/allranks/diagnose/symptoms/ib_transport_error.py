@@ -19,10 +19,10 @@ NCCL_IB_HCA; look at the port's counters (`perfquery`, `mlnx_perf`, `ibdiagnet`)
 
 from __future__ import annotations
 
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = ("nccl-remote-process-exited", "collective-timeout-straggler", "rank-crashed-first")
+CAUSE = Cause(__name__, restart=PASSES, of_one_end=True)
 PATTERNS = (
     Pattern("completion", r"[Gg]ot completion.{0,200}(?:error|status)[ =]{0,2}(?:1[0-3]|[1-46-9])\b"),
     Pattern("completion", r"[Gg]ot completion.{0,200}IBV_WC_(?!WR_FLUSH)\w{1,60}"),

@@ -22,9 +22,8 @@ from typing import Optional
 
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
-ROLE = "P"
-EXPLAINS = ("rendezvous-timeout", "collective-timeout-straggler", "rank-crashed-first")
 MANY = 8
 """With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
 PATTERNS = (
@@ -50,12 +49,12 @@ def judge(seen: Evidence) -> Optional[Case]:
     case = seen.case("launch-args-mismatch")
     if case is not None and case.weight > WEAK:
         return case
-    joined = [h for h in seen.hits.get("rendezvous-timeout", ()) if h.group("joined") is not None]
+    joined = [h for h in seen.hits.get(RENDEZVOUS_TIMEOUT.id, ()) if h.group("joined") is not None]
     if joined and all(h.group("joined") == "1" and int(h.group("wanted") or 0) >= MANY for h in joined):
         why = "One process joined of many: the launcher started no other."
         return Case("launch-args-mismatch", STRONG, tuple(joined), "likely", why=why)
     sizes = {node: min(s) for node, s in seen.world_sizes.items() if node is not None and len(s) == 1}
-    if len(set(sizes.values())) > 1 and (joined or seen.blamers() or seen.hits.get("rendezvous-timeout")):
+    if len(set(sizes.values())) > 1 and (joined or seen.blamers() or seen.hits.get(RENDEZVOUS_TIMEOUT.id)):
         notes = tuple(f"{node}: world size {size}" for node, size in sorted(sizes.items())[:4])
         return Case("launch-args-mismatch", STRONG, tuple(joined[:1]), "likely", notes=notes)
     return case

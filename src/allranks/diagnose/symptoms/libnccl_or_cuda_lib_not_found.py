@@ -19,10 +19,11 @@ file lies in torch_extensions.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "missing-python-module")
+CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
 PATTERNS = (
     Pattern(
         "cannot open shared object file",

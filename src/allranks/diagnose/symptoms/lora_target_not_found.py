@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
 PATTERNS = (
     Pattern("not found in the base model", r"[Tt]arget modules"),
     Pattern("NoMatchingPeftModuleError"),

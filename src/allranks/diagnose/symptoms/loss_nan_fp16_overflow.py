@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first",)
-OUTLASTS_THE_END = True
+CAUSE = Cause(__name__, outlasts_the_end=True)
 BAD_STEPS = 3
 _LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
 PATTERNS = (

@@ -23,11 +23,13 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+from allranks.diagnose.symptoms.hostname_resolution import CAUSE as HOSTNAME_RESOLUTION
+from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
-ROLE = "P"
-EXPLAINS = ("rendezvous-timeout", "collective-timeout-straggler")
+CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("failed to connect to any network address", r"No route to host|Network is unreachable|timed out"),
     Pattern("socket has failed to connect", r"errno: (?:113|101|110)\b", weight=90),
@@ -40,14 +42,17 @@ _HEAD = re.compile(r"any network address of \(([A-Za-z\d][\w.-]{0,80}), \d{1,5}\
 def judge(seen: Evidence) -> Optional[Case]:
     """Also: a worker's connection timed out on one node while the head, up on another, waited for clients."""
     case = seen.case("master-unreachable-firewall")
+    unresolved = bool(seen.hits.get(HOSTNAME_RESOLUTION.id))
+    if case is not None and unresolved:
+        case = case._replace(weight=case.weight - 1)  # a name that is not resolved is the reason
     if case is not None and case.weight > WEAK:
         heads = [m.group(1) for h in case.hits for m in [_HEAD.search(h.line.text)] if m]
         return case._replace(node=heads[0]) if heads else case
-    hits = seen.hits.get("rendezvous-timeout", ())
+    hits = seen.hits.get(RENDEZVOUS_TIMEOUT.id, ())
     waiting = {h.line.node for h in hits if "clients joined" in h.line.text or "waitForInput" in h.line.text}
     dialling = [h for h in hits if "client socket has timed out" in h.line.text or "connect()" in h.line.text]
     outside = [h for h in dialling if h.line.node not in waiting]
-    if waiting - {None} and outside and not seen.hits.get("hostname-resolution"):
+    if waiting - {None} and outside and not unresolved:
         why = "The head was up and waited, the other node's connection to it timed out."
         head = next(iter(waiting - {None})) if len(waiting - {None}) == 1 else None
         return Case("master-unreachable-firewall", STRONG, tuple(outside), "likely", node=head, why=why)

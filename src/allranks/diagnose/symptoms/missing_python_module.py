@@ -16,16 +16,10 @@ version-drift-transformers-peft, where the module is there in another version.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = (
-    "rank-crashed-first",
-    "nccl-remote-process-exited",
-    "gloo-connect-full-mesh",
-    "rendezvous-timeout",
-    "collective-timeout-straggler",
-)
+CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("ModuleNotFoundError", r"No module named (?P<module>'?[\w.]{1,80})", raised=True),
     Pattern(

@@ -17,10 +17,10 @@ pdsh-missing, ssh-connection-failed and deepspeed-op-build-failure, which are ab
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first",)
+CAUSE = Cause(__name__)
 _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
 PATTERNS = (
     Pattern(

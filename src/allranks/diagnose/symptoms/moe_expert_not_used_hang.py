@@ -22,9 +22,8 @@ from typing import Optional
 
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 
-ROLE = "P"
-EXPLAINS = ("collective-timeout-straggler", "collective-mismatch", "nccl-remote-process-exited")
 OPERATIONS = ("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE", "ALLGATHER_BASE", "REDUCE_SCATTER_BASE")
 PATTERNS = (Pattern("leaf_modules", r"set_z3_leaf_modules", weight=ECHO - 4),)
 
@@ -36,5 +35,5 @@ def judge(seen: Evidence) -> Optional[Case]:
     stuck = [c for c in seen.collectives.values() if c.operation in OPERATIONS]
     if not stuck or ("zero3" not in seen.words and len({c.sequence for c in seen.collectives.values()}) < 2):
         return None
-    hits = tuple(seen.hits.get("collective-timeout-straggler", ())[:4])
+    hits = tuple(seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id, ())[:4])
     return Case("moe-expert-not-used-hang", ECHO + 12, hits, "likely")

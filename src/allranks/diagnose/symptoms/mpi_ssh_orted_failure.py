@@ -17,16 +17,23 @@ ssh-connection-failed, where another launcher says it.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.hostname_resolution import CAUSE as HOSTNAME_RESOLUTION
+from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
+from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
+from allranks.diagnose.symptoms.permission_denied_output import CAUSE as PERMISSION_DENIED_OUTPUT
+from allranks.diagnose.symptoms.ssh_connection_failed import CAUSE as SSH_CONNECTION_FAILED
 
-ROLE = "P"
-EXPLAINS = (
-    "ssh-connection-failed",
-    "missing-system-tool",
-    "hostname-resolution",
-    "permission-denied-output",
-    "rank-crashed-first",
-    "libnccl-or-cuda-lib-not-found",
+CAUSE = Cause(
+    __name__,
+    explains=(
+        SSH_CONNECTION_FAILED,
+        MISSING_SYSTEM_TOOL,
+        HOSTNAME_RESOLUTION,
+        PERMISSION_DENIED_OUTPUT,
+        LIBNCCL_OR_CUDA_LIB_NOT_FOUND,
+    ),
 )
 PATTERNS = (
     Pattern("was unable to reliably start"),

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = ("collective-timeout-straggler", "rank-crashed-first", "nccl-remote-process-exited")
 PATTERNS = (
     Pattern("peer access is not supported"),
     Pattern("is disabled between", weight=WEAK),

@@ -20,10 +20,11 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Pattern
 
-ROLE = "S"
+CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES)
 PATTERNS = (
     Pattern("ncclRemoteError", weight=ECHO),
     Pattern("remote process exited or there was a network error", weight=ECHO),

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
 
-ROLE = "P"
-EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited", "libnccl-or-cuda-lib-not-found")
+CAUSE = Cause(__name__, explains=(LIBNCCL_OR_CUDA_LIB_NOT_FOUND,))
 PATTERNS = (
     Pattern("undefined symbol: ", r"undefined symbol: nccl\w{1,60}"),
     Pattern("Mismatched NCCL version"),
@@ -40,5 +42,5 @@ def judge(seen: Evidence) -> Optional[Case]:
     if case is not None or len(set(versions.values())) < 2 or not (seen.blamers() or seen.exits):
         return case
     notes = tuple(f"{node}: NCCL version {version}" for node, version in sorted(versions.items())[:4])
-    hits = tuple(seen.hits.get("collective-timeout-straggler", ())[:1])
+    hits = tuple(seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id, ())[:1])
     return Case("nccl-version-mismatch", WEAK, hits, "likely", notes=notes)

@@ -18,10 +18,15 @@ A mount that is missing altogether shows as "Repo id must be in the form" on tha
 
 from __future__ import annotations
 
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+CAUSE = Cause(
+    __name__,
+    restart=PASSES,
+    is_outage=True,
+    fix_of_rank="look at the file system that it reads or writes, and at dmesg, on {node}.",
+)
 PATTERNS = (
     Pattern("Stale file handle"),
     Pattern("Stale NFS file handle"),

@@ -18,10 +18,10 @@ Start the container with its GPUs (`--gpus all`, the NVIDIA runtime), look at CU
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first",)
+CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("no NVIDIA driver on your system"),
     Pattern("No CUDA GPUs are available"),

@@ -20,17 +20,12 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import Case, Pattern
+from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
-ROLE = "P"
-EXPLAINS = (
-    "nccl-remote-process-exited",
-    "collective-timeout-straggler",
-    "peer-node-network-broken",
-    "ray-worker-died",
-    "slurm-preempt-or-timeout",
-)
+CAUSE = Cause(__name__, restart=PASSES, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
 PATTERNS = (
     Pattern("Node failure on", r"Node failure on (?P<node>[\w.-]{1,80})"),
     Pattern("DUE TO NODE FAILURE"),

@@ -19,8 +19,12 @@ among the processes.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import STRONG, Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "torchelastic-signal", "collective-timeout-straggler", "rank-exited-early")
+CAUSE = Cause(
+    __name__,
+    is_outage=True,
+    fix_of_rank="on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
+)
 PATTERNS = (Pattern("file_baton.py", r"file_baton\.py\W{1,3}line \d{1,6},? in wait\b", weight=STRONG),)

@@ -16,10 +16,18 @@ ssh-connection-failed, which DeepSpeed tests first.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
+from allranks.diagnose.symptoms.ssh_connection_failed import CAUSE as SSH_CONNECTION_FAILED
 
-ROLE = "P"
-EXPLAINS = ("missing-system-tool", "rank-crashed-first", "ssh-connection-failed")
+CAUSE = Cause(
+    __name__,
+    explains=(
+        MISSING_SYSTEM_TOOL,
+        SSH_CONNECTION_FAILED,
+    ),
+)
 PATTERNS = (
     Pattern("not installed", r"launcher '?pdsh'? not installed"),
     Pattern("pdsh: command not found"),

@@ -20,11 +20,21 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import END, PASSES, UNPROVEN, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
-ROLE = "P"
-EXPLAINS = ("collective-timeout-straggler", "nccl-remote-process-exited")
+CAUSE = Cause(
+    __name__,
+    kind=END,
+    hearsay=True,
+    restart=PASSES,
+    of_one_end=True,
+    is_outage=True,
+    fix_of_rank="look at {node}: its links, its switch port, its firewall; ping it from the others.",
+)
 QUIET_SECONDS = 5.0
 """A silence longer than this before all nodes end together is a wait, not a crash (torchrun ends within 3 s of one)."""
 PATTERNS = (
@@ -68,8 +78,8 @@ def judge(seen: Evidence) -> Optional[Case]:
     crashed = [r for _, r in seen.raised() if not r.communication]
     if len(seen.nodes) < 2 or crashed or not seen.steps:
         return None
-    waits = seen.hits.get("collective-timeout-straggler", [])
-    if waits and not seen.silent() and not seen.hits.get("nccl-remote-process-exited"):
+    waits = seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id, [])
+    if waits and not seen.silent() and not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id):
         why = (
             "Every rank of every node timed out and none is silent: no rank was "
             "late, the nodes could not reach each other."
@@ -101,4 +111,4 @@ def _ended_together(seen: Evidence) -> Optional[Case]:
     quiet = min(times) - stepped
     hits = tuple(Hit("peer-node-network-broken", ECHO, e.line, e.order, e.at, 0) for e in failed[:4])
     why = f"After {quiet:.0f} s without a step the ranks of all nodes ended within the same seconds, and none says why."
-    return Case("peer-node-network-broken", ECHO, hits, "unproven", why=why)
+    return Case("peer-node-network-broken", ECHO, hits, UNPROVEN, why=why)

@@ -17,10 +17,10 @@ ssh-connection-failed, where it says `Permission denied (publickey)`.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+CAUSE = Cause(__name__)
 _SSH = ("publickey", "password)", "keyboard-interactive", "docker.sock", "/dev/nvidia")
 PATTERNS = (
     Pattern("Permission denied", r"Errno 13\b|PermissionError|strerror|os error 13", without=_SSH),

@@ -20,16 +20,13 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.symptom import CRASH, ECHO, STALE, Case, Hit, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
-ROLE = "P"
-EXPLAINS = (
-    "nccl-remote-process-exited",
-    "collective-timeout-straggler",
-    "rank-exited-early",
-    "gloo-connect-full-mesh",
-)
+CAUSE = Cause(__name__, kind=END, restart=AFTER_A_STEP)
 SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 PATTERNS = (
     Pattern("Segmentation fault", weight=CRASH),
@@ -72,7 +69,7 @@ def _weight(seen: Evidence, raised: Raised) -> int:
 def _by_signal(seen: Evidence) -> Optional[Case]:
     """SIGABRT is also how NCCL's watchdog ends a rank that only waited: there it proves nothing."""
     blaming = seen.blamers()
-    waited = bool(seen.hits.get("collective-timeout-straggler"))
+    waited = bool(seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id))
     dead = [
         e
         for e in seen.exits
@@ -89,7 +86,7 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
     """Where the crash itself was cut off: one rank left with an error and blames nobody, the others blame a peer."""
     blaming = seen.blamers()
-    if not seen.hits.get("nccl-remote-process-exited") or any(rank is None for rank, _ in seen.raised()):
+    if not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id) or any(rank is None for rank, _ in seen.raised()):
         return None
     failed = [e for e in seen.exits if e.code > 0 and e.rank is not None and e.rank not in blaming]
     if len({e.rank for e in failed}) != 1 or not blaming:

@@ -3,12 +3,14 @@
 ## What is seen
 The others report `Connection closed by peer` or a time-out; the culprit prints no traceback and stands in
 no table of torchrun, because its exit code is 0. While the run goes on: a rank ended with 0 before the last step (or
-is gone, and its torchrun tells of no failure), most ranks are left, and nothing has moved since for as long as the
-run's pace allows (a warning); once their stacks show all of them in a collective, and they stand still
-for a minute, the run is stopped.
+is gone, and its torchrun tells of no failure), most ranks are left (half, if they are seen to wait), and nothing has
+moved since for as long as the run's pace allows (a warning). If their stacks show all of them in a collective, and
+they stand still for a minute, the run is stopped; if more than half of the ranks are done, they are told of after a
+minute and stopped after two.
 
 ## Why it matters
-A rank that returns, calls sys.exit or runs out of batches leaves the others waiting in a collective.
+A rank that returns, calls sys.exit or runs out of batches leaves the others waiting in a collective. Under gloo they
+lose their peer at once; under NCCL they wait until a time-out of 10 minutes or more, and then blame each other.
 
 ## What to do
 Look for sys.exit, return, break or an exhausted data loader on that rank alone (drop_last, uneven shards;
@@ -23,11 +25,13 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import END, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
-ROLE = "P"
-EXPLAINS = ("nccl-remote-process-exited", "collective-timeout-straggler")
+CAUSE = Cause(__name__, kind=END, asks_ranks=True)
 PATTERNS = (
     Pattern("exiting early", weight=ECHO),
     Pattern("exited with code", r"\bexited with code 0 (?:early|before|while)", weight=ECHO),
@@ -45,7 +49,7 @@ def judge(seen: Evidence) -> Optional[Case]:
         return None
     hits = [
         h
-        for s in ("nccl-remote-process-exited", "collective-timeout-straggler")
+        for s in (NCCL_REMOTE_PROCESS_EXITED.id, COLLECTIVE_TIMEOUT_STRAGGLER.id)
         for h in seen.hits.get(s, ())
     ]
     if not hits:

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.facts import Exit
 from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 
-ROLE = "P"
-EXPLAINS = ("nccl-remote-process-exited", "rank-exited-early")
+CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)
 PATIENCE_SECONDS = 10.0
 PATTERNS = (
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),

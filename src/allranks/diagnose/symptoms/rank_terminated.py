@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
+from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.facts import Exit
 from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
-ROLE = "P"
-EXPLAINS = ("nccl-remote-process-exited", "rank-exited-early", "collective-timeout-straggler")
+CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES, repeats_on="rank")
 PATTERNS: Tuple[Pattern, ...] = ()
 
 

@@ -17,9 +17,10 @@ cpu-oom-killed, where Ray names memory as the fact and not as a common cause; no
 
 from __future__ import annotations
 
+from allranks.core.causes import END, Cause
 from allranks.diagnose.symptom import ENDED, Pattern
 
-ROLE = "S"
+CAUSE = Cause(__name__, kind=END, hearsay=True)
 PATTERNS = (
     Pattern("ActorDiedError", weight=ENDED),
     Pattern("RayActorError", weight=ENDED),

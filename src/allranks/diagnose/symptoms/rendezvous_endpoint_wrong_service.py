@@ -15,10 +15,11 @@ rendezvous-port-in-use, which the head itself reports.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MASTER_UNREACHABLE_FIREWALL
 
-ROLE = "P"
-EXPLAINS = ("rendezvous-timeout", "master-unreachable-firewall")
+CAUSE = Cause(__name__, explains=(MASTER_UNREACHABLE_FIREWALL,))
 PATTERNS = (
     Pattern("invalid value returned from server"),
     Pattern("Ping failed"),

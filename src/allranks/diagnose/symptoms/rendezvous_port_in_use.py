@@ -18,10 +18,11 @@ already in use, trying port *".
 
 from __future__ import annotations
 
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MASTER_UNREACHABLE_FIREWALL
 
-ROLE = "P"
-EXPLAINS = ("rendezvous-timeout", "master-unreachable-firewall")
+CAUSE = Cause(__name__, restart=PASSES, explains=(MASTER_UNREACHABLE_FIREWALL,))
 PATTERNS = (
     Pattern("failed to listen on any", r"EADDRINUSE|[Aa]ddress already in use"),
     Pattern("EADDRINUSE", without=("trying port",)),

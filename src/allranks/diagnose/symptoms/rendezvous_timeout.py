@@ -24,11 +24,11 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 
-ROLE = "P"
-EXPLAINS = ("collective-timeout-straggler",)
+CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES)
 _TEARDOWN = ("failed to shutdown", "failed to send a keep-alive", "due to an error of type")
 PATTERNS = (
     Pattern("clients joined", r"(?P<joined>\d{1,12})/(?P<wanted>\d{1,12}) clients joined"),

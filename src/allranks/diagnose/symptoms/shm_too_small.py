@@ -21,15 +21,18 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
+from allranks.diagnose.symptoms.disk_full_checkpoint import CAUSE as DISK_FULL_CHECKPOINT
 
-ROLE = "P"
-EXPLAINS = (
-    "disk-full-checkpoint",
-    "dataloader-worker-killed",
-    "rank-crashed-first",
-    "nccl-remote-process-exited",
+CAUSE = Cause(
+    __name__,
+    explains=(
+        DISK_FULL_CHECKPOINT,
+        DATALOADER_WORKER_KILLED,
+    ),
 )
 PATTERNS = (
     Pattern("Unexpected bus error encountered in worker"),

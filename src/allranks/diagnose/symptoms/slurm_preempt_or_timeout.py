@@ -15,16 +15,10 @@ torchelastic-signal, where no SLURM line stands; cpu-oom-killed and node-failure
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
 
-ROLE = "P"
-EXPLAINS = (
-    "torchelastic-signal",
-    "rank-sigkilled",
-    "nccl-remote-process-exited",
-    "rank-crashed-first",
-    "rank-exited-early",
-)
+CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("DUE TO TIME LIMIT", weight=95),
     Pattern("DUE TO PREEMPTION", weight=95),

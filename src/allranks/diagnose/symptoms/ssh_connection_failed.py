@@ -17,10 +17,18 @@ mpi-ssh-orted-failure, where mpirun says it; pdsh-missing.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
+from allranks.diagnose.symptoms.permission_denied_output import CAUSE as PERMISSION_DENIED_OUTPUT
 
-ROLE = "P"
-EXPLAINS = ("permission-denied-output", "rank-crashed-first", "missing-system-tool")
+CAUSE = Cause(
+    __name__,
+    explains=(
+        PERMISSION_DENIED_OUTPUT,
+        MISSING_SYSTEM_TOOL,
+    ),
+)
 PATTERNS = (
     Pattern("was not reachable via ssh"),
     Pattern("ssh: connect to host"),

@@ -18,15 +18,11 @@ hf-hub-offline-or-auth, where the name is a hub's and the network or a token is 
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 
-ROLE = "P"
-EXPLAINS = (
-    "rank-crashed-first",
-    "nccl-remote-process-exited",
-    "dataset-file-missing-on-node",
-    "collective-timeout-straggler",
-)
+CAUSE = Cause(__name__, explains=(DATASET_FILE_MISSING_ON_NODE,))
 _HUB = ("gated repo", "401 Client", "403 Client")
 PATTERNS = (
     Pattern("Error no file named"),

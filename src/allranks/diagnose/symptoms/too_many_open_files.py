@@ -18,15 +18,17 @@ shm-too-small, whose lines name shared memory as well.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
+from allranks.diagnose.symptoms.shm_too_small import CAUSE as SHM_TOO_SMALL
 
-ROLE = "P"
-EXPLAINS = (
-    "shm-too-small",
-    "rank-crashed-first",
-    "dataloader-worker-killed",
-    "torchelastic-signal",
-    "nccl-remote-process-exited",
+CAUSE = Cause(
+    __name__,
+    explains=(
+        SHM_TOO_SMALL,
+        DATALOADER_WORKER_KILLED,
+    ),
 )
 PATTERNS = (
     Pattern("Too many open files"),

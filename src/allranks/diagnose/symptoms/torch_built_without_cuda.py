@@ -19,10 +19,13 @@ module does not have.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import CRASH, Pattern
+from allranks.diagnose.symptoms.version_drift_transformers_peft import (
+    CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
+)
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "version-drift-transformers-peft", "nccl-remote-process-exited")
+CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 PATTERNS = (
     Pattern("Torch not compiled with CUDA enabled"),
     Pattern(

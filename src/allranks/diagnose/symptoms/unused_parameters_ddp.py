@@ -16,10 +16,10 @@ gradient-checkpointing-reentrant-lora.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited")
+CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("finished reduction in the prior iteration"),
     Pattern("did not receive grad", r"Parameter indices which did not receive grad", weight=90),

@@ -17,10 +17,11 @@ missing-python-module.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import CRASH, Pattern
+from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "missing-python-module")
+CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
 PATTERNS = (
     Pattern("cannot import name", raised=True),
     Pattern("is required for a normal functioning of this module"),

@@ -20,18 +20,12 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Pattern
+from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BLOCKED
 
-ROLE = "P"
-EXPLAINS = (
-    "gloo-connect-full-mesh",
-    "data-ports-blocked",
-    "collective-timeout-straggler",
-    "nccl-remote-process-exited",
-    "peer-node-network-broken",
-    "rendezvous-timeout",
-)
+CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 _BRIDGE = r"172\.17\.\d{1,3}\.\d{1,3}|192\.168\.122\.\d{1,3}"
 PATTERNS = (
     Pattern("socket interface found", r"(?i)no socket interface found"),

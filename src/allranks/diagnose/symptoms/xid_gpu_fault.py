@@ -19,14 +19,24 @@ rank-crashed-first, for an illegal memory access of the program.
 
 from __future__ import annotations
 
+import re
+
 from allranks.core import xids
+from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 
 NO_CRASH = "|".join(
     str(n) for n, row in xids.XIDS.items() if row.severity != xids.FAILED or n == xids.RECOVERY_ACTION
 )
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "collective-timeout-straggler")
+CAUSE = Cause(
+    __name__,
+    restart=PASSES,
+    repeats_on="rank",
+    resets_gpu=True,
+    kernel=re.compile(
+        r"NVRM: Xid \((?:PCI:)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})[^)]{0,20}\)"
+    ),
+)
 PATTERNS = (
     Pattern("NVRM: Xid", xids.pattern(xids.FAILED)),
     # The program's own errors and what was corrected only go with an exception that says more.

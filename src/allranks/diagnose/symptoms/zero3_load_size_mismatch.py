@@ -17,10 +17,11 @@ A true size mismatch names two shapes of which none is `torch.Size([0])`.
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT_CORRUPT_RESUME_FAIL
 
-ROLE = "P"
-EXPLAINS = ("rank-crashed-first", "nccl-remote-process-exited", "checkpoint-corrupt-resume-fail")
+CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
 PATTERNS = (
     Pattern("shape in current model is torch.Size", r"current model is torch\.Size\(\[0\]\)"),
     Pattern("weight", r"'weight' must be 2-D"),

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from allranks.diagnose.symptom import Pattern
 
-ROLE = "P"
 PATTERNS = (
     Pattern(
         "adapter_model",

@@ -1,22 +1,11 @@
-"""Two ranks on one GPU
-
-## What is seen
-Two living ranks report the same machine and the same GPU (its UUID, else its PCI bus id).
-
-## Why it matters
-NCCL refuses the pair ("Duplicate GPU detected") or, with gloo, both train at half speed in half the memory.
-Equal bus ids on different machines are normal and never reported.
-
-## What to do
-Start one process a GPU: torchrun sets LOCAL_RANK, and the script calls set_device(LOCAL_RANK) before any
-CUDA or NCCL call. A node listed twice under two names, and a second run on the same GPUs, look the same.
-"""
+"""Two living ranks report the same machine and the same GPU. The page is the symptom's."""
 
 from __future__ import annotations
 
 from typing import Iterator
 
 from allranks.core import BLOCK, Event, Finding, Where
+from allranks.diagnose.symptoms.duplicate_gpu import CAUSE as DUPLICATE_GPU
 from allranks.monitor.run_state import RunState
 
 AFTER = ("start",)
@@ -27,7 +16,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         if kind == "gpu" and second == event.rank:
             held, asking = run.rank(first), run.rank(second)
             yield Finding(
-                id="duplicate-gpu",
+                id=DUPLICATE_GPU.id,
                 verdict=BLOCK,
                 where=Where(node=asking.node, rank=second),
                 saw=f"rank {second} and rank {first} both use GPU {asking.bus_id or asking.uuid} of {asking.host}.",

@@ -15,9 +15,11 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.core import BLOCK, Event, Finding, Where
+from allranks.core.causes import PASSES, Cause
 from allranks.monitor.head_isolation import cut_off
 from allranks.monitor.run_state import RunState
 
+CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("lease-lost",)
 
 

@@ -24,20 +24,21 @@ from __future__ import annotations
 from typing import Iterator, List, Optional, Tuple
 
 from allranks.core import WARN, Finding, Where
+from allranks.core.causes import PASSES, Cause
 from allranks.monitor import start_patience
 from allranks.monitor.aggregation import numbers
 from allranks.monitor.detectors.rank_holds_up import HOLDS_SECONDS, culprit, is_named
-from allranks.monitor.detectors.rank_holds_up import NO_PROGRESS as NAME
 from allranks.monitor.hang_thresholds import allowed_gap, step_seconds
 from allranks.monitor.rank_comparison import answered
 from allranks.monitor.run_state import RankState, RunState
-from allranks.monitor.stall import stall
+from allranks.monitor.stall import note_said, stall
 
 NO_RANK = "no rank differs from the others: look at storage and network, and at the stacks."
 NOT_ASKED = "all ranks are asked now what they do: rank-holds-up names the one that differs, if any does."
 
 ONE_RANK = "look at storage and network, and at its stack in stacks/."
 
+CAUSE = Cause(__name__, restart=PASSES, asks_ranks=True)
 EACH_TIME = True
 """A run that moved and stands still again has another stall, of which new evidence is needed."""
 
@@ -52,7 +53,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     moved, allowed = found
     ranks = [rank for rank in run.ranks.values() if rank.alive and rank.moved_at is not None]
     where, reason, fix = _suspect(run, ranks, now, known)
-    run.memory_of(NAME)["said"] = now
+    note_said(run, now)
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
     yield Finding(

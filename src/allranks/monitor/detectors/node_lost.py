@@ -20,10 +20,12 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.core import BLOCK, WARN, Event, Finding, Where
+from allranks.core.causes import PASSES, Cause
 from allranks.monitor.hang_thresholds import silent_nodes
 from allranks.monitor.head_isolation import cut_off
 from allranks.monitor.run_state import RunState
 
+CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("lost",)
 EACH_TIME = True
 LEASE_SECONDS = 30.0

@@ -1,19 +1,4 @@
-"""A rank left with exit code 0 while the others train on
-
-## What is seen
-A rank has ended with code 0 before the last step, or its process is gone and its torchrun tells of no failure; most
-ranks are left (half, where they are seen to wait), and nothing has moved since for as long as this run's pace allows
-(a warning). Where the stacks of all that are left show them in a collective, and they stand still for a minute, the
-run is stopped; where more than half of the ranks are done, they are told of after a minute and stopped after two.
-
-## Why it matters
-The others wait for it in a collective. Under gloo they lose their peer at once; under NCCL they wait until a time-out
-of 10 minutes or more, and then blame each other.
-
-## What to do
-Look for sys.exit, return, break or an exhausted data loader on that rank alone (drop_last, uneven shards; Join for
-DDP).
-"""
+"""A rank left with exit code 0 while the others train on. The page is the symptom's."""
 
 from __future__ import annotations
 
@@ -21,6 +6,7 @@ import re
 from typing import Iterator, List, NamedTuple, Optional
 
 from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor.hang_thresholds import allowed_silence, gone_nodes, has_trained, step_seconds, unheard
 from allranks.monitor.rank_stacks import WAITING, Frame, doing, frames_of, waits
 from allranks.monitor.run_state import DOUBT_SECONDS, RankState, RunState
@@ -57,7 +43,7 @@ class Leaver(NamedTuple):
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
-    found, memory = leaver(run, now), run.memory_of("rank-exited-early")
+    found, memory = leaver(run, now), run.memory_of(__name__)
     if found is None or not found.waiting:
         memory.clear()
     if found is None:
@@ -75,7 +61,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         places = {doing(frames_of(run, other.rank)) for other in found.others}
         evidence += [f"all {len(found.others)} others: {place}" for place in sorted(places)[:3]]
     yield Finding(
-        id="rank-exited-early",
+        id=RANK_EXITED_EARLY.id,
         verdict=BLOCK if stop else WARN,
         where=Where(node=rank.node, rank=rank.rank),
         saw=f"rank {rank.rank} on {rank.node} ended {code} {at}{f' of {total}' if total else ''}; the other"

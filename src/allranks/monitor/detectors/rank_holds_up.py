@@ -23,18 +23,20 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from allranks.core import BLOCK, WARN, Event, Finding, Where
+from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.catalogue import cause, section
 from allranks.monitor import start_patience
 from allranks.monitor.detectors.rank_exited_early import leaver
 from allranks.monitor.hang_thresholds import START_SECONDS, has_trained, step_seconds
 from allranks.monitor.rank_comparison import ANSWER_SECONDS, Odd, answered, odd_one
 from allranks.monitor.run_state import RunState
-from allranks.monitor.stall import stall
+from allranks.monitor.stall import said_at, stall
 
 __all__ = ["ANSWER_SECONDS", "detect"]
 
+CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("evidence",)
 EACH_TIME = True
-NO_PROGRESS = "no-progress"
 BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
 
@@ -44,15 +46,6 @@ HOLDS_SECONDS = ANSWER_SECONDS + 2.0
 DEFAULT_SECONDS = 1800.0
 """The longest of torch's own defaults (gloo's, and what a Trainer sets): a longer time-out is the user's word that a
 rank may take so long."""
-
-FIXES = {
-    "op-build-waits": "on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
-    "rank-silent": "see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
-    "nfs-stale-or-io-error": "look at the file system that it reads or writes, and at dmesg, on {node}.",
-    "collective-mismatch": "make every rank take the same path there: no collective under a rank's own condition.",
-    "peer-node-network-broken": "look at {node}: its links, its switch port, its firewall; ping it from the others.",
-    "collective-timeout-straggler": "look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
-}
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
@@ -102,8 +95,7 @@ def _is_due(run: RunState, now: float) -> bool:
 def _at_the_end(run: RunState, odd: Odd, now: float) -> bool:
     """After the last step one rank may merge and export for as long as it takes: before half an hour only what cannot
     be work is said."""
-    proven = odd.proven and odd.cause in ("rank-silent", "collective-mismatch")
-    return proven or now - _moved(run, now) > START_SECONDS
+    return (odd.proven and cause(odd.cause).cannot_be_work) or now - _moved(run, now) > START_SECONDS
 
 
 def _moved(run: RunState, now: float) -> float:
@@ -112,8 +104,8 @@ def _moved(run: RunState, now: float) -> float:
 
 def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     rank = run.ranks[odd.rank]
-    hopeless = odd.cause == "collective-mismatch" and odd.proven
-    fix = FIXES[odd.cause].format(
+    about = cause(odd.cause)
+    fix = (about.fix_of_rank or section(odd.cause, "What to do")).format(
         node=rank.node, rank=odd.rank, pid=run.looks.get(odd.rank, {}).get("pid", "PID")
     )
     late = _steady(run) and now - _moved(run, now) > block_seconds(run)
@@ -121,7 +113,7 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     others = any(r.alive and r.rank != odd.rank for r in run.ranks.values())
     return Finding(
         id="rank-holds-up",
-        verdict=BLOCK if hopeless or late else WARN,
+        verdict=BLOCK if (odd.proven and about.is_hopeless) or late else WARN,
         where=Where(
             node=rank.node,
             rank=odd.rank if odd.node is None else None,
@@ -140,7 +132,7 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
 
 def _replaces(run: RunState) -> str:
     """Two statements about one stall would contradict each other: the one with the answers counts."""
-    said, moved = run.memory_of(NO_PROGRESS).get("said"), run.moved_at
+    said, moved = said_at(run), run.moved_at
     return " This replaces no-progress." if said is not None and moved is not None and said > moved else ""
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, Sequence
 
 from allranks.core import BLOCK, WARN, Finding
+from allranks.core.causes import PASSES, Cause
 from allranks.monitor.aggregation import grouped, numbers, where_of
 from allranks.monitor.hang_thresholds import (
     FRESH_SECONDS,
@@ -48,6 +49,14 @@ BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
 """Twice the default lease: nothing that is only late stays silent for so long while others beat."""
 
+CAUSE = Cause(
+    __name__,
+    restart=PASSES,
+    asks_ranks=True,
+    is_outage=True,
+    cannot_be_work=True,
+    fix_of_rank="see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
+)
 EACH_TIME = True
 STATES = {
     "D": "waiting for storage",

@@ -18,8 +18,10 @@ from __future__ import annotations
 from typing import Iterator
 
 from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.core.causes import PASSES, Cause
 from allranks.monitor.run_state import RunState
 
+CAUSE = Cause(__name__, restart=PASSES)
 LEASE_SECONDS = 30.0
 """The default lease: until it ends, a supervisor may dial again."""
 
