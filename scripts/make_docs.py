@@ -1,42 +1,69 @@
-"""Writes docs/findings.md, the catalogue of all findings, from the rooms' own pages.
+"""Writes what is generated under docs/: the catalogue of all findings, the run file's reference and
+JSON schema, the model families.
 
-`--check` writes nothing and fails where the page is not what the code says.
+`--check` writes nothing, names the pages that are not what the code says, and fails if there is one.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
 from allranks.output.pages import known
+from allranks.plan import families
+from allranks.spec import json_schema
+from allranks.spec.reference import page
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "findings.md"
-HEAD = """# Findings
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FINDINGS = """# Findings
 
 Every id that `allranks` can print, with its page. Made by `make docs` from the code; `allranks explain ID`
 prints the same.
 """
 
 
-def rendered() -> str:
+def findings() -> str:
     pages = known()
-    parts = [HEAD]
+    parts = [FINDINGS]
     for name in sorted(pages):
         text = "\n".join(line.rstrip() for line in pages[name](name).strip().splitlines())
         parts.append(f"## {name}\n\n{text}\n")
     return "\n".join(parts)
 
 
+def filled(name: str, part: str, text: str) -> str:
+    """The page `name` with `text` between the marks of `part`; the rest of it is written by hand."""
+    old = (DOCS / name).read_text(encoding="utf-8")
+    marks = re.compile(rf"(<!-- {part}:[^\n]*-->\n).*?(<!-- end -->)", re.DOTALL)
+    new, count = marks.subn(lambda mark: f"{mark[1]}{text}\n{mark[2]}", old)
+    if count != 1:
+        raise SystemExit(f"docs/{name}: {count} marks of {part}, not one")
+    return new
+
+
+def rendered() -> dict[str, str]:
+    """Each generated page by its name below docs/."""
+    return {
+        "findings.md": findings(),
+        "plan.md": filled("plan.md", "families", families.table()),
+        "run-file.md": page(),
+        "run-file.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
+    }
+
+
 def main() -> int:
-    text = rendered()
-    if "--check" in sys.argv[1:]:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-            print(f"{PAGE} is not what the code says: make docs", file=sys.stderr)
-            return 1
-        return 0
-    PAGE.write_text(text, encoding="utf-8")
-    print(PAGE)
-    return 0
+    texts = {DOCS / name: text for name, text in rendered().items()}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text("utf-8") != text]
+    checking = "--check" in sys.argv[1:]
+    for path in stale:
+        if checking:
+            print(f"{path} is not what the code says: make docs", file=sys.stderr)
+        else:
+            path.write_text(texts[path], encoding="utf-8")
+            print(path)
+    return int(checking and bool(stale))
 
 
 if __name__ == "__main__":

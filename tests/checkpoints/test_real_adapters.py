@@ -63,7 +63,14 @@ def test_what_peft_writes_is_whole(kind, dtype, tmp_path):
 
     alone = checkpoints.verify(str(tmp_path), {"trained": True})
     config = json.loads(base.config.to_json_string())
-    expect = {"base_config": config, "shapes": shapes, "rank": 4, "alpha": 8, "trained": True}
+    expect = {
+        "base_config": config,
+        "shapes": shapes,
+        "rank": 4,
+        "alpha": 8,
+        "trained": True,
+        "regular": True,
+    }
     planned = checkpoints.verify(str(tmp_path), {**expect, "trainable_parameters": trainable})
 
     assert planned.whole, [(f.id, f.saw, f.expected) for f in planned.findings]

@@ -429,7 +429,10 @@ def another_base_by_name(c, raw):
 
 @damage(
     "adapter-wrong-base",
-    expect={"base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 128}},
+    expect={
+        "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 128},
+        "regular": True,
+    },
 )
 def another_base_by_hidden_size(c, raw):
     c.write()
@@ -454,7 +457,10 @@ def fused_experts_were_dropped(c, raw):
 
 @damage(
     "adapter-module-missing",
-    expect={"base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64}},
+    expect={
+        "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64},
+        "regular": True,
+    },
 )
 def the_last_layer_is_missing(c, raw):
     c.write()

@@ -37,6 +37,7 @@ def with_the_plan_of_the_run(c):
     c.write()
     return {
         "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 64},
+        "regular": True,
         "base_model": "/mnt/elsewhere/tiny-deepseek-v3/",
         "rank": 4,
         "alpha": 8,
@@ -175,7 +176,10 @@ def dense_layers_before_the_experts(c):
         c.add(f"model.layers.{layer}.mlp.shared_experts.gate_proj", (32, 64))
         c.add(f"model.layers.{layer}.mlp.shared_experts.down_proj", (64, 32))
     c.write()
-    return {"base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 64}}
+    return {
+        "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 64},
+        "regular": True,
+    }
 
 
 @whole
@@ -197,7 +201,10 @@ def chosen_layers(c):
         second = c.tensors[f"base_model.model.model.layers.0.self_attn.{name}.lora_A.weight"][1][1]
         c.add(f"model.layers.3.self_attn.{name}", (first, second))
     c.write()
-    return {"base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64}}
+    return {
+        "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64},
+        "regular": True,
+    }
 
 
 @whole

@@ -23,7 +23,7 @@ def test_each_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_designs_verbs_are_there() -> None:
     wanted = {"init", "check", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints"}
-    assert wanted | {"clean", "report", "explain"} <= set(cli.verb_names())
+    assert wanted | {"clean", "report", "explain", "schema"} <= set(cli.verb_names())
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BadInput
-from allranks.spec import loads, schema_keys
+from allranks.spec import loads
 from allranks.spec.start import quoted
+from tests.spec.test_spec_reference import ALL
 
 GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
 IGNORED = "it would be ignored, and the run would not be the one that was meant."
@@ -299,7 +300,7 @@ def test_words_that_only_resemble_tokens_pass():
     assert list(loads(GOOD + text).env.values()) == words
 
 
-PATHS = [key.path.replace("[]", ".0") for key in schema_keys()]
+PATHS = [key.path.replace("[]", ".0") for key in ALL]
 NAMES = [path.split(".")[-1] for path in PATHS]
 VALUES = st.recursive(
     st.one_of(

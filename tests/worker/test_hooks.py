@@ -351,9 +351,15 @@ THREE = {"zero_optimization": {"stage": 3}}
 
 
 def test_separate_experts_become_one_leaf_under_zero3(libraries):
-    model = Block(Block(DeepseekV3MoE(experts=ModuleList([1, 2]))), Block(experts=ModuleList([1, 2])))
+    routed = DeepseekV3MoE(experts=ModuleList([1, 2]), gate="router")
+    model = Block(Block(routed), Block(experts=ModuleList([1, 2])))
     note = moe.mark_leaves((), {"model": model, "config": THREE})
     assert libraries == [DeepseekV3MoE] and note.startswith("DeepseekV3MoE: marked as ZeRO-3 leaf")
+
+
+def test_a_block_is_known_by_its_form_and_not_by_its_name(libraries):
+    moe.mark_leaves((), {"model": Block(Block(experts=ModuleList([1, 2]), router="r")), "config": THREE})
+    assert libraries == [Block]
 
 
 @pytest.mark.parametrize(
@@ -368,7 +374,7 @@ def test_separate_experts_become_one_leaf_under_zero3(libraries):
     ],
 )
 def test_nothing_else_is_marked(libraries, experts, config, leaf):
-    model = Block(DeepseekV3MoE(experts=experts, _z3_leaf=leaf))
+    model = Block(DeepseekV3MoE(experts=experts, gate="router", _z3_leaf=leaf))
     assert moe.mark_leaves((), {"model": model, "config": config}) is None and libraries == []
 
 

@@ -5,6 +5,7 @@
 | key | what |
 |---|---|
 | `base_config` | the base model's config.json |
+| `regular` | true if every layer of the base has attention of one shape, and its modules have their usual names |
 | `shapes` | {module path or its end: [out, in] of its weight}, or {tensor's name: its shape}, or both mixed |
 | `base_model` | name or path of the base model |
 | `rank`, `alpha`, `targets` | as the run asked for them |
@@ -26,11 +27,7 @@ from allranks.checkpoints.consistency import pairs, pattern_of
 from allranks.checkpoints.weights import Tensor, printable
 from allranks.core import Finding
 
-_RESIDUAL_FAMILIES = frozenset(
-    ("llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "deepseek_v2", "deepseek_v3",
-     "phi3", "gemma2")
-)  # fmt: skip
-_READS_RESIDUAL = frozenset(
+READS_RESIDUAL = frozenset(
     (
         "q_proj",
         "k_proj",
@@ -43,8 +40,8 @@ _READS_RESIDUAL = frozenset(
         "gate_up_proj",
     )
 )
-_WRITES_RESIDUAL = frozenset(("o_proj", "down_proj"))
-"""In these families such a module reads from, or writes to, the residual stream: one of its sides is
+WRITES_RESIDUAL = frozenset(("o_proj", "down_proj"))
+"""In a regular model such a module reads from, or writes to, the residual stream: one of its sides is
 `hidden_size`. (transformers, modeling_<family>.py. The exact shapes of all modules are the planner's and
 come in `shapes`.)"""
 
@@ -115,7 +112,7 @@ def _base_layers(adapter: Adapter, expect: Mapping[str, Any], file: str) -> List
         saw = "an adapter on layer %d" % max(have)
         return [found("adapter-wrong-base", file, saw, "%d layers in the base's config.json" % layers)]
     gone = [n for n in range(config["num_hidden_layers"]) if n not in have]
-    if adapter.config.layers is None and gone and _is_plain(config) and not _targets_name_layers(adapter):
+    if adapter.config.layers is None and gone and expect.get("regular") and not _targets_name_layers(adapter):
         saw = "no tensor for %d of %d layers, first layer %d" % (
             len(gone),
             config["num_hidden_layers"],
@@ -123,11 +120,6 @@ def _base_layers(adapter: Adapter, expect: Mapping[str, Any], file: str) -> List
         )
         return [found("adapter-module-missing", file, saw)]
     return []
-
-
-def _is_plain(config: Mapping[str, Any]) -> bool:
-    """Every layer of the family has attention of one shape, so each target of it is in every layer."""
-    return config.get("model_type") in _RESIDUAL_FAMILIES
 
 
 def _targets_name_layers(adapter: Adapter) -> bool:
@@ -143,12 +135,12 @@ def _targets_name_layers(adapter: Adapter) -> bool:
 def _hidden_size(adapter: Adapter, expect: Mapping[str, Any], file: str) -> List[Finding]:
     config = _text_config(expect)
     hidden = config.get("hidden_size")
-    if not _is_plain(config) or not isinstance(hidden, int):
+    if not expect.get("regular") or not isinstance(hidden, int):
         return []
     wrong = []
     for module, a, b in pairs(adapter):
         leaf = module.rpartition(".")[2]
-        side = a.shape[-1] if leaf in _READS_RESIDUAL else b.shape[0] if leaf in _WRITES_RESIDUAL else hidden
+        side = a.shape[-1] if leaf in READS_RESIDUAL else b.shape[0] if leaf in WRITES_RESIDUAL else hidden
         if _layer(module) is not None and side != hidden:
             wrong.append("%s: size %d" % (printable(module), side))
     if not wrong:

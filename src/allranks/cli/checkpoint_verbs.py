@@ -40,12 +40,15 @@ def verify(options: argparse.Namespace) -> int:
     """Exit code 0 only for a whole adapter, 1 for damage, 3 where it could not be looked at."""
     from allranks import checkpoints
     from allranks.output.terminal import print_findings
+    from allranks.plan import families
     from allranks.runs.inspection import read_object
 
     path, expect = folder_of(options.path)
     base = options.base or expect.get("base_model")
     if base:
-        expect = {**expect, "base_config": read_object(str(Path(base) / "config.json"))}
+        config = read_object(str(Path(base) / "config.json"))
+        regular = families.is_described((config or {}).get("model_type"))
+        expect = {**expect, "base_config": config, "regular": regular}
     report = checkpoints.verify(str(path), expect)
     if options.json:
         findings = [f.as_json() for f in report.findings]

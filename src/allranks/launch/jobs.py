@@ -11,7 +11,7 @@ from typing import Any
 from allranks.core import Node, extensions
 from allranks.launch import render, trackers, trainer
 from allranks.launch.engines import slurm
-from allranks.plan import Plan
+from allranks.plan import Plan, families
 from allranks.spec import Run
 
 GRACE_SECONDS = 10.0
@@ -217,6 +217,7 @@ def adapter(run: Run, plan: Plan) -> dict[str, Any]:
         "targets": split_targets(arguments.get("lora_target")),
         "trainable_parameters": plan.trainable_parameters,
         "trained": True,
+        "regular": plan.model is not None and families.is_described(plan.model.family),
         **tensors(plan),
     }
 

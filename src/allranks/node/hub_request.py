@@ -7,7 +7,6 @@ the endpoint alone, not to where it redirects, and no message holds it.
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import os
 import ssl
 import urllib.error
@@ -15,6 +14,7 @@ import urllib.parse
 import urllib.request
 from typing import Any, Mapping, NamedTuple
 
+from allranks.core.net import is_loopback
 from allranks.node import hub_cache
 
 ENDPOINT = "https://huggingface.co"
@@ -68,13 +68,6 @@ def refused(address: str, plain: bool) -> str:
     if parts.scheme == "https" or (parts.scheme == "http" and (plain or is_loopback(host))):
         return ""
     return "it does not begin with https://"
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def fetch(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
+from allranks.core.net import is_loopback
 from allranks.plan.advice import faster
-from allranks.plan.environment import is_loopback
 from allranks.plan.gather import NON_REENTRANT
 from allranks.plan.hardware import hardware_of
 from allranks.plan.host import joins_experts

@@ -5,10 +5,10 @@ torchrun itself sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE and 
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 
 from allranks.core import Facts, Node
+from allranks.core.net import is_loopback
 from allranks.spec import CPU, Run
 
 TCP_FABRICS = ("tcp", "socket", "ethernet")
@@ -69,12 +69,3 @@ def interface_of(run: Run, node: Node, facts: Mapping[str, Facts] | None = None)
     known = (facts or {}).get(node.name)
     found = known.get("network.interface_to_head") if known else None
     return str(found) if found else None
-
-
-def is_loopback(address: str) -> bool:
-    if address in ("localhost", "localhost.localdomain"):
-        return True
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False

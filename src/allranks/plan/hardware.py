@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from allranks.core import Facts
-from allranks.plan.environment import TCP_FABRICS, interface_of, is_loopback
+from allranks.core.net import is_loopback
+from allranks.plan.environment import TCP_FABRICS, interface_of
 from allranks.spec import Run
 
 GIB = 2**30

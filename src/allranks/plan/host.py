@@ -23,9 +23,6 @@ TRAINER_BYTES = int(0.3 * GIB)
 SHARD_FILE_BYTES = 5 * 10**9
 """The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""
 
-STORED_FUSED = ("gpt_oss",)
-"""Families whose checkpoints hold routed experts already joined."""
-
 
 def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
     """Bytes on the node with most ranks. `device_bytes` is what a rank holds on its GPU, or here where there is
@@ -68,12 +65,8 @@ def _offloaded(case: Case) -> float:
 
 def joins_experts(case: Case) -> bool:
     """Whether every rank builds all joined experts in its own memory before loading."""
-    return bool(
-        case.sharded
-        and case.model.experts
-        and case.model.fused_experts
-        and case.model.family not in STORED_FUSED
-    )
+    model = case.model
+    return bool(case.sharded and model.experts and model.fused_experts and not model.stored_fused)
 
 
 def _loading(case: Case, ranks: int) -> float:

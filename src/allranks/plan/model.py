@@ -96,7 +96,9 @@ class Attention:
 
 @dataclass(frozen=True)
 class Model:
-    """A causal language model. `experts_per_token` of `experts` routed experts see a token (0 of 0 if dense)."""
+    """A causal language model. `experts_per_token` of `experts` routed experts see a token (0 of 0 if dense).
+
+    `fused_experts`: they are two tensors a layer in memory; `stored_fused`: in the checkpoint, too."""
 
     family: str
     hidden: int
@@ -109,6 +111,7 @@ class Model:
     experts: int = 0
     experts_per_token: int = 0
     fused_experts: bool = True
+    stored_fused: bool = False
     head: str = "lm_head"
 
     @cached_property

@@ -10,6 +10,7 @@ from functools import cached_property
 from allranks.checks.phrases import named
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Finding, Where
 from allranks.core import OK as FINE
+from allranks.core.net import is_loopback
 from allranks.probe import blame as blaming
 from allranks.probe.blame import Blame
 from allranks.probe.catalogue import all_rules
@@ -120,10 +121,6 @@ class Context:
 
     def fine(self, node: str | None = None, **said) -> Finding:
         return self.say(FINE, node, **said)
-
-
-def is_loopback(address: str | None) -> bool:
-    return address is not None and (address.startswith("127.") or address == "::1")
 
 
 def outcomes(dials: Sequence[Dial]) -> str:

@@ -20,7 +20,6 @@ from allranks.node.facts._reading import Unreadable
 from allranks.node.facts.storage import read_file
 from allranks.plan import families
 from allranks.plan.lora import split
-from allranks.plan.model import UnknownModel
 from allranks.spec import Run
 
 DESCRIBING_SECONDS = 120.0
@@ -97,11 +96,9 @@ def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[s
     """
     if config is None or run.train.kind != "llamafactory":
         return None
-    try:
-        families.find(str(config.get("model_type")))
+    if families.is_described(config.get("model_type")):
         return None
-    except UnknownModel:
-        asked = json.dumps(config, sort_keys=True)
+    asked = json.dumps(config, sort_keys=True)
     tried: dict[str, str] = {}
     for candidate in pythons(python):
         answer = _ask(candidate, asked)

@@ -8,26 +8,35 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from allranks.spec.run import CPU, LAUNCHERS, Container, Environment, Gpus, Launch, Network, Run, Save, Train
+from allranks.spec.run import CPU, Run
+from allranks.spec.sections import (
+    LAUNCHERS,
+    Container,
+    Environment,
+    Gpus,
+    Launch,
+    Network,
+    Save,
+    Train,
+)
 
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
+    from allranks.spec.json_schema import json_schema
     from allranks.spec.names import expand, fold, slurm_list
     from allranks.spec.runfile import load, loads
-    from allranks.spec.schema import Key, schema_keys
     from allranks.spec.start import cluster_from_names, init_text, local_cluster
 
 LATER = {
-    "Key": "schema",
     "cluster_from_hostfile": "hostfile",
     "cluster_from_names": "start",
     "expand": "names",
     "fold": "names",
     "init_text": "start",
+    "json_schema": "json_schema",
     "load": "runfile",
     "loads": "runfile",
     "local_cluster": "start",
-    "schema_keys": "schema",
     "slurm_list": "names",
 }
 
@@ -37,7 +46,6 @@ __all__ = [
     "Container",
     "Environment",
     "Gpus",
-    "Key",
     "Launch",
     "Network",
     "Run",
@@ -48,10 +56,10 @@ __all__ = [
     "expand",
     "fold",
     "init_text",
+    "json_schema",
     "load",
     "loads",
     "local_cluster",
-    "schema_keys",
     "slurm_list",
 ]
 

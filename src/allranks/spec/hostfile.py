@@ -11,9 +11,9 @@ import shlex
 
 from allranks.core import BadInput, Cluster
 from allranks.spec import validate
-from allranks.spec.nodes import MAX_GPUS, Draft, from_text, make_cluster
+from allranks.spec.nodes import Draft, from_text, make_cluster
 from allranks.spec.problems import Problems, Wrong, nearest, shown
-from allranks.spec.reading import Reading
+from allranks.spec.reading import MAX_GPUS, Reading
 from allranks.spec.tree import Scalar
 
 SLOTS = ("slots", "cpu", "cpus", "count")

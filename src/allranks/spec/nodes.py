@@ -9,28 +9,34 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from allranks.core import BadInput, Cluster, Node
+from allranks.core.net import is_loopback
 from allranks.spec import text as files
 from allranks.spec import validate
+from allranks.spec.keys import declared, key
 from allranks.spec.names import MAX_NAMES, expanded
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.reading import MISSING, Reading, described, integer, mapping, scalar, text
+from allranks.spec.reading import (
+    GPU_COUNT,
+    MISSING,
+    SCALAR,
+    Reading,
+    integer,
+    read_env,
+    read_labels,
+    scalar,
+    text,
+)
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
 
-NODE_KEYS = ("name", "address", "gpus", "interface", "port", "user", "labels", "env")
 PLACED_BY_LAUNCHER = ("slurm", "ray")
 """Launchers that choose the nodes themselves, so that a number of them is enough."""
 
-MAX_GPUS = 1024
 NODELIST = ("$SLURM_JOB_NODELIST", "${SLURM_JOB_NODELIST}", "$SLURM_NODELIST", "${SLURM_NODELIST}")
 HOSTFILE_NAME = re.compile(r"(?i).*(?:host_?file|machine_?file|\.(?:txt|hosts|cfg|lst))")
-
-GPU_COUNT = integer(1, MAX_GPUS, "number of GPUs", 8)
-PORT = integer(1, 65535, "port", 39500, "a TCP port is 1 to 65,535.")
-SSH_PORT = integer(1, 65535, "port", 22, "a TCP port is 1 to 65,535.")
 
 
 @dataclass
@@ -38,14 +44,48 @@ class Draft:
     """A node before ranks and defaults are known. `at` is its place in the file."""
 
     at: Any
-    name: str
-    address: str | None = None
-    gpus: int | None = None
-    interface: str | None = None
-    port: int | None = None
-    user: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
+    name: str = key(
+        None,
+        "The node's name in everything that is said.",
+        form="a name or a range",
+        unset="its address",
+        schema=SCALAR,
+    )
+    address: str | None = key(
+        None,
+        "How it is reached.",
+        None,
+        form="a host, an ssh alias, an address",
+        unset="its name",
+        schema=SCALAR,
+    )
+    gpus: int | None = key(GPU_COUNT, "Its GPUs (ranks).", None, unset="`gpus`")
+    interface: str | None = key(
+        text(validate.interface, pattern=validate.INTERFACE),
+        "Its network interface.",
+        None,
+        form="one exact name",
+        unset="`network.interface`",
+    )
+    port: int | None = key(
+        integer(1, 65535, "port", 22, "a TCP port is 1 to 65,535."),
+        "Its ssh port.",
+        None,
+        unset="ssh's own choice",
+    )
+    user: str | None = key(
+        text(validate.user, pattern=validate.USER),
+        "Who logs in there.",
+        None,
+        form="a user's name",
+        unset="`user`",
+    )
+    labels: Mapping[str, str] = key(read_labels, "Words of yours, such as its rack.", {})
+    env: Mapping[str, str] = key(read_env, "Variables of its ranks, over those in `env`.", {})
+
+
+KEYS = declared(Draft, "nodes[].")
+NAMES = tuple(one.name for one in KEYS)
 
 
 def read_nodes(tree: Tree, reading: Reading, launcher: str) -> list[Draft]:
@@ -71,20 +111,22 @@ def one_item(item: Tree, reading: Reading) -> list[Draft]:
 def read_table(tree: Table, reading: Reading) -> list[Draft]:
     """One node with its keys, or names with their nodes."""
     keys = tree.entries.keys()
-    if keys & {"name", "address"} or (keys and keys <= set(NODE_KEYS)):
+    if keys & {"name", "address"} or (keys and keys <= set(NAMES)):
         found = reading.value(tree, "nodes", lambda _, key, reading: from_mapping(tree, reading))
         return [] if found is MISSING else found
     drafts: list[Draft] = []
-    for key, entry in tree.entries.items():
+    for written, entry in tree.entries.items():
         node = entry.node
         try:
-            names = named(key)
+            names = named(written)
             if isinstance(node, Table):
                 drafts += from_mapping(node, reading, names)
             elif isinstance(node, Scalar):
                 drafts += with_addresses(names, None if node.value is None else node.raw, entry)
             else:
-                raise Wrong(f"{shown(key)}: a list stands here.", do="an address, or {address: …, gpus: …}")
+                raise Wrong(
+                    f"{shown(written)}: a list stands here.", do="an address, or {address: …, gpus: …}"
+                )
         except Wrong as wrong:
             reading.refuse(entry, "nodes", wrong)
     return drafts
@@ -174,13 +216,7 @@ def node_name(host: str) -> str:
 
 def from_mapping(tree: Table, reading: Reading, names: list[Draft] | None = None) -> list[Draft]:
     """`{name, address, gpus, interface, port, user, labels, env}`; name and address may be ranges."""
-    keys = NODE_KEYS if names is None else NODE_KEYS[1:]
-    reading.unknown_keys(tree, "nodes.", keys)
-
-    def get(key: str, reader: Any) -> Any:
-        value = reading.value(tree.get(key), f"nodes.{key}", reader)
-        return None if value is MISSING else value
-
+    reading.unknown_keys(tree, "nodes.", NAMES if names is None else NAMES[1:])
     if names is None:
         written = tree.get("name")
         if written is not None:
@@ -192,18 +228,14 @@ def from_mapping(tree: Table, reading: Reading, names: list[Draft] | None = None
     address = tree.get("address")
     raw = None if address is None else scalar(address, "a host or an address").raw
     drafts = with_addresses(names, raw, tree)
-    shared = {
-        "gpus": get("gpus", GPU_COUNT),
-        "interface": get("interface", text(validate.interface)),
-        "port": get("port", SSH_PORT),
-        "labels": get("labels", read_labels) or {},
-        "env": get("env", read_env) or {},
+    read = {
+        one.field: reading.value(tree.get(one.name), f"nodes.{one.name}", one.read)
+        for one in KEYS
+        if one.read is not None
     }
-    user = get("user", text(validate.user))
+    values = {field: value for field, value in read.items() if value is not MISSING}
     for draft in drafts:
-        draft.user = user or draft.user
-        for key, value in shared.items():
-            setattr(draft, key, value)
+        vars(draft).update(values)
     return drafts
 
 
@@ -225,35 +257,6 @@ def with_addresses(names: list[Draft], raw: str | None, at: Any) -> list[Draft]:
     for draft, other in zip(names, found, strict=True):
         draft.at, draft.address, draft.user = at, other.address or other.name, other.user
     return names
-
-
-def read_labels(tree: Tree, key: str, reading: Reading) -> dict[str, str]:
-    table = mapping(tree, "{rack: r1}")
-    labels = {}
-    for name, entry in table.entries.items():
-        value = reading.value(entry.node, f"{key}.{shown(name)}", text(validate.one_line))
-        if value is not MISSING:
-            labels[name] = value
-    return labels
-
-
-def read_env(tree: Tree, key: str, reading: Reading) -> dict[str, str]:
-    """Variables and their values as written (`1`, `true` and `1e-5` need no quotes)."""
-    variables = {}
-    for name, entry in mapping(tree, "{NCCL_DEBUG: INFO}").entries.items():
-        try:
-            validate.variable(name)
-            variables[name] = validate.variable_value(name, variable_text(entry.node))
-        except Wrong as wrong:
-            reading.refuse(entry, f"{key}.{shown(name)}", wrong)
-    return variables
-
-
-def variable_text(tree: Tree) -> str:
-    if isinstance(tree, Scalar) and tree.value is not None:
-        return tree.raw
-    seen = "it has no value." if isinstance(tree, Scalar) else f"{described(tree)} stands here."
-    raise Wrong(seen, "a variable is one string.", 'the value; "" for an empty one')
 
 
 def make_cluster(drafts: list[Draft], reading: Reading, gpus: int, same_host: bool) -> Cluster:
@@ -301,11 +304,7 @@ def refuse_doubles(drafts: list[Draft], nodes: list[Node], reading: Reading, sam
             )
             continue
         names[node.name] = node
-        machine = (
-            "this machine"
-            if validate.is_loopback(node.address) and node.port is None
-            else node.address.lower()
-        )
+        machine = "this machine" if is_loopback(node.address) and node.port is None else node.address.lower()
         first = places.setdefault((machine, node.port), node)
         if first is not node and not same_host:
             reading.wrong(
@@ -320,10 +319,10 @@ def refuse_doubles(drafts: list[Draft], nodes: list[Node], reading: Reading, sam
 
 def refuse_hidden(drafts: list[Draft], nodes: list[Node], reading: Reading) -> None:
     """A node that is named `localhost` among other machines cannot be found by them."""
-    if all(validate.is_loopback(node.address) for node in nodes):
+    if all(is_loopback(node.address) for node in nodes):
         return
     for draft, node in zip(drafts, nodes, strict=True):
-        if validate.is_loopback(node.address):
+        if is_loopback(node.address):
             reading.wrong(
                 draft.at,
                 f"nodes: {node.name} is {node.address}, and other nodes are other machines.",

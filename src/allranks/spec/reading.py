@@ -6,20 +6,41 @@ and writes the problem down with its key, file and line, so that reading goes on
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from pathlib import Path
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from allranks.core import NOTE, BadInput, Finding, Where
 from allranks.spec import validate
 from allranks.spec.problems import MAX_SHOWN_PATH, Problems, Wrong, nearest, shown
-from allranks.spec.tree import Scalar, Sequence, Table, Tree
+from allranks.spec.tree import Scalar, Sequence, Table, Tree, plain
 
-Reader = Callable[[Tree, str, "Reading"], Any]
+MAX_GPUS = 1024
+MAX_SWEEP = 10_000
+PROFILES = ("auto", "zero3", "zero3-offload", "none")
+NAMES_OF_VARIABLES = {"pattern": f"^(?:{validate.VARIABLE})$"}
+SCALAR = {"type": ["string", "number", "boolean"]}
+"""Where text is meant, what was written is taken as it stands: `account: 0123`."""
 
 MISSING: Any = object()
 """What a key has that is absent or could not be read."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads one value. `schema` says in the words of JSON Schema what it takes, `form` for the reference."""
+
+    read: Callable[[Tree, str, Reading], Any]
+    schema: Mapping[str, Any]
+    form: str = "a name"
+
+    def __call__(self, tree: Tree, key: str, reading: Reading) -> Any:
+        return self.read(tree, key, reading)
+
+
+def takes(form: str, **schema: Any) -> Callable[[Callable[[Tree, str, Reading], Any]], Reader]:
+    return lambda read: Reader(read, schema, form)
 
 
 class Reading:
@@ -28,7 +49,7 @@ class Reading:
     def __init__(self, file: str | None, problems: Problems):
         self.file = file
         self.label = file or "run file"
-        self.folder = str(Path(file).parent) if file else ""
+        self.folder = posixpath.dirname(file) if file else ""
         self.problems = problems
         self.notes: list[Finding] = []
 
@@ -39,7 +60,7 @@ class Reading:
     def refuse(self, at: Any, key: str, wrong: Wrong) -> None:
         self.wrong(at, f"{key}: {wrong.saw}", wrong.why, wrong.do)
 
-    def value(self, tree: Tree | None, key: str, reader: Reader) -> Any:
+    def value(self, tree: Tree | None, key: str, reader: Callable[[Tree, str, Reading], Any]) -> Any:
         if tree is None:
             return MISSING
         try:
@@ -65,7 +86,7 @@ class Reading:
         """A path as the run file means it: `~` is kept for the node, a relative one begins at its folder."""
         if text.startswith(("/", "~")):
             return text
-        return os.path.normpath(Path(self.folder) / text)
+        return posixpath.normpath(posixpath.join(self.folder, text))
 
     def unknown_keys(
         self, table: Table, prefix: str, known: Iterable[str], hint: Callable[[str], str] | None = None
@@ -109,18 +130,21 @@ def mapping(tree: Tree, wanted: str) -> Table:
     return tree
 
 
-def text(check: Callable[[str], Any], wanted: str = "one value") -> Reader:
-    """A scalar as written, through one of `validate`'s functions."""
-
-    def read(tree: Tree, key: str, reading: Reading) -> Any:
-        return check(scalar(tree, wanted).raw)
-
-    return read
+def text(
+    check: Callable[[str], Any], wanted: str = "one value", pattern: str = "", form: str = "a name"
+) -> Reader:
+    """A scalar as written, through one of `validate`'s functions; `pattern` is what the schema says of it."""
+    return Reader(
+        lambda tree, key, reading: check(scalar(tree, wanted).raw),
+        {**SCALAR, "pattern": f"^(?:{pattern})$"} if pattern else SCALAR,
+        form,
+    )
 
 
 def choice(options: Iterable[str]) -> Reader:
     options = tuple(options)
 
+    @takes(", ".join(f"`{one}`" for one in options), enum=list(options))
     def read(tree: Tree, key: str, reading: Reading) -> str:
         raw = scalar(tree, "one of " + ", ".join(options)).raw
         if raw not in options:
@@ -132,6 +156,7 @@ def choice(options: Iterable[str]) -> Reader:
 
 
 def integer(low: int, high: int, what: str, example: int, why: str = "") -> Reader:
+    @takes(f"{low:,} to {high:,}", type=["integer", "string"], minimum=low, maximum=high, pattern="^[0-9]+$")
     def read(tree: Tree, key: str, reading: Reading) -> int:
         node = scalar(tree, f"{what}, {low} to {high:,}")
         value = node.value
@@ -148,6 +173,7 @@ def integer(low: int, high: int, what: str, example: int, why: str = "") -> Read
     return read
 
 
+@takes("`true`, `false`", type="boolean")
 def boolean(tree: Tree, key: str, reading: Reading) -> bool:
     node = scalar(tree, "true or false")
     if type(node.value) is not bool:
@@ -159,24 +185,10 @@ def boolean(tree: Tree, key: str, reading: Reading) -> bool:
     return node.value
 
 
-def size(tree: Tree, key: str, reading: Reading) -> int:
-    return validate.size(scalar(tree, "such as 16GiB").raw)
-
-
-def own_path(tree: Tree, key: str, reading: Reading) -> str:
-    """A path on this machine, relative to the run file."""
-    return reading.path(validate.path(scalar(tree, "a path").raw))
-
-
-def program_path(tree: Tree, key: str, reading: Reading) -> str:
-    """As `own_path`, but a bare name such as `python3` is looked for on the node's PATH."""
-    raw = validate.path(scalar(tree, "a path").raw)
-    return reading.path(raw) if "/" in raw else raw
-
-
 def listed(reader: Reader, example: str) -> Reader:
     """A list, each item through `reader`; items that cannot be used are all reported."""
 
+    @takes("a list", type="array", items=reader.schema)
     def read(tree: Tree, key: str, reading: Reading) -> tuple[Any, ...]:
         if not isinstance(tree, Sequence):
             raise Wrong(f"{described(tree)} is no list.", do=example)
@@ -186,14 +198,55 @@ def listed(reader: Reader, example: str) -> Reader:
     return read
 
 
-def words(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
+GPU_COUNT = integer(1, MAX_GPUS, "number of GPUs", 8)
+PORT = integer(1, 65535, "port", 39500, "a TCP port is 1 to 65,535.")
+PATH = text(validate.path, "a path", validate.NO_OPTION, "a path")
+LINE = text(validate.one_line)
+
+
+@takes(
+    "a size: `16GiB`, `64GB`, bytes",
+    type=["string", "number"],
+    exclusiveMinimum=0,
+    pattern=f"^\\s*{validate.SIZE}\\s*$",
+)
+def size(tree: Tree, key: str, reading: Reading) -> int:
+    return validate.size(scalar(tree, "such as 16GiB").raw)
+
+
+@takes("a path", **PATH.schema)
+def own_path(tree: Tree, key: str, reading: Reading) -> str:
+    """A path on this machine, relative to the run file."""
+    return reading.path(PATH(tree, key, reading))
+
+
+@takes("a path", **PATH.schema)
+def program_path(tree: Tree, key: str, reading: Reading) -> str:
+    """As `own_path`, but a bare name such as `python3` is looked for on the node's PATH."""
+    raw = PATH(tree, key, reading)
+    return reading.path(raw) if "/" in raw else raw
+
+
+def word(raw: str) -> str:
+    if len(raw.encode("utf-8")) > validate.MAX_VALUE:
+        raise Wrong(
+            f"a word of {len(raw):,} characters.",
+            "Linux passes at most 128 KiB.",
+            "a file, and its path here",
+        )
+    return raw
+
+
+LIST_OF_WORDS = listed(text(word, "a word; quotes around what YAML would read otherwise"), "[a, b]")
+
+
+@takes("a list of words, or one string", type=[*SCALAR["type"], "array"], items=SCALAR)
+def WORDS(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
     """A command's words: a list of them, or one string that is split as a shell would."""
     import shlex
 
     if isinstance(tree, Sequence):
-        return listed(text(word, "a word; quotes around what YAML would read otherwise"), "[a, b]")(
-            tree, key, reading
-        )
+        return LIST_OF_WORDS(tree, key, reading)
     raw = scalar(tree, "a list of words, or one string").raw
     try:
         return tuple(shlex.split(raw))
@@ -205,11 +258,93 @@ def words(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
         ) from None
 
 
-def word(raw: str) -> str:
-    if len(raw.encode("utf-8")) > validate.MAX_VALUE:
+def run_name(raw: str) -> str:
+    return validate.name(raw, "run's name")
+
+
+@takes("a path", **PATH.schema)
+def deepspeed_config(tree: Tree, key: str, reading: Reading) -> str:
+    """A profile, or the path of a JSON: what holds a slash or ends in .json."""
+    raw = validate.path(scalar(tree, "auto, or the path of a DeepSpeed JSON").raw)
+    if raw in PROFILES:
+        return raw
+    if "/" not in raw and not raw.endswith((".json", ".JSON")):
+        near = nearest(raw, PROFILES)
         raise Wrong(
-            f"a word of {len(raw):,} characters.",
-            "Linux passes at most 128 KiB.",
-            "a file, and its path here",
+            f"{shown(raw)} is none of {', '.join(PROFILES)} and no path.", do=near or "auto, or a path"
         )
-    return raw
+    return reading.path(raw)
+
+
+@takes("a path", **PATH.schema)
+def resume_from(tree: Tree, key: str, reading: Reading) -> str | None:
+    node = scalar(tree, "auto, or the path of a checkpoint")
+    if type(node.value) is bool:
+        return "auto" if node.value else None
+    return validate.path(node.raw)
+
+
+@takes("a mapping", type="object")
+def free_mapping(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
+    return plain(mapping(tree, "{option: value}"))
+
+
+@takes(
+    "a mapping from arguments to lists",
+    type="object",
+    additionalProperties={"type": "array", "minItems": 1, "items": {"type": [*SCALAR["type"], "null"]}},
+)
+def read_sweep(tree: Tree, key: str, reading: Reading) -> dict[str, tuple[Any, ...]]:
+    """Each argument with its values; the runs are all their combinations."""
+    values: dict[str, tuple[Any, ...]] = {}
+    total = 1
+    for name, entry in mapping(tree, "{learning_rate: [1e-5, 5e-5]}").entries.items():
+        node = entry.node
+        if not isinstance(node, Sequence) or not node.items:
+            reading.wrong(
+                entry, f"{key}.{shown(name)}: {described(node)} is no list of values.", do="[1e-5, 5e-5]"
+            )
+        elif not all(isinstance(item, Scalar) for item in node.items):
+            reading.wrong(entry, f"{key}.{shown(name)}: its values are not all single.", do="[1e-5, 5e-5]")
+        else:
+            values[name] = tuple(plain(node))
+            total *= len(node.items)
+    if total > MAX_SWEEP:
+        raise Wrong(f"it makes {total:,} runs.", f"at most {MAX_SWEEP:,} are started.", "fewer values")
+    return values
+
+
+@takes("a mapping", type="object", additionalProperties=SCALAR)
+def read_labels(tree: Tree, key: str, reading: Reading) -> dict[str, str]:
+    table = mapping(tree, "{rack: r1}")
+    labels = {}
+    for name, entry in table.entries.items():
+        value = reading.value(entry.node, f"{key}.{shown(name)}", LINE)
+        if value is not MISSING:
+            labels[name] = value
+    return labels
+
+
+@takes(
+    "a mapping from names to values",
+    type="object",
+    propertyNames=NAMES_OF_VARIABLES,
+    additionalProperties=SCALAR,
+)
+def read_env(tree: Tree, key: str, reading: Reading) -> dict[str, str]:
+    """Variables and their values as written (`1`, `true` and `1e-5` need no quotes)."""
+    variables = {}
+    for name, entry in mapping(tree, "{NCCL_DEBUG: INFO}").entries.items():
+        try:
+            validate.variable(name)
+            variables[name] = validate.variable_value(name, variable_text(entry.node))
+        except Wrong as wrong:
+            reading.refuse(entry, f"{key}.{shown(name)}", wrong)
+    return variables
+
+
+def variable_text(tree: Tree) -> str:
+    if isinstance(tree, Scalar) and tree.value is not None:
+        return tree.raw
+    seen = "it has no value." if isinstance(tree, Scalar) else f"{described(tree)} stands here."
+    raise Wrong(seen, "a variable is one string.", 'the value; "" for an empty one')

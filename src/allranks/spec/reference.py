@@ -1,8 +1,10 @@
-"""The reference of the run file, printed from the schema: `python -m allranks.spec.reference`."""
+"""The reference of the run file, made from the keys as they are declared."""
 
 from __future__ import annotations
 
-from allranks.spec.schema import KEYS, NODE_KEYS, SECTIONS, Key
+from allranks.spec import nodes
+from allranks.spec.keys import Key
+from allranks.spec.run import KEYS, SECTIONS
 
 INTRODUCTION = """\
 # The run file
@@ -17,8 +19,19 @@ train: {llamafactory: sft.yaml}
 
 `allranks init` writes a commented one. `examples/deepseek-v3-24xa100.yaml` uses most keys.
 
-This page is printed from the table that the reader itself uses (`python -m allranks.spec.reference`); a
-test holds the two together.
+This page is made by `make docs` from the declarations that the reader itself uses.
+
+## In an editor
+
+`allranks schema` prints the JSON schema of a run file; this version's is [run-file.schema.json](run-file.schema.json).
+Editors that use yaml-language-server (VS Code with the YAML extension, Neovim, Helix) complete keys, show their meaning
+and mark errors if the first line of the run file names the schema, relative to the run file:
+
+```yaml
+# yaml-language-server: $schema=run-file.schema.json
+```
+
+The schema knows one key at a time: what two keys say together, and what other files say, only allranks checks.
 
 ## How it is read
 
@@ -99,14 +112,9 @@ def table(keys: list[Key]) -> str:
 
 def page() -> str:
     """docs/run-file.md as it has to be."""
-    top = [key for key in KEYS if "." not in key.path]
-    parts = [INTRODUCTION, "## Keys\n", table(top), NODES, table(list(NODE_KEYS))]
-    for section in SECTIONS:
-        parts += [f"## {section}\n", table([key for key in KEYS if key.path.startswith(section + ".")])]
+    parts = [INTRODUCTION, "## Keys\n", table(KEYS), NODES, table(nodes.KEYS)]
+    for section, keys in SECTIONS.items():
+        parts += [f"## {section}\n", table(keys)]
         if section == "train":
             parts.append(TRAIN)
     return "\n".join([*parts, CONFIG])
-
-
-if __name__ == "__main__":
-    print(page(), end="")

@@ -12,103 +12,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.core import Cluster, Finding, Where
-
-LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
-"""`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""
-
+from allranks.spec import validate
+from allranks.spec.keys import Key, declared, key
+from allranks.spec.reading import (
+    GPU_COUNT,
+    boolean,
+    choice,
+    deepspeed_config,
+    listed,
+    own_path,
+    read_env,
+    read_sweep,
+    resume_from,
+    run_name,
+    text,
+)
+from allranks.spec.sections import Alerts, Container, Environment, Gpus, Launch, Network, Save, Train
 
 CPU = "cpu"
 """As `gpus.model`: the ranks train on CPUs, and that is meant."""
 
 
-@dataclass(frozen=True)
-class Gpus:
-    """GPUs (ranks) of a node that says nothing itself; `model` is the distinctive part of its name, or `cpu`."""
-
-    count: int = 1
-    model: str | None = None
-
-
-@dataclass(frozen=True)
-class Container:
-    engine: str
-    image: str
-    mounts: tuple[str, ...] = ()
-    shm_bytes: int | None = None
-    pip: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    wheels: str | None = None
-
-
-@dataclass(frozen=True)
-class Environment:
-    """How the training environment's Python is found on a node; `python` None means: the one in use here.
-
-    With `lock` (a requirements file of this machine) `python` makes a virtual environment of it on every node,
-    from the folder `wheels` of the node alone where that is given.
-    """
-
-    python: str | None = None
-    modules: tuple[str, ...] = ()
-    activate: str | None = None
-    lock: str | None = None
-    wheels: str | None = None
-
-
-@dataclass(frozen=True)
-class Network:
-    """`interface` is `auto` or a name; `port` the rendezvous port; `keeper_port` 0 means any free one."""
-
-    interface: str = "auto"
-    port: int = 39500
-    keeper_port: int = 0
-    fabric: str = "auto"
-
-
-@dataclass(frozen=True)
-class Launch:
-    with_: str = "ssh"
-    restarts: int = 0
-    spares: int = 0
-    partition: str | None = None
-    account: str | None = None
-    time: str | None = None
-    address: str | None = None
-    extra: tuple[str, ...] = ()
-    inside: bool = False
-    """In an allocation that is there already and is not the run's own; never said in a run file."""
-
-
 def _below(folder: str, path: str) -> str:
     """A relative path as one of this folder."""
     return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
-
-
-@dataclass(frozen=True)
-class Train:
-    """`kind` is `llamafactory` (then `arguments` holds its keys, with YAML 1.2 values) or `command`.
-
-    `source` is the LLaMA-Factory YAML the arguments were read from, where they came from a file; `workdir` the
-    folder that the ranks start in, if the run file names one.
-    """
-
-    kind: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    source: str | None = None
-    workdir: str | None = None
-
-
-@dataclass(frozen=True)
-class Save:
-    """`to` is a path in the training environment; None means the node's own run directory."""
-
-    to: str | None = None
-    every: int | None = None
-    keep: int = 3
-    copy_to: str | None = None
-    grace_seconds: int = 60
-    notice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,27 +47,109 @@ class Run:
     `lines` maps each dotted key to its line, `lines_in` those of another file to that file; `notes` says
     what was left out or overruled while reading. `text` is the run file as it was read, for the record."""
 
-    name: str
-    cluster: Cluster
-    train: Train
+    name: str = key(
+        text(run_name, "such as deepseek-v3-lora", validate.NAME),
+        "The run's name, part of its id.",
+        form="letters, digits, `.`, `_`, `-`",
+        unset="the file's name",
+    )
+    cluster: Cluster = key(
+        None,
+        "The machines, the head first. See *Nodes* below.",
+        form="`node[1-2]`, `user@host`, `localhost`, a list, a mapping, or the path of a hostfile",
+        unset="required",
+        name="nodes",
+    )
+    train: Train = key(
+        None,
+        "What is trained.",
+        form="a mapping with one of the first two keys below",
+        unset="required",
+        section=Train,
+        schema={"oneOf": [{"required": ["llamafactory"]}, {"required": ["command"]}]},
+    )
     file: str | None = None
-    user: str | None = None
-    transport: str = "asyncssh"
-    same_host: bool = False
-    gpus: Gpus = Gpus()
-    container: Container | None = None
-    environment: Environment = Environment()
-    code: str | None = None
-    network: Network = Network()
-    launch: Launch = Launch()
-    deepspeed: str = "auto"
-    save: Save = Save()
-    env: Mapping[str, str] = field(default_factory=dict)
-    secrets: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ()
-    resume: str | None = None
-    alerts: Mapping[str, Any] = field(default_factory=dict)
-    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    user: str | None = key(
+        text(validate.user, pattern=validate.USER),
+        "Who logs in if a node says nothing else.",
+        None,
+        form="a user's name",
+        unset="ssh's own choice",
+    )
+    gpus: Gpus = key(
+        GPU_COUNT,
+        "GPUs (ranks) of each node that says nothing else. To train on CPUs: `{count: 2, model: cpu}`.",
+        Gpus(),
+        form="a number, or `{count, model}`",
+        unset="1",
+    )
+    container: Container | None = key(
+        None,
+        "The container that training runs in.",
+        None,
+        section=Container,
+        schema={
+            "anyOf": [
+                {"required": ["image"]},
+                {"properties": {"engine": {"const": "none"}}, "required": ["engine"]},
+            ]
+        },
+    )
+    environment: Environment = key(
+        None,
+        "How training's Python is found if there is no container.",
+        Environment(),
+        unset="the node's `python3`",
+    )
+    code: str | None = key(
+        own_path,
+        "Shipped to every node; its digest is compared. A relative path begins at the run file's folder.",
+        None,
+        form="a folder",
+    )
+    transport: str = key(
+        choice(("asyncssh", "openssh")), "`openssh` is for Kerberos and second factors.", "asyncssh"
+    )
+    same_host: bool = key(
+        boolean, "Several nodes may be one machine; names without an address are this one.", False
+    )
+    network: Network = key(None, "How the ranks find and reach each other.", Network(), unset="all automatic")
+    launch: Launch = key(None, "What starts the supervisors on the nodes.", Launch(), unset="ssh")
+    deepspeed: str = key(
+        deepspeed_config,
+        "The DeepSpeed configuration: a profile that the planner fills in, or a JSON of yours.",
+        "auto",
+        form="`auto`, `zero3`, `zero3-offload`, `none`, or a path",
+    )
+    save: Save = key(
+        None, "Where and how often checkpoints are written.", Save(), unset="in the run directory"
+    )
+    env: Mapping[str, str] = key(read_env, "Variables of every rank; values are taken as written.", {})
+    secrets: tuple[str, ...] = key(
+        listed(text(validate.secret, "such as HF_TOKEN", validate.VARIABLE), "[HF_TOKEN]"),
+        "Variables whose values come from the environment of allranks and appear in no file.",
+        (),
+        form="a list of names",
+    )
+    accept: tuple[str, ...] = key(
+        listed(text(validate.finding, pattern=validate.FINDING), "[driver-differs]"),
+        "Findings that may pass.",
+        (),
+        form="a list of ids",
+    )
+    resume: str | None = key(
+        resume_from,
+        "Where training goes on: `auto` takes the newest verified checkpoint.",
+        None,
+        form="`auto`, or a path",
+        unset="from the start",
+    )
+    alerts: Mapping[str, Any] = key(None, "Who hears of a verdict.", {}, unset="nobody", section=Alerts)
+    sweep: Mapping[str, tuple[Any, ...]] = key(
+        read_sweep,
+        "One run for each combination of values, as one SLURM job array: `launch.with: slurm` alone.",
+        {},
+    )
     model_config: str | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
     lines_in: Mapping[str, str] = field(default_factory=dict)
@@ -217,3 +226,7 @@ class Run:
             if above in self.lines or above in self.lines_in:
                 return Where(file=self.lines_in.get(above, self.file), line=self.lines.get(above))
         return Where(file=self.file)
+
+
+KEYS: list[Key] = declared(Run)
+SECTIONS = {key.name: declared(key.section, f"{key.name}.") for key in KEYS if key.section}

@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from allranks.core import BadInput, Cluster, Problem
+from allranks.core.net import is_loopback
 from allranks.spec import text as files
 from allranks.spec import train as training
 from allranks.spec import validate
+from allranks.spec.keys import Key
 from allranks.spec.nodes import make_cluster, read_nodes
 from allranks.spec.problems import Problems, Wrong, looks_like_token, shown
 from allranks.spec.reading import MISSING, Reading, described
-from allranks.spec.run import Container, Environment, Gpus, Launch, Network, Run, Save, Train
-from allranks.spec.schema import BY_PATH, KEYS, below, elsewhere
+from allranks.spec.run import KEYS, SECTIONS, Run
+from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Save, Train
 from allranks.spec.sets import apply_sets
 from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
 from allranks.spec.yaml12 import parse
 
+TOP = [key.name for key in KEYS]
 SLURM_ALONE = ("partition", "account", "time")
 
 
@@ -98,55 +101,58 @@ def refuse_tokens(tree: Table, reading: Reading) -> None:
             )
 
 
-def section(tree: Table, name: str, reading: Reading) -> dict[str, Any]:
-    """The values of one section's keys, by the names of its dataclass; absent and unusable ones are left out."""
-    found = tree.get(name)
-    if found is None:
-        return {}
-    if not isinstance(found, Table):
-        example = next(key for key in KEYS if key.path.startswith(name + "."))
-        reading.wrong(
-            found, f"{name}: {described(found)} is no mapping.", "", f"{name}: {{{example.name}: …}}"
-        )
-        return {}
-    names = below(name)
-    top = below("")
-    reading.unknown_keys(
-        found, f"{name}.", names, hint=lambda key: f"{key}: at the top level" if key in top else ""
-    )
+def read_keys(tree: Table, keys: Iterable[Key], reading: Reading) -> dict[str, Any]:
+    """The values of a table's keys, by the names of their fields; absent and unusable ones are left out."""
     values = {}
-    for key in (BY_PATH[f"{name}.{inner}"] for inner in names):
-        if key.read is not None:
-            value = reading.value(found.get(key.name), key.path, key.read)
+    for key in keys:
+        if key.read is not None and (key.section is None or isinstance(tree.get(key.name), Scalar)):
+            value = reading.value(tree.get(key.name), key.path, key.read)
             if value is not MISSING:
-                values[key.field or key.name] = value
+                values[key.field] = value
     return values
 
 
-def top_hint(key: str) -> str:
+def section(tree: Table, name: str, reading: Reading) -> dict[str, Any]:
+    """As `read_keys`, of one section of the run file."""
+    found = tree.get(name)
+    if found is None:
+        return {}
+    keys = SECTIONS[name]
+    if not isinstance(found, Table):
+        reading.wrong(
+            found, f"{name}: {described(found)} is no mapping.", "", f"{name}: {{{keys[0].name}: …}}"
+        )
+        return {}
+    reading.unknown_keys(
+        found,
+        f"{name}.",
+        [key.name for key in keys],
+        hint=lambda key: f"{key}: at the top level" if key in TOP else "",
+    )
+    return read_keys(found, keys, reading)
+
+
+def top_hint(name: str) -> str:
     """Where an unknown key of the top level would belong."""
-    if key in training.LLAMAFACTORY_KEYS:
-        return f"train: {{llamafactory: {{{key}: …}}}}"
-    homes = [path.rpartition(".") for path in elsewhere(key)]
-    return " or ".join(f"{above}: {{{name}: …}}" for above, _, name in homes)
+    if name in training.LLAMAFACTORY_KEYS:
+        return f"train: {{llamafactory: {{{name}: …}}}}"
+    homes = [home for home, keys in SECTIONS.items() if name in [key.name for key in keys]]
+    return " or ".join(f"{home}: {{{name}: …}}" for home in homes)
 
 
 def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
-    known = below("")
     extensions = [
         key for key in tree.entries if key.startswith("x-")
     ]  # a place for anchors, as in compose files
-    reading.unknown_keys(tree, "", [*known, *extensions], hint=top_hint)
-    values: dict[str, Any] = {}
-    for key in (BY_PATH[name] for name in known):
-        if key.read is not None:
-            value = reading.value(tree.get(key.name), key.name, key.read)
-            if value is not MISSING:
-                values[key.name] = value
-    gpus = read_gpus(tree, reading)
+    reading.unknown_keys(tree, "", [*TOP, *extensions], hint=top_hint)
+    values = read_keys(tree, KEYS, reading)
+    if not isinstance(values.get("gpus"), int):
+        values["gpus"] = Gpus(**section(tree, "gpus", reading))
+    else:
+        values["gpus"] = Gpus(values["gpus"])
     launch = Launch(**section(tree, "launch", reading))
     same_host = values.get("same_host", False)
-    cluster, known_nodes = read_cluster(tree, reading, launch, gpus, same_host)
+    cluster, known_nodes = read_cluster(tree, reading, launch, values["gpus"], same_host)
     train = read_training(tree, reading)
     values.setdefault("name", default_name(reading.file))
     values["accept"] = accepted(values.get("accept", ()), accept, reading)
@@ -155,7 +161,6 @@ def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
         cluster=cluster,
         train=train or Train("command"),
         file=reading.file,
-        gpus=gpus,
         container=read_container(tree, reading),
         environment=Environment(**section(tree, "environment", reading)),
         network=Network(**section(tree, "network", reading)),
@@ -168,14 +173,6 @@ def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
     if train is None or reading.problems.found:
         return None
     return finish(run, tree, reading)
-
-
-def read_gpus(tree: Table, reading: Reading) -> Gpus:
-    found = tree.get("gpus")
-    if isinstance(found, Scalar):
-        count = reading.value(found, "gpus", BY_PATH["gpus.count"].read or (lambda *_: 1))
-        return Gpus() if count is MISSING else Gpus(count)
-    return Gpus(**section(tree, "gpus", reading))
 
 
 def read_cluster(
@@ -262,7 +259,7 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
         reading.wrong(
             place("launch.spares"), seen, "none would be left to train.", f"spares: {count - 1} at most"
         )
-    away = [node for node in run.cluster.nodes if not validate.is_loopback(node.address)]
+    away = [node for node in run.cluster.nodes if not is_loopback(node.address)]
     if run.launch.with_ == "local" and away:
         seen = f"launch.with: local, but {away[0].name} is {away[0].address}."
         reading.wrong(
@@ -285,7 +282,7 @@ def finish(run: Run, tree: Table, reading: Reading) -> Run:
     run = settle_trainer(run, tree, reading, lines, lines_in)
     env = training.settle_env(dict(run.env), tree.get("env"), run.network.interface != "auto", reading)
     launch = run.launch
-    local = all(validate.is_loopback(node.address) and node.port is None for node in run.cluster.nodes)
+    local = all(is_loopback(node.address) and node.port is None for node in run.cluster.nodes)
     if launch.with_ == "ssh" and local and (run.same_host or len(run.cluster.nodes) == 1):
         launch = replace(launch, with_="local")
     refuse_nowhere(run, launch.with_, tree, reading)

@@ -9,11 +9,14 @@ from typing import Any
 from allranks.core import BadInput
 from allranks.spec import text as files
 from allranks.spec import validate
+from allranks.spec.keys import declared
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.reading import MISSING, Reading, described, mapping, text, words
-from allranks.spec.run import Train
+from allranks.spec.reading import MISSING, PATH, WORDS, Reading, described, mapping
+from allranks.spec.sections import Train
 from allranks.spec.tree import Entry, Scalar, Table, Tree, plain
 from allranks.spec.yaml12 import parse
+
+KEYS = tuple(key.name for key in declared(Train))
 
 LAUNCHERS = {
     "torchrun": "torchrun",
@@ -91,7 +94,7 @@ def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None
     if not isinstance(tree, Table):
         reading.wrong(tree, f"train: {described(tree)} is no mapping.", "", suggestion(tree))
         return None
-    reading.unknown_keys(tree, "train.", ("llamafactory", "command", "workdir"), hint=belongs_to_llamafactory)
+    reading.unknown_keys(tree, "train.", KEYS, hint=belongs_to_llamafactory)
     given = [key for key in ("llamafactory", "command") if key in tree.entries]
     if len(given) != 1:
         if given or not tree.entries.keys() - {"workdir"}:
@@ -100,7 +103,7 @@ def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None
                 tree, f"train: {seen}", "a run trains one thing.", "train: {llamafactory: sft.yaml}"
             )
         return None
-    folder = reading.value(tree.get("workdir"), "train.workdir", text(validate.path, "a path"))
+    folder = reading.value(tree.get("workdir"), "train.workdir", PATH)
     workdir = None if folder is MISSING else folder
     if given == ["command"]:
         command = reading.value(
@@ -147,7 +150,7 @@ def read_arguments(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
 def read_command(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
     """The script and its arguments, without a launcher before them. A dropped one is noted."""
     before = len(reading.problems.found)
-    given = words(tree, key, reading)
+    given = WORDS(tree, key, reading)
     if len(reading.problems.found) > before:
         return given
     command = without_python(list(given))

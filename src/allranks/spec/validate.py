@@ -18,6 +18,11 @@ VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 FINDING = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 SCHEDULER_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.,@+:/-]*"
 SIZE = r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?"
+IMAGE = r"[A-Za-z0-9./~_][A-Za-z0-9./~_:@+-]*"
+MODULE = r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*"
+MOUNT = r"(?:~|~?/[^:]*):/[^:]*(?::[A-Za-z][A-Za-z0-9,=_-]*)?"
+NO_OPTION = r"[^-][\s\S]*"
+URL = r"https?://[^\s\x00-\x1f\x7f]+"
 SLURM_TIME = r"[0-9]+(?::[0-9]{2}){0,2}|[0-9]+-[0-9]{1,2}(?::[0-9]{2}){0,2}|(?i:UNLIMITED|INFINITE)"
 # Patterns are compiled when they are first used (and kept by `re`): a run file needs few of them.
 
@@ -246,7 +251,7 @@ def mount(text: str) -> str:
 
 
 def image(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9./~_][A-Za-z0-9./~_:@+-]*", text) or len(text) > 1024:
+    if not re.fullmatch(IMAGE, text) or len(text) > 1024:
         raise Wrong(
             f"{shown(text)} is no image.",
             "it holds letters, digits and ./_:@+- alone.",
@@ -265,7 +270,7 @@ def requirement(text: str) -> str:
 
 
 def module(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*", text):
+    if not re.fullmatch(MODULE, text):
         raise Wrong(f"{shown(text)} is no environment module.", do="such as cuda/12.1")
     return text
 
@@ -291,7 +296,7 @@ def model(text: str) -> str:
 
 
 def url(text: str) -> str:
-    if not re.fullmatch(r"https?://[^\s\x00-\x1f\x7f]+", text) or len(text) > 2048:
+    if not re.fullmatch(URL, text) or len(text) > 2048:
         raise Wrong("it is no web address.", "a webhook is called over HTTP.", "https://…")
     return text
 
@@ -334,7 +339,3 @@ def _holds_a_secret(part: str) -> bool:
     words = re.split(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9]", part)
     mixed = [word for word in words if re.search(r"[A-Za-z]", word) and re.search(r"[0-9]", word)]
     return sum(map(len, mixed)) >= OPAQUE_CHARACTERS
-
-
-def is_loopback(address: str) -> bool:
-    return address in ("localhost", "::1") or bool(re.fullmatch(r"127(\.[0-9]{1,3}){3}", address))

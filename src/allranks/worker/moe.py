@@ -3,8 +3,12 @@
 ZeRO-3 gathers a module's parameters when the module runs. Two ranks whose tokens go to different experts
 then gather different parameters, wait for each other in different collectives, and hang after a step or two
 (DeepSpeed#4966, #5008, #7461). A leaf module is gathered whole, so all ranks gather the same. DeepSpeed's own
-list of leaves (deepspeed/runtime/zero/leaf_module_config.py, 0.19) has no DeepSeek. Where all experts lie in
-one tensor (transformers 5) there is nothing to do.
+list of leaves (deepspeed/runtime/zero/leaf_module_config.py, 0.19) has no DeepSeek. If all experts are in
+one tensor (transformers 5), there is nothing to do.
+
+A block is known by its form: a list of `experts` beside what routes to them. In transformers 4.52.4 these are all
+blocks of language models whose experts are separate modules; VitPose, which picks its expert by a given index, has
+no router.
 """
 
 from __future__ import annotations
@@ -14,13 +18,8 @@ from typing import Any, Optional
 
 from allranks.worker import guard
 
-BLOCKS = (
-    *("DeepseekMoE", "DeepseekV2MoE", "DeepseekV2Moe", "DeepseekV3MoE", "Dots1MoE", "Glm4MoeMoE"),
-    *("Ernie4_5_MoeSparseMoeBlock", "JambaSparseMoeBlock", "MiniMaxSparseMoeBlock", "MixtralSparseMoeBlock"),
-    *("OlmoeSparseMoeBlock", "PhimoeSparseMoeBlock", "Qwen2MoeSparseMoeBlock", "Qwen3MoeSparseMoeBlock"),
-    "Qwen3NextSparseMoeBlock",
-)
-"""transformers' names (4.44 to 4.57) of the block that holds `experts` and routes to them."""
+ROUTERS = ("gate", "router")
+"""transformers' names (4.44 to 4.57) of what picks a token's experts."""
 
 
 def mark_leaves(args: Any, kwargs: Any) -> Optional[str]:
@@ -32,9 +31,9 @@ def mark_leaves(args: Any, kwargs: Any) -> Optional[str]:
     found = set()
     for module in model.modules():
         experts: Any = getattr(module, "experts", None)
-        if type(module).__name__ not in BLOCKS or getattr(module, "_z3_leaf", False):
+        if not isinstance(experts, torch.nn.ModuleList) or len(experts) < 2:
             continue
-        if isinstance(experts, torch.nn.ModuleList) and len(experts) > 1:
+        if any(hasattr(module, name) for name in ROUTERS) and not getattr(module, "_z3_leaf", False):
             found.add(type(module))
     if not found:
         return None

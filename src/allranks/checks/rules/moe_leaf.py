@@ -1,8 +1,8 @@
 """A mixture of experts would hang under ZeRO-3.
 
 ## What it looks at
-ZeRO-3 with transformers before 5 and a model of routed experts that neither LLaMA-Factory nor DeepSpeed marks
-as a leaf.
+ZeRO-3 with transformers before 5 and a model of routed experts that allranks does not describe, and that neither
+LLaMA-Factory nor DeepSpeed marks as a leaf.
 
 ## Why it matters
 Before transformers 5 each expert is a module of its own. Ranks send their tokens to different experts and
@@ -11,7 +11,8 @@ other until the time-out. With fused experts (transformers 5) this does not appe
 
 ## What to do
 `deepspeed.utils.set_z3_leaf_modules(model, [TheMoEClass])` before training, or `leaf_module` in the JSON, or
-transformers 5. For DeepSeek-V3 LLaMA-Factory and allranks set it.
+transformers 5. In a run, allranks marks each block of the model that has a list of `experts` beside a `gate` or a
+`router`.
 
 ## Source
 DeepSpeed 0.19.8 `runtime/zero/leaf_module_config.py` (Mixtral, Qwen2-MoE, Qwen3-MoE); LLaMA-Factory 0.9.3
@@ -25,23 +26,16 @@ from collections.abc import Iterator
 from allranks.checks.context import Context, mapping
 from allranks.checks.lint.run_settings import version
 from allranks.core import Finding
+from allranks.plan import families
 
 UNKNOWN_BLOCKS = False
 
 MARKED = (
-    *(
-        "mixtral",
-        "qwen2_moe",
-        "qwen3_moe",
-        "dbrx",
-        "deepseek_v2",
-        "deepseek_v3",
-        "kimi_vl",
-        "granitemoe",
-        "jamba",
-    ),
-    *("jetmoe", "llama4", "llama4_text", "olmoe", "phimoe"),
+    *("dbrx", "kimi_vl", "granitemoe", "jamba", "jetmoe", "llama4", "llama4_text"),
+    *("olmoe", "phimoe"),
 )
+"""Models that LLaMA-Factory marks, beside the families that are described here: of those, each has its experts
+either in a block that `worker/moe.py` knows, or in one tensor."""
 
 
 def applies(context: Context) -> bool:
@@ -51,13 +45,14 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterator[Finding]:
-    config = next((mapping(view.get("storage.model.config")) for view in context.answered), {})
+    configs = (mapping(view.get("storage.model.config")) for view in context.answered)
+    config = next(filter(None, configs), {})
     experts = next(
         (k for k in ("n_routed_experts", "num_experts", "num_local_experts") if config.get(k)), None
     )
     kind = config.get("model_type")
     leaf = mapping(context.deepspeed.get("zero_optimization")).get("leaf_module")
-    if experts and kind not in MARKED and not leaf:
+    if experts and kind not in MARKED and not leaf and not families.is_described(kind):
         yield context.block(
             "train.llamafactory.model_name_or_path",
             saw=f"{kind} has {config[experts]} routed experts, and nothing marks them as a leaf of ZeRO-3",

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from allranks.checks import fabric
 from allranks.checks.context import Context, View, listing, mapping
 from allranks.core import Finding, Node
+from allranks.core.net import is_loopback
 
 NEEDS = ("network.resolved",)
 applies = fabric.several_machines
@@ -55,8 +56,3 @@ def resolved(view: View, node: Node) -> list[str]:
     """The loopback addresses that the node's name resolves to here."""
     found = mapping(view.map("network.resolved").get(node.address))
     return [str(address) for address in listing(found.get("addresses")) if is_loopback(str(address))]
-
-
-def is_loopback(address: str) -> bool:
-    found = fabric.address_of(address)
-    return found is not None and found.is_loopback

@@ -23,6 +23,7 @@ from allranks.checks import fabric
 from allranks.checks.context import Context, listing, mapping
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.net import is_loopback
 
 NEEDS = ("network.resolved",)
 applies = fabric.several_machines
@@ -46,7 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
                 why="this node would never join.",
                 fix=f"nodes: {{{head.name}: its address}}, or add it to DNS or /etc/hosts",
             )
-        elif not any(a.startswith("127.") or a == "::1" for a in addresses):  # those are `name-to-loopback`'s
+        elif not any(map(is_loopback, addresses)):  # those are `name-to-loopback`'s
             found[view] = tuple(addresses)
     counts = Counter(found.values())
     usual = counts.most_common(1)[0][0] if counts else ()

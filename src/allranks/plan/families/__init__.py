@@ -1,7 +1,8 @@
 """Model families, one file each, found by name: `model_type` in `config.json` is the file's name.
 
 A file holds `DEFAULTS` (the family's configuration defaults in transformers 5.6), `describe(parts)`, and
-may name further `model_type`s in `ALSO`. Nothing lists the files.
+may name further `model_type`s in `ALSO`. Nothing lists the files: the checks, the expectations of an adapter and
+docs/plan.md ask this package.
 """
 
 from __future__ import annotations
@@ -35,6 +36,19 @@ def find(model_type: str) -> ModuleType:
         if model_type in getattr(family, "ALSO", ()):
             return family
     raise UnknownModel(f"model_type {model_type!r} is none of the {len(known)} families described here")
+
+
+def is_described(model_type: Any) -> bool:
+    try:
+        return bool(find(str(model_type)))
+    except UnknownModel:
+        return False
+
+
+def table() -> str:
+    """The families as docs/plan.md lists them, each with the first sentence of its file."""
+    summaries = ((name, (_load(name).__doc__ or "").strip().splitlines()[0].rstrip(".")) for name in names())
+    return "\n".join(["| family | |", "|---|---|", *(f"| `{name}` | {says} |" for name, says in summaries)])
 
 
 def describe(config: Mapping[str, Any], fused_experts: bool = True) -> Model:

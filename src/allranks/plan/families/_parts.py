@@ -33,6 +33,7 @@ class Parts:
         self.layer: int | None = None
         self.attention_shape: Attention | None = None
         self.experts_count = self.experts_per_token = 0
+        self.stored_fused = False
         self._modules: list[Module] = []
 
     def add(self, name: str, kind: str, *tensors: tuple[str, tuple[int, ...]], expert: bool = False) -> None:
@@ -149,7 +150,7 @@ class Parts:
 
     def fused_experts_with_bias(self, count: int, size: int) -> None:
         """gpt-oss: experts as (count, in, out) tensors with a bias each, in every version of transformers."""
-        self.experts_count = count
+        self.experts_count, self.stored_fused = count, True
         self.experts_per_token = min(self.config.whole("num_experts_per_tok"), count)
         self.add(
             "mlp.experts",
@@ -200,4 +201,5 @@ class Parts:
             experts=self.experts_count,
             experts_per_token=self.experts_per_token,
             fused_experts=self.fused,
+            stored_fused=self.stored_fused,
         )

@@ -24,7 +24,8 @@ from collections.abc import Iterator
 
 from allranks.checks.phrases import listed
 from allranks.core import Finding
-from allranks.probe.judge import Context, is_loopback
+from allranks.core.net import is_loopback
+from allranks.probe.judge import Context
 from allranks.probe.results import OK, Dial
 
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.core import Finding
-from allranks.probe.judge import Context, is_loopback
+from allranks.core.net import is_loopback
+from allranks.probe.judge import Context
 from allranks.probe.results import OK
 
 

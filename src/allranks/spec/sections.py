@@ -1,0 +1,273 @@
+"""The sections of a run file, with each key of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allranks.spec import validate
+from allranks.spec.keys import key
+from allranks.spec.reading import (
+    GPU_COUNT,
+    LINE,
+    NAMES_OF_VARIABLES,
+    PATH,
+    PORT,
+    WORDS,
+    choice,
+    free_mapping,
+    integer,
+    listed,
+    own_path,
+    program_path,
+    size,
+    text,
+)
+
+LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
+"""`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""
+
+SCHEDULER_WORD = text(validate.scheduler_word, pattern=validate.SCHEDULER_WORD)
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """GPUs (ranks) of a node that says nothing itself; `model` is the distinctive part of its name, or `cpu`."""
+
+    count: int = key(GPU_COUNT, "The number.", 1)
+    model: str | None = key(
+        text(validate.model),
+        "The GPU that every node must have; `A100-SXM4-80GB` matches `NVIDIA A100-SXM4-80GB`. `cpu` trains on CPUs: "
+        "the ranks see no GPU.",
+        None,
+        form="the distinctive part of the name, or `cpu`",
+        unset="not checked",
+    )
+
+
+@dataclass(frozen=True)
+class Container:
+    engine: str = key(choice(("docker", "podman", "apptainer", "none")), "What runs it.", unset="docker")
+    image: str = key(
+        text(validate.image, pattern=validate.IMAGE),
+        "A tag is resolved to its digest once, and that is kept with the run.",
+        form="an image, best with its digest",
+        unset="required",
+    )
+    mounts: tuple[str, ...] = key(
+        listed(text(validate.mount, pattern=validate.MOUNT), '["/nfs:/nfs:ro"]'),
+        "Folders of the node that training sees. `~` is the node's home folder.",
+        (),
+        form="a list of `/node:/container[:ro]`",
+    )
+    shm_bytes: int | None = key(
+        size,
+        "Size of /dev/shm. `G` and `GiB` are 2³⁰ bytes, `GB` is 10⁹.",
+        None,
+        unset="the node's own",
+        name="shm",
+    )
+    pip: tuple[str, ...] = key(
+        listed(text(validate.requirement, pattern=validate.NO_OPTION), '["transformers==4.52.4"]'),
+        "Installed inside, on every node.",
+        (),
+        form="a list of packages",
+    )
+    extra: Mapping[str, Any] = key(free_mapping, "Further options of the engine.", {})
+    wheels: str | None = key(
+        PATH,
+        "A folder of wheels that `pip` installs from, if the nodes have no network.",
+        None,
+        form="a path in the container",
+        unset="pip's index",
+    )
+
+
+@dataclass(frozen=True)
+class Environment:
+    """How the training environment's Python is found on a node; `python` None means: the one in use here.
+
+    With `lock` (a requirements file of this machine) `python` makes a virtual environment of it on every node,
+    from the folder `wheels` of the node alone if that is given.
+    """
+
+    python: str | None = key(
+        program_path,
+        "The Python of the training environment. A relative path begins at the run file's folder.",
+        None,
+        form="a path, or a name on the node's PATH",
+        unset="`python3`; on this machine the one that runs allranks",
+    )
+    modules: tuple[str, ...] = key(
+        listed(text(validate.module, pattern=validate.MODULE), "[cuda/12.1]"),
+        "Environment modules loaded first.",
+        (),
+    )
+    activate: str | None = key(PATH, "A script that is sourced first.", None)
+    lock: str | None = key(
+        own_path,
+        "Every node builds a virtual environment of it with `python`, once. A relative path begins at the run "
+        "file's folder.",
+        None,
+        form="a requirements file",
+    )
+    wheels: str | None = key(
+        PATH,
+        "A folder of wheels that the environment is built from, if the nodes have no network.",
+        None,
+        form="a path on the nodes",
+        unset="pip's index",
+    )
+
+
+@dataclass(frozen=True)
+class Network:
+    """`interface` is `auto` or a name; `port` the rendezvous port; `keeper_port` 0 means any free one."""
+
+    interface: str = key(
+        text(validate.interface, pattern=validate.INTERFACE),
+        "`auto` takes each node's interface of its route to the head; a probe proves it.",
+        "auto",
+        form="`auto`, or one exact name",
+    )
+    port: int = key(PORT, "The rendezvous port on the head.", 39500)
+    keeper_port: int = key(
+        integer(0, 65535, "port", 0, "a TCP port is 1 to 65,535, and 0 takes any free one."),
+        "The port on the head where the run's keeper accepts the other nodes; 0 takes any free one.",
+        0,
+    )
+    fabric: str = key(
+        choice(("auto", "tcp", "ib", "roce")),
+        "What carries the collectives between nodes; `auto` keeps the fastest that a probe passed.",
+        "auto",
+    )
+
+
+@dataclass(frozen=True)
+class Launch:
+    with_: str = key(
+        choice(LAUNCHERS), "`ssh` becomes `local` if every node is this machine.", "ssh", name="with"
+    )
+    restarts: int = key(
+        integer(0, 1000, "number of restarts", 1),
+        "How often the whole job may be started again from the newest verified checkpoint.",
+        0,
+    )
+    spares: int = key(
+        integer(0, 16_383, "number of spare nodes", 1),
+        "The last nodes, kept back: they replace one that is gone, failed twice, or has a GPU that must be reset.",
+        0,
+        form="0 to the number of nodes − 1",
+    )
+    partition: str | None = key(SCHEDULER_WORD, "SLURM's partition.", None, unset="the site's")
+    account: str | None = key(SCHEDULER_WORD, "SLURM's account.", None, unset="the site's")
+    time: str | None = key(
+        text(validate.time_limit),
+        "SLURM's time limit.",
+        None,
+        form="minutes, `HH:MM:SS`, `D-HH:MM:SS`",
+        unset="the partition's",
+    )
+    address: str | None = key(
+        LINE,
+        "Where the dashboard of a Ray cluster listens that runs already, as the head node reaches it.",
+        None,
+        form="`host:port`, `auto`",
+        unset="none: the run brings a cluster of its own",
+    )
+    extra: tuple[str, ...] = key(WORDS, "Further options of the launcher.", ())
+    inside: bool = False
+    """In an allocation that is there already and is not the run's own; never said in a run file."""
+
+
+@dataclass(frozen=True)
+class Train:
+    """`kind` is `llamafactory` (then `arguments` holds its keys, with YAML 1.2 values) or `command`.
+
+    `source` is the LLaMA-Factory YAML the arguments were read from, if they came from a file; `workdir` the
+    folder that the ranks start in, if the run file names one.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any] = key(
+        None,
+        "LLaMA-Factory's own arguments, used as they are.",
+        {},
+        form="its keys, or the path of a LLaMA-Factory YAML",
+        unset="",
+        name="llamafactory",
+        schema={
+            "type": [*PATH.schema["type"], "object"],
+            "pattern": PATH.schema["pattern"],
+            "minProperties": 1,
+            "propertyNames": NAMES_OF_VARIABLES,
+        },
+    )
+    command: tuple[str, ...] = key(
+        None,
+        "A script for torchrun and its arguments, or `-m` and a module; a leading `python` or `torchrun …` is left "
+        "out, and said.",
+        (),
+        form=WORDS.form,
+        unset="",
+        schema=WORDS.schema,
+    )
+    source: str | None = None
+    workdir: str | None = key(
+        PATH,
+        "The folder that the ranks start in. A relative path begins at `code` if that is shipped, else at the run "
+        "file's folder, if the nodes are this machine.",
+        None,
+        form="a path of the training environment",
+        unset="the script's folder; for `-m` that of `code` or the run file; for LLaMA-Factory one of the run's own",
+    )
+
+
+@dataclass(frozen=True)
+class Save:
+    """`to` is a path in the training environment; None means the node's own run directory."""
+
+    to: str | None = key(
+        PATH,
+        "Each run gets a folder of its own below it.",
+        None,
+        form="a path of the training environment",
+        unset="the run directory",
+    )
+    every: int | None = key(
+        integer(1, 1_000_000_000, "number of steps", 50),
+        "A checkpoint every so many steps.",
+        None,
+        unset="the trainer's",
+    )
+    keep: int = key(integer(1, 1_000_000, "number of checkpoints", 3), "How many checkpoints stay.", 3)
+    copy_to: str | None = key(
+        PATH, "Verified adapters are copied there in the background.", None, unset="nowhere"
+    )
+    grace_seconds: int = key(
+        integer(0, 3600, "number of seconds", 60),
+        "After SIGTERM, SIGUSR1 or SIGUSR2 to a node's supervisor: the time for a save at the next step's end.",
+        60,
+    )
+    notice: tuple[str, ...] = key(
+        WORDS,
+        "Run every 5 s on each node; exit code 0 means that the machine is about to be taken away, as if SIGTERM "
+        "had come.",
+        (),
+    )
+
+
+@dataclass(frozen=True)
+class Alerts:
+    """A run holds of these what its file says, by name."""
+
+    webhook: str = key(
+        text(validate.webhook, pattern=validate.URL),
+        "It gets each verdict as JSON. Put a token into `secrets` and write `{NAME}` in its place.",
+        form="a web address",
+        unset="none",
+    )
+    command: tuple[str, ...] = key(
+        WORDS, "Started on the head node; it gets each verdict as JSON on its standard input.", ()
+    )
