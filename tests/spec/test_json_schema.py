@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from allranks import cli
 from allranks.core import BadInput
@@ -31,7 +31,13 @@ SHAPE = re.compile(
 )
 """What is said of a value of the wrong kind, out of its range, or of a key that there is not."""
 
-VALIDATOR = Draft202012Validator(json_schema())
+
+@cache
+def validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator.check_schema(json_schema())
+    return Draft202012Validator(json_schema())
 
 
 def values_of(text: str, sets: tuple[str, ...] = ()) -> Any:
@@ -52,8 +58,7 @@ def refused(text: str, sets: tuple[str, ...] = ()) -> list[str]:
     return []
 
 
-def test_it_is_a_schema_and_the_verb_prints_it(capsys):
-    Draft202012Validator.check_schema(json_schema())
+def test_the_verb_prints_it(capsys):
     assert cli.main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json_schema()
 
@@ -61,13 +66,13 @@ def test_it_is_a_schema_and_the_verb_prints_it(capsys):
 @pytest.mark.parametrize("file", FILES, ids=lambda path: "/".join(path.parts[-2:]))
 def test_every_run_file_here_is_valid(file):
     assert len(FILES) > 9
-    assert not list(VALIDATOR.iter_errors(values_of(file.read_text(encoding="utf-8"))))
+    assert not list(validator().iter_errors(values_of(file.read_text(encoding="utf-8"))))
 
 
 @pytest.mark.parametrize("text", [*(GOOD + added for added in CASES), *WHOLE], ids=lambda text: text[-30:])
 def test_what_is_refused_for_its_shape_is_invalid(text):
     if any(SHAPE.search(saw) for saw in refused(text)):
-        assert not VALIDATOR.is_valid(values_of(text))
+        assert not validator().is_valid(values_of(text))
 
 
 def test_enough_of_the_refused_ones_are_refused_for_their_shape():
@@ -97,7 +102,7 @@ NODES = {
 @pytest.mark.parametrize("form", NODES)
 def test_the_forms_of_nodes(form):
     text = f"nodes: {form}\ntrain: {{command: [a.py]}}\n"
-    assert (not refused(text), VALIDATOR.is_valid(values_of(text))) == (NODES[form], NODES[form])
+    assert (not refused(text), validator().is_valid(values_of(text))) == (NODES[form], NODES[form])
 
 
 @given(st.dictionaries(st.sampled_from(PATHS), VALUES, max_size=3))
@@ -106,6 +111,8 @@ def test_the_schema_and_the_reader_agree(values):
     assume(".0" not in json.dumps(values))  # 8.0 is an integer in JSON Schema, and not in YAML
     sets = tuple(f"{path}={as_yaml(value)}" for path, value in values.items())
     saws = refused(GOOD, sets)
-    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(values_of(GOOD, sets))]
+    errors = [
+        f"{error.json_path}: {error.message}" for error in validator().iter_errors(values_of(GOOD, sets))
+    ]
     assert saws or not errors, errors
     assert errors or not any(SHAPE.search(saw) for saw in saws), saws
