@@ -8,7 +8,7 @@ import random
 import pytest
 
 from allranks.core import BLOCK, WARN, Event, Where
-from allranks.monitor import RankState, RunState, Watch
+from allranks.monitor import RankState, RunState, Watch, event_handlers
 from allranks.monitor.aggregation import numbers, where_of
 from allranks.monitor.detectors import memory_climbing
 from allranks.monitor.detectors.no_progress import _suspect_rank
@@ -181,10 +181,10 @@ def test_the_memory_of_many_nodes_costs_one_look_at_their_ranks() -> None:
     run.ranks = Counted()
     for node in range(50):
         sample = {"memory_available_bytes": 50 << 30, "memory_total_bytes": 100 << 30}
-        run.fold(Event(1.0, "sample", f"n{node}", None, sample))
+        event_handlers.apply(run, Event(1.0, "sample", f"n{node}", None, sample))
         for rank in (2 * node, 2 * node + 1):
             beat = {"phase": "training", "step": 5, "rss_bytes": 1 << 30}
-            run.fold(Event(1.0, "beat", f"n{node}", rank, beat))
+            event_handlers.apply(run, Event(1.0, "beat", f"n{node}", rank, beat))
     before = run.ranks.times
     assert list(memory_climbing.detect(run, 40.0)) == []
     assert run.memory_of("memory-climbing")["rooms"], "it did look"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allranks.core import event_from_json
-from allranks.monitor import RunState, Watch
+from allranks.monitor import RunState, Watch, event_handlers
 from allranks.monitor.detectors import disk_filling, memory_climbing
 from allranks.monitor.node_load import remarks
 from allranks.monitor.rank_comparison import odd_one
@@ -14,7 +14,7 @@ from allranks.monitor.rank_comparison import odd_one
 def sampled(**nodes: dict) -> RunState:
     run = RunState()
     for name, data in nodes.items():
-        run.fold(event_from_json({"at": 1.0, "kind": "sample", "node": name, "data": data}))
+        event_handlers.apply(run, event_from_json({"at": 1.0, "kind": "sample", "node": name, "data": data}))
     return run
 
 
@@ -58,8 +58,9 @@ def test_an_old_sample_is_not_judged() -> None:
     sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": 1 << 30}
     run = sampled(a={**sample, "disks": [{"path": "/out", "free_bytes": 1, "total_bytes": 1 << 40}]})
     assert [*memory_climbing.detect(run, 200.0), *disk_filling.detect(run, 200.0)] == []
-    run.fold(
-        event_from_json({"at": 201.0, "kind": "sample", "node": "a", "data": dict(run.nodes["a"].sample)})
+    event_handlers.apply(
+        run,
+        event_from_json({"at": 201.0, "kind": "sample", "node": "a", "data": dict(run.nodes["a"].sample)}),
     )
     assert [f.where.node for f in memory_climbing.detect(run, 231.0)] == ["a"]
 
@@ -152,15 +153,18 @@ def test_our_own_sigkill_at_a_stop_is_nobodys_crash() -> None:
 
 def at_collectives(*places: tuple[int, str, list]) -> RunState:
     run = RunState()
-    run.fold(event_from_json({"at": 1.0, "kind": "evidence", "node": "a", "data": {}}))
+    event_handlers.apply(run, event_from_json({"at": 1.0, "kind": "evidence", "node": "a", "data": {}}))
     for rank, (sequence, operation, sizes) in enumerate(places):
-        run.fold(
+        event_handlers.apply(
+            run,
             event_from_json(
                 {"at": 0.5, "kind": "beat", "node": "a", "rank": rank, "data": {"phase": "training"}}
-            )
+            ),
         )
         data = {"group": "0", "sequence": sequence, "operation": operation, "sizes": sizes}
-        run.fold(event_from_json({"at": 2.0, "kind": "flight", "node": "a", "rank": rank, "data": data}))
+        event_handlers.apply(
+            run, event_from_json({"at": 2.0, "kind": "flight", "node": "a", "rank": rank, "data": data})
+        )
     return run
 
 
@@ -197,9 +201,12 @@ def at_a_build(*stacks: list) -> RunState:
     run = RunState()
     for n, frames in enumerate(stacks):
         start = {"pid": n + 9, "start_time": n}
-        run.fold(event_from_json({"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": start}))
-        run.fold(
-            event_from_json({"at": 4.0, "kind": "stack", "node": "a", "rank": n, "data": {"frames": frames}})
+        event_handlers.apply(
+            run, event_from_json({"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": start})
+        )
+        event_handlers.apply(
+            run,
+            event_from_json({"at": 4.0, "kind": "stack", "node": "a", "rank": n, "data": {"frames": frames}}),
         )
     return run
 
@@ -218,7 +225,7 @@ def test_the_last_look_at_the_gpus_is_kept_over_samples_without_one() -> None:
     run = RunState()
     gpus = [{"uuid": "GPU-0", "index": 3, "utilization": 90.0, "throttle": ["hw_thermal_slowdown"]}]
     for at, data in ((1.0, {"gpus": gpus}), (6.0, {"cpu": {"busy": 0.1}}), (11.0, {})):
-        run.fold(event_from_json({"at": at, "kind": "sample", "node": "a", "data": data}))
+        event_handlers.apply(run, event_from_json({"at": at, "kind": "sample", "node": "a", "data": data}))
     assert remarks(run, "a") == ["a: GPU 3 is slowed down: hw_thermal_slowdown"]
 
 
@@ -226,5 +233,7 @@ def test_what_a_gpu_did_before_its_looks_stopped_is_not_carried_over() -> None:
     run = RunState()
     gpus = [{"uuid": "GPU-0", "index": 3, "utilization": 0.0, "throttle": ["hw_slowdown"]}]
     for at in (1.0, 16.0, 500.0):
-        run.fold(event_from_json({"at": at, "kind": "sample", "node": "a", "data": {"gpus": gpus}}))
+        event_handlers.apply(
+            run, event_from_json({"at": at, "kind": "sample", "node": "a", "data": {"gpus": gpus}})
+        )
     assert run.nodes["a"].throttled == {"GPU-0": 500.0}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from allranks.core import Event
 from allranks.node.paths import RunDirectory
 from allranks.runs.keeper_finish import Finish
+from allranks.runs.keeper_io_worker import run_out
 from allranks.runs.keeper_record import Record
 
 RUN = "proved-1121-abcd"
@@ -61,7 +61,7 @@ def finish(home: Path, tmp_path: Path):
         directory.create(node="a", keeper=True)
         record = Record(directory, job, ["a"])
         done = Finish(directory, job, record, lambda: True)
-        assert done.open_output()
+        assert run_out(done.open_output())
         write_adapter(output)
         return done, record
 
@@ -76,14 +76,14 @@ def test_an_adapter_that_changes_the_model_is_a_success(finish) -> None:
     done, record = finish(
         '{"changed": true, "max_difference": 0.5, "loaded": {"missing": [], "unexpected": []}}'
     )
-    assert done.verify() == "succeeded"
+    assert run_out(done.verify()) == "succeeded"
     assert record.state_now["adapter"]["changed"] is True
     assert "adapter-without-effect" not in ids(record)
 
 
 def test_an_adapter_without_effect_fails_the_run(finish) -> None:
     done, record = finish('{"changed": false, "max_difference": 0.0, "loaded": {}}', code=1)
-    assert done.verify() == "failed"
+    assert run_out(done.verify()) == "failed"
     assert "adapter-without-effect" in ids(record)
 
 
@@ -91,14 +91,14 @@ def test_an_adapter_that_fits_in_part_fails_the_run(finish) -> None:
     done, record = finish(
         '{"changed": true, "loaded": {"missing": ["layers.1.q_proj"], "unexpected": []}}', code=1
     )
-    assert done.verify() == "failed"
+    assert run_out(done.verify()) == "failed"
     assert "adapter-does-not-fit" in ids(record)
 
 
 @pytest.mark.parametrize("answer", ["Killed", "", '{"error": "out of memory"}'])
 def test_a_proof_that_could_not_be_made_is_unknown_and_not_fine(finish, answer: str) -> None:
     done, record = finish(answer, code=1)
-    assert done.verify() == "succeeded"
+    assert run_out(done.verify()) == "succeeded"
     assert record.state_now["adapter"]["changed"] is None
     assert "adapter-unproved" in ids(record)
 
@@ -107,17 +107,5 @@ def test_a_broken_adapter_fails_the_run_and_is_not_loaded(finish) -> None:
     done, record = finish('{"changed": true, "loaded": {}}')
     weights = Path(done.output_dir) / "adapter_model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8])
-    assert done.verify() == "failed"
+    assert run_out(done.verify()) == "failed"
     assert record.state_now["adapter"]["whole"] is False
-
-
-def test_a_node_with_processes_left_is_not_swept_and_that_is_said(home: Path) -> None:
-    directory = RunDirectory(RUN, str(home))
-    directory.create(node="a", keeper=True)
-    record = Record(directory, {"run_id": RUN, "node": "a", "keep": {}}, ["a", "b"])
-    hung = [{"pid": 7, "start_time": 70, "name": "python3", "state": "D"}]
-    record.event(Event(1.0, "swept", "b", None, {"left": hung}))
-    assert record.swept == set() and set(record.left) == {"b"} and ids(record) == {"processes-left"}
-    assert "pid 7 python3 (state D)" in record.state_now["findings"][0]["saw"]
-    record.event(Event(2.0, "swept", "b", None, {"left": []}))
-    assert record.swept == {"b"} and not record.left

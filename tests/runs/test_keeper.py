@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -209,19 +208,19 @@ def test_a_first_word_does_not_outlive_a_run_that_somebody_stopped(stage) -> Non
     assert (state["state"], state["diagnosis"]) == ("stopped", None)
 
 
-def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp_path, monkeypatch) -> None:
+def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp_path) -> None:
     """Before any turn has seen it healthy."""
     made = Stage(home, tmp_path, begin=False).keeper
     said: list[Diagnosis] = []
-    monkeypatch.setattr(made.record, "first_word", said.append)
-    monkeypatch.setattr(made.first_word, "say", said.append)
-    for attempt in range(2):
-        if attempt:
-            made._forget_attempt()
-        made.watch.add(Event(1.0, "start", "b", 1, {"pid": 10, "start_time": 1}))
-        made.watch.add(Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -9}))
+    attempt = made.attempt
+    attempt.first_word.say = said.append
+    for number in range(2):
+        if number:
+            attempt = attempt.following({"start": number})
+        attempt.watch.add(Event(1.0, "start", "b", 1, {"pid": 10, "start_time": 1}))
+        attempt.watch.add(Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -9}))
         for now in (50.0, 60.0):
-            made.first_word.look(made.watch, False, now)
+            attempt.first_word.look(attempt.watch, False, now)
     made.listener.close()
     assert [one.cause for one in said] == ["rank-sigkilled"] * 2
 
@@ -252,7 +251,7 @@ def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkey
     both[0].say("can-save", 0, step=0)
     both[0].say("beat", 0, step=3, phase="training", steps=[])
     both[1].say("can-save", 1, step=0)
-    while not s.keeper.asked.can_save:
+    while not s.keeper.attempt.can_save:
         time.sleep(0.01)
     write_json(s.directory.keeper.stop, {"at": time.time(), "save": True})
     for one in both:
@@ -359,14 +358,11 @@ def test_a_keeper_that_its_disk_holds_up_goes_on_with_the_leases(stage, monkeypa
 def test_a_clock_that_is_set_back_does_not_lengthen_the_wait_for_the_stacks(monkeypatch) -> None:
     monkeypatch.setattr(keeper, "ANSWER_SECONDS", 0.2)
     until = time.monotonic() + 40.0
-
-    def turn() -> None:
+    run = SimpleNamespace(asked_at=time.time() + 3600.0, held_up=None)
+    attempt = SimpleNamespace(why="no-progress", watch=SimpleNamespace(run=run))
+    for _ in Keeper._hear_evidence(SimpleNamespace(attempt=attempt)):  # type: ignore[arg-type]  # a stand-in
         assert time.monotonic() < until
         time.sleep(0.01)
-
-    run = SimpleNamespace(asked_at=time.time() + 3600.0, held_up=None)
-    waiting: Any = SimpleNamespace(stop_why="no-progress", watch=SimpleNamespace(run=run), _turn=turn)
-    Keeper._hear_evidence(waiting)
 
 
 def test_a_rank_is_heard_when_its_beat_arrives_whatever_its_nodes_clock_says(stage) -> None:
@@ -379,10 +375,10 @@ def test_a_rank_is_heard_when_its_beat_arrives_whatever_its_nodes_clock_says(sta
         both[1].dial.send({"event": event.as_json()})
     until = time.monotonic() + 40.0
     while (
-        1 not in s.keeper.watch.run.ranks or s.keeper.watch.run.ranks[1].step != 2
+        1 not in s.keeper.attempt.watch.run.ranks or s.keeper.attempt.watch.run.ranks[1].step != 2
     ) and time.monotonic() < until:
         time.sleep(0.05)
-    rank = s.keeper.watch.run.ranks[1]
+    rank = s.keeper.attempt.watch.run.ranks[1]
     assert rank.step == 2 and rank.moved_at is not None and time.time() - rank.moved_at < 60.0
     healthy_end(both)
     assert s.end()["state"] == "succeeded"
@@ -407,10 +403,10 @@ def test_a_stopped_run_is_over_while_its_last_copy_is_still_made(stage, monkeypa
     """`allranks stop` waits for seconds, a copy takes minutes: whoever ends the supervisor loses no state."""
     copied, waits = threading.Event(), threading.Event()
 
-    def end(_saves, pulse, final=None) -> None:
+    def end(_saves, final=None) -> Iterator[None]:
         waits.set()
         while not copied.is_set():
-            pulse()
+            yield
 
     monkeypatch.setattr(keeper_saves.Saves, "end", end)
     one = stage()
@@ -452,7 +448,7 @@ def test_a_fault_of_the_keeper_stops_the_run_and_says_so(stage, monkeypatch) -> 
     def broken(now):
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(s.keeper.watch, "tick", broken)
+    monkeypatch.setattr(s.keeper.attempt.watch, "tick", broken)
     both[0].hear("stop")
     state = s.end()
     assert state["state"] == "failed"

@@ -147,11 +147,21 @@ def test_storage_that_hangs_keeps_nobody(monkeypatch) -> None:
     monkeypatch.setattr(keeper_io_worker, "BOOT", "import time\ntime.sleep(60)")
     monkeypatch.setitem(keeper_io_worker.SECONDS, "verify", 0.5)
     beats = []
-    answer, why = keeper_io_worker.call(
-        "verify", {"folder": "/", "expect": {}}, lambda: beats.append(1) or True
-    )
-    assert answer is None and "did not end within" in why
+
+    def work() -> keeper_io_worker.Steps[None]:
+        answer, why = yield from keeper_io_worker.call("verify", {"folder": "/", "expect": {}})
+        assert answer is None and "did not end within" in why
+
+    for _ in work():
+        beats.append(1)
     assert beats
+
+
+def test_a_child_ends_when_its_keeper_is_to_end(monkeypatch) -> None:
+    monkeypatch.setattr(keeper_io_worker, "BOOT", "import time\ntime.sleep(60)")
+    asked: list[bool] = []
+    steps = keeper_io_worker.call("verify", {"folder": "/", "expect": {}}, lambda: bool(asked))
+    assert keeper_io_worker.run_out(steps) == (None, "the run was asked to stop")
 
 
 def test_only_a_whole_checkpoint_with_our_own_state_is_gone_on_from(tmp_path: Path) -> None:
@@ -185,7 +195,7 @@ def test_without_a_checkpoint_the_word_of_the_runs_beginning_stands_or_is_taken_
 def test_a_word_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / keeper_io_worker.CHOICE).mkdir()
     asked = {"folder": str(tmp_path), "expect": None, "keep_word": False}
-    answer, trouble = keeper_io_worker.call("go_on", asked, lambda: True)
+    answer, trouble = keeper_io_worker.run_out(keeper_io_worker.call("go_on", asked))
     assert not trouble and answer is not None
     assert answer["found"] is None and "directory" in answer["unchosen"].lower()
 
@@ -195,13 +205,10 @@ def looking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
     """An end of a run whose looks at the output folder have the given answers; of the last one all that follow."""
     seen = SimpleNamespace(asked=[], found=[], notes=[], answers=[], clock=0.0, stop=tmp_path / "stop")
 
-    def call(what: str, arguments: Any, pulse: Any, stoppable: bool = False) -> Any:
+    def call(what: str, arguments: Any) -> Any:
         seen.asked.append(what)
         return seen.answers.pop(0) if len(seen.answers) > 1 else seen.answers[0]
-
-    def pulse() -> bool:
-        seen.clock += 1.0
-        return False  # as of any run that has failed
+        yield
 
     monkeypatch.setattr(keeper_io_worker, "call", call)
     monkeypatch.setattr(keeper_finish, "time", SimpleNamespace(monotonic=lambda: seen.clock))
@@ -212,8 +219,19 @@ def looking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
     )
     directory = SimpleNamespace(keeper=SimpleNamespace(stop=str(seen.stop)))
     job = {"node": "a", "keep": {"output_dir": "/nfs/out"}}
-    seen.finish = Finish(directory, job, record, pulse)  # type: ignore[arg-type]
+    seen.finish = Finish(directory, job, record, lambda: False)  # type: ignore[arg-type]  # as of any run that failed
     return seen
+
+
+def gone_on(looking: SimpleNamespace, keep_word: bool = False) -> Any:
+    """What it finds, while a keeper turns once a second."""
+    steps = looking.finish.go_on(keep_word)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        looking.clock += 1.0
 
 
 HANGS = (None, "it did not end within 600 s")
@@ -227,7 +245,7 @@ def test_what_to_go_on_from_is_not_taken_for_nothing_where_nobody_could_look(
 ) -> None:
     """An earlier word that could not be taken back would be read by the ranks, too."""
     looking.answers.append(answer)
-    assert looking.finish.go_on(keep_word) is None
+    assert gone_on(looking, keep_word) is None
     assert [one.id for one in looking.found] == ["resume-unknown"]
     assert (answer[1] or answer[0]["unchosen"]) in looking.found[0].saw
     assert looking.notes == [("restart", False)]
@@ -236,30 +254,30 @@ def test_what_to_go_on_from_is_not_taken_for_nothing_where_nobody_could_look(
 
 def test_storage_that_answers_again_is_gone_on_from(looking: SimpleNamespace) -> None:
     looking.answers += [(None, "Stale file handle"), UNCHOSEN, ({"found": {"path": "x", "step": 10}}, "")]
-    assert looking.finish.go_on(False) == {"found": {"path": "x", "step": 10}}
+    assert gone_on(looking) == {"found": {"path": "x", "step": 10}}
     assert looking.clock == 2 * LOOK_AGAIN_SECONDS and looking.found == looking.notes == []
     looking.answers[:] = [({"found": None}, "")]
-    assert looking.finish.go_on(False) == {"found": None}, "a look that finds nothing is one"
+    assert gone_on(looking) == {"found": None}, "a look that finds nothing is one"
 
 
 def test_who_asks_to_stop_waits_for_no_further_look(looking: SimpleNamespace) -> None:
     looking.answers.append(HANGS)
     looking.stop.write_text("{}")
-    assert looking.finish.go_on(False) is None and looking.asked == ["go_on"]
+    assert gone_on(looking) is None and looking.asked == ["go_on"]
 
 
 @pytest.mark.parametrize("keep_word", [True, False])
 def test_a_folder_that_cannot_be_listed_is_no_empty_one(tmp_path: Path, keep_word: bool) -> None:
     (tmp_path / "output").write_text("no folder")
     asked = {"folder": str(tmp_path / "output"), "expect": None, "keep_word": keep_word}
-    answer, trouble = keeper_io_worker.call("go_on", asked, lambda: True)
+    answer, trouble = keeper_io_worker.run_out(keeper_io_worker.call("go_on", asked))
     assert answer is None and trouble == "Not a directory"
 
 
 def gone_on_from(folder: Path, keep_word: bool) -> tuple[str | None, str | None]:
     """What the keeper hears, and what the ranks will read."""
     asked = {"folder": str(folder), "expect": None, "keep_word": keep_word}
-    answer, trouble = keeper_io_worker.call("go_on", asked, lambda: True)
+    answer, trouble = keeper_io_worker.run_out(keeper_io_worker.call("go_on", asked))
     assert not trouble and answer is not None, trouble
     word = json.loads((folder / keeper_io_worker.CHOICE).read_text())
     return answer["found"] and answer["found"]["path"], word["from"]
@@ -352,7 +370,7 @@ def test_what_the_keeper_started_ends_with_a_killed_supervisor(tmp_path: Path) -
         "import sys; from allranks.runs import keeper_io_worker\n"
         "keeper_io_worker.BOOT, folder = sys.argv[1], sys.argv[2]\n"
         "keeper_io_worker.SECONDS[folder] = 300.0\n"
-        "keeper_io_worker.call(folder, {}, lambda: True)\n"
+        "keeper_io_worker.run_out(keeper_io_worker.call(folder, {}))\n"
     )
     supervisor = subprocess.Popen([sys.executable, "-c", life, WORKS_ON, str(tmp_path)])
     deadline = time.monotonic() + 60

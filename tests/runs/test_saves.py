@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from allranks.core import Event
+from allranks.runs import keeper_saves
 from allranks.runs.keeper_saves import Saves
 
 WHOLE = {"whole": True, "step": 1, "findings": []}
@@ -48,7 +49,8 @@ class Desk:
         return self.saves.take(lambda kind, data: self.notes.append((kind, data)))
 
     def end(self, **more: Any) -> list:
-        self.saves.end(lambda: time.sleep(0.01), **more)
+        for _ in self.saves.end(**more):
+            time.sleep(0.01)
         return self.findings()
 
     def until(self, what: str, times: int) -> None:
@@ -233,3 +235,20 @@ def test_a_look_that_fails_is_a_note_and_never_a_verdict(desk):
     assert one.notes == [
         ("checkpoint", {"path": "/out/checkpoint-1", "whole": None, "why": "it did not end within 600 s"})
     ]
+
+
+def test_the_end_does_not_wait_for_a_word_that_a_full_queue_has_no_room_for(desk, monkeypatch):
+    monkeypatch.setattr(keeper_saves, "WAITING", 2)
+    hold = threading.Event()
+    one = desk(copy_to="/nfs", verify=lambda arguments: hold.wait(60) and (WHOLE, ""), copy={"target": ""})
+    for step in range(1, 9):
+        one.saved(f"checkpoint-{step}")
+    steps = one.saves.end(final="/out")
+    next(steps)
+    hold.set()
+    deadline = time.monotonic() + 60
+    for _ in steps:
+        time.sleep(0.01)
+        assert time.monotonic() < deadline
+    assert one.asked[-1][0] == "copy" and one.asked[-1][1]["source"] == "/out"
+    assert one.words().count("verify") <= 4, "more than may wait were looked at"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,8 @@ from allranks.node.paths import RunDirectory
 from allranks.node.spawn import at_place
 from allranks.node.supervisor_link import Message
 from allranks.runs.keeper import Keeper
+from allranks.runs.keeper_attempt import Attempt
+from allranks.runs.keeper_io_worker import run_out
 from allranks.runs.keeper_restart import Restarts
 from allranks.runs.keeper_spares import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_stop_request import STOP_MARGIN_SECONDS
@@ -190,7 +192,32 @@ def waiting(home: Path, tmp_path: Path) -> Iterator[Keeper]:
 
 
 NOTHING = {"found": None}
-FINISH: Any = SimpleNamespace(go_on=lambda keep_word: NOTHING)
+
+
+def looks(answer: Any = NOTHING, meanwhile: Callable[[], Any] = lambda: None) -> Any:
+    """The end of a run whose look for what to go on from gives `answer`."""
+
+    def go_on(keep_word: bool) -> Iterator[None]:
+        meanwhile()
+        return answer
+        yield
+
+    return SimpleNamespace(go_on=go_on)
+
+
+def waits(keeper: Keeper, meanwhile: Callable[[float], Any]) -> None:
+    """In the wait before a restart that happens."""
+
+    def back_off(seconds: float) -> Iterator[None]:
+        meanwhile(seconds)
+        return True
+        yield
+
+    keeper._back_off = back_off  # type: ignore[method-assign]
+
+
+def following(keeper: Keeper, finish: Any = None) -> Attempt | None:
+    return run_out(keeper._following(finish or looks()))
 
 
 def test_a_spare_that_takes_a_place_is_known_to_the_judge_of_the_next_attempt(waiting: Keeper) -> None:
@@ -199,14 +226,15 @@ def test_a_spare_that_takes_a_place_is_known_to_the_judge_of_the_next_attempt(wa
         waiting._on_joined(node)
         said = Event(time.time(), "supervisor", node, None, {"process": {"boot_id": f"boot-{node}"}})
         waiting._on_message(node, {"event": said.as_json()})
-    assert sorted(waiting.watch.run.nodes) == ["a", "b"], "who waits is not judged"
-    waiting.record.swept.add("a")
+    assert sorted(waiting.attempt.watch.run.nodes) == ["a", "b"], "who waits is not judged"
+    waiting.attempt.swept.add("a")
     waiting.lost.add("b")
     waiting._hear(Event(time.time(), "lost", "b", None, {"why": "no word"}))
-    waiting.watch.run.nodes["b"].seen_at = time.time() - 60.0
-    assert waiting._starts_again(FINISH) and waiting.places.at == ["a", "c"]
-    assert sorted(waiting.watch.run.nodes) == ["a", "c"]
-    spare = waiting.watch.run.nodes["c"]
+    waiting.attempt.watch.run.nodes["b"].seen_at = time.time() - 60.0
+    again = following(waiting)
+    assert again is not None and waiting.places.at == ["a", "c"]
+    assert sorted(again.watch.run.nodes) == ["a", "c"]
+    spare = again.watch.run.nodes["c"]
     assert (spare.boot_id, spare.lost_at) == ("boot-c", None)
     assert spare.joined_at is not None and spare.seen_at is not None and spare.seen_at > time.time() - 60.0
 
@@ -216,10 +244,11 @@ def left_by_b(keeper: Keeper, *spares: str) -> None:
     keeper.restarts.budget, keeper.places.spares[:] = 3, list(spares)
     for node in ("a", "b", *spares):
         keeper._on_joined(node)
-    keeper.started, keeper.stopping = True, {"stop": 0.5, "why": "the run failed"}
-    keeper.record.swept.add("a")
+    keeper.attempt.begin()
+    keeper.attempt.stop({"stop": 0.5, "why": "the run failed"})
+    keeper.attempt.swept.add("a")
     goes(keeper, "b")
-    keeper.watch.run.nodes["b"].seen_at = time.time() - 60.0
+    keeper.attempt.watch.run.nodes["b"].seen_at = time.time() - 60.0
 
 
 def goes(keeper: Keeper, node: str) -> Any:
@@ -243,12 +272,12 @@ def told_of_restarts(keeper: Keeper) -> list[tuple[bool, str]]:
 @pytest.mark.parametrize("when", ["look", "wait"])
 def test_a_spare_that_is_lost_before_the_restart_takes_no_place(waiting: Keeper, when: str) -> None:
     left_by_b(waiting, "c")
-    finish: Any = FINISH
+    finish = looks()
     if when == "look":  # for a verified checkpoint, which a slow disk makes long
-        finish = SimpleNamespace(go_on=lambda keep_word: goes(waiting, "c") or NOTHING)
+        finish = looks(meanwhile=lambda: goes(waiting, "c"))
     else:
-        waiting._wait_before = lambda seconds: goes(waiting, "c")  # type: ignore[method-assign]
-    assert not waiting._starts_again(finish)
+        waits(waiting, lambda seconds: goes(waiting, "c"))
+    assert following(waiting, finish) is None
     assert waiting.places.at == ["a", "b"], "nobody was told to start"
     last = told_of_restarts(waiting)[-1]
     assert not last[0] and last[1].startswith("b does not answer")
@@ -256,34 +285,36 @@ def test_a_spare_that_is_lost_before_the_restart_takes_no_place(waiting: Keeper,
 
 def test_another_spare_takes_the_place_of_one_that_is_lost_in_the_wait(waiting: Keeper) -> None:
     left_by_b(waiting, "c", "d")
-    waiting._wait_before = lambda seconds: goes(waiting, "c")  # type: ignore[method-assign]
-    assert waiting._starts_again(FINISH) and waiting.places.at == ["a", "d"]
-    assert waiting.watch.run.nodes["d"].lost_at is None
+    waits(waiting, lambda seconds: goes(waiting, "c"))
+    attempt = following(waiting)
+    assert attempt is not None and waiting.places.at == ["a", "d"]
+    assert attempt.watch.run.nodes["d"].lost_at is None
     again, why = told_of_restarts(waiting)[-1]
     assert again and "d takes the place of b" in why
 
 
 def test_a_node_that_is_lost_in_the_wait_has_its_place_taken_or_ends_the_run(waiting: Keeper) -> None:
     left_by_b(waiting, "c")
-    waiting._wait_before = lambda seconds: goes(waiting, "a")  # type: ignore[method-assign]
-    assert not waiting._starts_again(FINISH), "the head stays where it is"
+    waits(waiting, lambda seconds: goes(waiting, "a"))
+    assert following(waiting) is None, "the head stays where it is"
     assert told_of_restarts(waiting)[-1][1].startswith("a does not answer")
 
 
 def test_where_nobody_could_look_nothing_starts_again(waiting: Keeper) -> None:
     left_by_b(waiting, "c")
-    assert not waiting._starts_again(SimpleNamespace(go_on=lambda keep_word: None))  # type: ignore[arg-type]
+    assert following(waiting, looks(None)) is None
     assert waiting.places.at == ["a", "b"]
     assert "restarted" not in [one["id"] for one in waiting.record.state_now["findings"]]
 
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_rank_that_is_killed_twice_before_it_has_trained_ends_the_run(
-    waiting: Keeper, inside: bool
+    waiting: Keeper, inside: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting.restarts.budget = 3
-    waiting._cause = lambda: Diagnosis("rank-sigkilled", "likely", Where(node="a", rank=0))  # type: ignore[method-assign]
-    waiting._wait_before = lambda seconds: None  # type: ignore[method-assign]
+    killed = Diagnosis("rank-sigkilled", "likely", Where(node="a", rank=0))
+    monkeypatch.setattr(Attempt, "cause", lambda attempt, now: killed)
+    waits(waiting, lambda seconds: None)
     again = []
     for _ in range(2):
         for node, rank in (("a", 0), ("b", 1)):
@@ -291,7 +322,9 @@ def test_a_rank_that_is_killed_twice_before_it_has_trained_ends_the_run(
             if inside:
                 start = Event(time.time(), "start", node, rank, {"world_size": 2})
                 waiting._on_message(node, {"event": start.as_json()})
-        again.append(waiting._starts_again(FINISH))
+        attempt = following(waiting)
+        again.append(attempt is not None)
+        waiting.attempt = attempt or waiting.attempt
     assert again == [True, not inside]
 
 
@@ -301,15 +334,15 @@ def test_a_node_that_comes_back_in_the_wait_keeps_its_place_once_it_is_swept(
 ) -> None:
     """Its ranks and a spare's would write one checkpoint: it gets the time of a stop to say that they are gone."""
     left_by_b(waiting, "c")
-    waits: list[float] = []
+    waited: list[float] = []
 
-    def wait(seconds: float) -> None:
-        waits.append(seconds)
-        comes(waiting, "b", swept=swept and len(waits) == 2)
+    def comes_back(seconds: float) -> None:
+        waited.append(seconds)
+        comes(waiting, "b", swept=swept and len(waited) == 2)
 
-    waiting._wait_before = wait  # type: ignore[method-assign]
-    assert waiting._starts_again(FINISH) is swept and waiting.places.at == ["a", "b"]
-    assert waits[:2] == [0.0, 0.5 + STOP_MARGIN_SECONDS]
+    waits(waiting, comes_back)
+    assert (following(waiting) is not None) is swept and waiting.places.at == ["a", "b"]
+    assert waited[:2] == [0.0, 0.5 + STOP_MARGIN_SECONDS]
 
 
 def test_of_a_spare_that_is_lost_the_judge_hears_only_what_its_machine_is() -> None:

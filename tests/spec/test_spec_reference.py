@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from allranks.spec import loads, nodes
+from allranks.spec import drafts, loads
 from allranks.spec.reference import NODES, page
 from allranks.spec.run import KEYS, SECTIONS
 
 WRITTEN = [*KEYS, *(key for keys in SECTIONS.values() for key in keys)]
-ALL = [*WRITTEN, *nodes.KEYS]
+ALL = [*WRITTEN, *drafts.KEYS]
 
 
 def test_every_key_stands_once_and_says_something():

@@ -21,7 +21,7 @@ import transformers.trainer
 from peft import LoraConfig, get_peft_model
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, Trainer, TrainerCallback, TrainingArguments
 
-from allranks.worker import gather_check, trainer_checkpoints, trainer_state
+from allranks.worker import collective, gather_check, trainer_checkpoints
 from allranks.worker.adapters import gather, unwrap
 from allranks.worker.deepspeed_loop import Checkpoints
 
@@ -118,7 +118,7 @@ def run(out: Path, name: str, trainer: Trainer, losses: Losses, resume: object =
     result: dict = {}
     try:
         trainer.train(resume_from_checkpoint=resume)
-    except trainer_state.CannotResume as error:
+    except collective.CannotResume as error:
         result["refused"] = str(error)
     result["losses"] = losses.found
     folder = out / name

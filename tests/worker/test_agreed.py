@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from allranks.worker import disk_space, replicas, trainer_checkpoints, trainer_state
-from allranks.worker.trainer_state import CannotResume
+from allranks.worker import collective, disk_space, replicas, trainer_checkpoints, trainer_state
+from allranks.worker.collective import CannotResume
 
 pytestmark = pytest.mark.training
 
@@ -27,8 +27,8 @@ def test_any_trouble_of_rank_0_is_told_before_it_is_raised(alone):
         raise KeyError("moments")
 
     with pytest.raises(CannotResume, match="KeyError: 'moments'"):
-        trainer_state.agree(broken)
-    assert trainer_state.agree(lambda: [1, None]) == [1, None]
+        collective.agree(broken)
+    assert collective.agree(lambda: [1, None]) == [1, None]
 
 
 @pytest.mark.parametrize("length", [0, 492, 493, 494, 5000])
@@ -38,12 +38,12 @@ def test_an_answer_of_any_length_comes_to_the_others(monkeypatch, length):
     monkeypatch.setattr(trainer_state.flats, "device", lambda: torch.device("cpu"))
     monkeypatch.setattr(trainer_state.flats, "rank", lambda: 0)
     monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: sent.append(tensor.clone()))
-    assert trainer_state.agree(lambda: answer) == answer
+    assert collective.agree(lambda: answer) == answer
     assert len(sent) == (1 if length <= 493 else 2)  # 512, less 8 for the length and 11 for `{"got": ""}`
 
     monkeypatch.setattr(trainer_state.flats, "rank", lambda: 1)
     monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: tensor.copy_(sent.pop(0)))
-    assert trainer_state.agree(lambda: "of nobody") == answer and not sent
+    assert collective.agree(lambda: "of nobody") == answer and not sent
 
 
 def test_a_save_that_cannot_be_planned_is_tried(alone, monkeypatch, tmp_path):

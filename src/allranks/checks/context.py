@@ -80,6 +80,12 @@ def listing(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
+def named_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:
+    """The GPU with its name and UUID as text or None: they are compared and counted."""
+    words = {key: gpu[key] if isinstance(gpu.get(key), str) else None for key in ("name", "uuid")}
+    return {**gpu, **words}
+
+
 @dataclass(frozen=True, eq=False)
 class Context:
     """`views` are the nodes in rank order. `plan` is a `plan.Plan`."""
@@ -128,10 +134,23 @@ class Context:
 
     @cached_property
     def used_gpus(self) -> list[tuple[View, int, Mapping[str, Any]]]:
-        """`gpus.used`, found once: a dozen checks go through it."""
-        from allranks.checks import gpus
+        """`(a node of the machine, index, GPU)` of every GPU that ranks compute on; a dozen checks go through it."""
+        found = []
+        for group in self.hosts:
+            gpus = [named_gpu(gpu) for gpu in group[0].maps("gpus.list")]
+            found += [(group[0], index, gpus[index]) for index in sorted(self._indices(group, gpus))]
+        return found
 
-        return list(gpus.find_used(self))
+    def _indices(self, group: tuple[View, ...], gpus: Sequence[Mapping[str, Any]]) -> set[int]:
+        """The plan's GPUs of these nodes, by index or UUID, as far as they are there."""
+        by_uuid = {gpu.get("uuid"): index for index, gpu in enumerate(gpus)}
+        found: set[int] = set()
+        for row in (row for view in group for row in self.ranks.get(view.name, ())):
+            gpu = row.get("gpu")
+            index = gpu if isinstance(gpu, int) else by_uuid.get(gpu, row.get("local_rank"))
+            if isinstance(index, int) and 0 <= index < len(gpus):
+                found.add(index)
+        return found
 
     # ---- the run ----
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from allranks.checks.context import Context, View, mapping, number
@@ -17,32 +17,6 @@ def applies(context: Context) -> bool:
 def used(context: Context) -> list[tuple[View, int, Mapping[str, Any]]]:
     """`(a node of the machine, index, GPU)` of every GPU that ranks of this run will compute on."""
     return context.used_gpus
-
-
-def find_used(context: Context) -> Iterator[tuple[View, int, Mapping[str, Any]]]:
-    """As `used`, looked for anew."""
-    for group in context.hosts:
-        gpus = [named(gpu) for gpu in group[0].maps("gpus.list")]
-        for index in sorted(indices(context, group, gpus)):
-            yield group[0], index, gpus[index]
-
-
-def named(gpu: Mapping[str, Any]) -> dict[str, Any]:
-    """The GPU with its name and UUID as text or None: they are compared and counted."""
-    words = {key: gpu[key] if isinstance(gpu.get(key), str) else None for key in ("name", "uuid")}
-    return {**gpu, **words}
-
-
-def indices(context: Context, group: tuple[View, ...], gpus: Sequence[Mapping[str, Any]]) -> set[int]:
-    """The plan's GPUs of these nodes, by index or UUID, as far as they are there."""
-    by_uuid = {gpu.get("uuid"): index for index, gpu in enumerate(gpus)}
-    found: set[int] = set()
-    for row in (row for view in group for row in context.ranks.get(view.name, ())):
-        gpu = row.get("gpu")
-        index = gpu if isinstance(gpu, int) else by_uuid.get(gpu, row.get("local_rank"))
-        if isinstance(index, int) and 0 <= index < len(gpus):
-            found.add(index)
-    return found
 
 
 def label(index: int, gpu: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from allranks.checks import fabric, gpus
-from allranks.checks.context import Context, View, mapping, number
+from allranks.checks import fabric
+from allranks.checks.context import Context, View, mapping, named_gpu, number
 from allranks.checks.phrases import gib, shown
 from allranks.core import OK, Finding, Node, worst
 
@@ -107,7 +107,7 @@ def gpus_text(view: View) -> str:
     if not view.has("gpus.list"):
         return UNREAD
     names = Counter(
-        str(gpus.named(gpu)["name"] or "unnamed").removeprefix("NVIDIA ") for gpu in view.maps("gpus.list")
+        str(named_gpu(gpu)["name"] or "unnamed").removeprefix("NVIDIA ") for gpu in view.maps("gpus.list")
     )
     return " + ".join(f"{count} × {name}" for name, count in names.items()) or NONE
 

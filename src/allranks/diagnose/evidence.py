@@ -11,8 +11,9 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 from allranks.core.communication import is_communication
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import cause, index
-from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import is_progress
+from allranks.diagnose.store import RANKS_KEPT, Store
 from allranks.diagnose.streams import HEADINGS, IGNORING, NOT_IGNORED, WAS_IGNORED, Raised, Seen, Source, head
 from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, Pattern, is_warning
 
@@ -29,7 +30,6 @@ STEPS_PRINTED_LATE = 2
 """Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
 already finished."""
 
-RANKS_KEPT = 65536
 SHAPES_KEPT = 32768
 """Distinct shapes of lines remembered; a log with more is looked at from the start again, not slower for ever."""
 
@@ -67,40 +67,15 @@ _PLAIN = Shape(False, False, "", (), ())
 _STEP = Shape(True, False, "", (), ())
 
 
-class Evidence:
+class Evidence(Store):
     """Everything that is kept of a log. Feed it with `add`; the rest is read by the symptoms' `judge`."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.steps = 0
-        self.last_step: Optional[Tuple[int, Line]] = None
-        self.sources: Dict[Optional[str], Source] = {}
-        self.ranks: Dict[int, Seen] = {}
-        self.streams: Dict[Tuple[Any, ...], Seen] = {}
-        self.hits: Dict[str, List[Hit]] = {}
-        self.hit_ranks: Dict[str, Set[int]] = {}
-        self.exits: List[facts.Exit] = []
-        self.world_sizes: Dict[Optional[str], Set[int]] = {}
-        self.collectives: Dict[int, facts.Collective] = {}
-        self.completed: Dict[int, Tuple[int, int]] = {}
-        self.nccl_versions: Dict[Optional[str], str] = {}
-        self.interfaces: Dict[Optional[str], Tuple[str, str, Line]] = {}
-        self.missing_ranks: Dict[int, Line] = {}
-        self.preprocessing: Optional[Tuple[int, Line]] = None
-        self.preprocessing_last: Optional[Tuple[int, Line]] = None
-        self.words: Set[str] = set()
-        self.closed_pids: Set[Tuple[Optional[str], int]] = set()
-        self.operations: Dict[int, str] = {}
-        self.addresses: Dict[str, str] = {}
-        self.finished = False
-        self.tasks_are_nodes = False
-        self.forced_pids: Set[int] = set()
-        self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
+        super().__init__()
         self._ended: Optional[Tuple[int, bool]] = None
         self._source_name: Optional[str] = None
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
-        self._rows: Dict[Any, Dict[str, Any]] = {}
         self._shapes: Dict[bytes, Shape] = {}
         self._symptoms = {word.encode(): found for word, found in index().items()}
         self._facts = {word.encode(): found for word, found in facts.by_word().items()}
@@ -217,8 +192,6 @@ class Evidence:
         )
         seen.raised.append(raised)
 
-    # ---- places and times ----
-
     def _seen(self, line: Line) -> Seen:
         rank = line.rank
         if rank is not None:
@@ -239,63 +212,6 @@ class Evidence:
             if len(self.streams) < RANKS_KEPT:
                 self.streams[key] = stream
         return stream
-
-    def now(self, line: Line) -> Optional[float]:
-        """Seconds since the year's start of the last time stamp seen in this line's source."""
-        source = self.sources.get(line.source)
-        return seconds(line.time or (source.time if source else None))
-
-    def row(self, line: Line) -> Dict[str, Any]:
-        """The row of a torchrun table that is being read in this line's stream."""
-        return (
-            self._rows.setdefault((line.rank, line.node, line.source), {})
-            if len(self._rows) < RANKS_KEPT
-            else {}
-        )
-
-    def rank_of(self, line: Line) -> Optional[int]:
-        """The global rank of a line: its own, its task's, or that of its local rank where tables tell it."""
-        if line.rank is not None:
-            return line.rank
-        if line.task is not None and not self.tasks_are_nodes:
-            return line.task
-        if line.local is not None and line.local >= 0:
-            for known in self.exits:
-                if known.local == line.local and known.rank is not None and known.node == line.node:
-                    return known.rank
-            if len(self.nodes) <= 1:
-                return line.local
-        return None
-
-    def node_of(self, line: Line) -> Optional[str]:
-        if line.node is not None:
-            return line.node
-        if line.task is not None and self.tasks_are_nodes:
-            return str(line.task)
-        rank = self.rank_of(line)
-        return self.ranks[rank].node if rank in self.ranks else None
-
-    @property
-    def nodes(self) -> Set[str]:
-        """Every node that a line names; under srun's task numbers, where they are nodes', those too."""
-        named = set()
-        for seen in (*self.ranks.values(), *self.streams.values()):
-            if seen.node is not None:
-                named.add(seen.node)
-            elif self.tasks_are_nodes and seen.first.task is not None:
-                named.add(str(seen.first.task))
-        return named
-
-    @property
-    def world(self) -> Set[int]:
-        """Every rank that is known to exist: it printed, stands in a table, or the world size counts it."""
-        known = set(self.ranks) | {e.rank for e in self.exits if e.rank is not None}
-        sizes = {size for group in self.world_sizes.values() for size in group}
-        if len(sizes) == 1:
-            size = next(iter(sizes))
-            if size <= RANKS_KEPT and (not known or max(known) < size):
-                known |= set(range(size))
-        return known
 
     # ---- what several symptoms ask ----
 

@@ -6,13 +6,11 @@ A fact names no cause by itself; the symptoms' `judge` functions compare facts o
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.store import Collective, Exit, Store
 from allranks.diagnose.symptom import Pattern
-
-if TYPE_CHECKING:
-    from allranks.diagnose.evidence import Evidence
 
 KEPT = 16384
 """Rows of exit codes kept: more than any run has ranks."""
@@ -26,72 +24,50 @@ COLLECTIVES = frozenset((
 """Operations that every rank of a group must enter; a pipeline's sends and receives are none."""
 
 
-class Exit(NamedTuple):
-    """How a process ended, as a launcher says. `code` is negative for a signal. `order` counts lines."""
-
-    rank: Optional[int]
-    local: Optional[int]
-    node: Optional[str]
-    code: int
-    pid: Optional[int]
-    order: int
-    at: Optional[float]
-    line: Line
-
-
-class Collective(NamedTuple):
-    """One rank's hanging collective, as NCCL's watchdog tells it."""
-
-    sequence: int
-    operation: str
-    numel: Optional[int]
-    line: Line
-
-
 def signal_code(code: int) -> int:
     """128 + n, as shells and containers say it, is signal n: 137 is -9. Other codes stay."""
     return 128 - code if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 143) else code
 
 
-# ---- handlers: (evidence, line, match) ----
+# ---- handlers: (store, line, match) ----
 
 
-def _row_rank(seen: "Evidence", line: Line, match: Any) -> None:
+def _row_rank(seen: Store, line: Line, match: Any) -> None:
     row = seen.row(line)
     row.update(rank=int(match.group(1)), local=int(match.group(2)))
 
 
-def _row_time(seen: "Evidence", line: Line, match: Any) -> None:
+def _row_time(seen: Store, line: Line, match: Any) -> None:
     seen.row(line)["at"] = seconds(match.group(1))
 
 
-def _row_host(seen: "Evidence", line: Line, match: Any) -> None:
+def _row_host(seen: Store, line: Line, match: Any) -> None:
     seen.row(line)["host"] = match.group(1)
 
 
-def _row_exit(seen: "Evidence", line: Line, match: Any) -> None:
+def _row_exit(seen: Store, line: Line, match: Any) -> None:
     row = seen.row(line)
     if "rank" in row:
         _exit(seen, line, int(match.group(1)), row["rank"], row["local"], int(match.group(2)), row.get("at"))
         row.clear()
 
 
-def _agent_exit(seen: "Evidence", line: Line, match: Any) -> None:
+def _agent_exit(seen: Store, line: Line, match: Any) -> None:
     _exit(seen, line, int(match.group(1)), None, int(match.group(2)), int(match.group(3)))
 
 
-def _launch_exit(seen: "Evidence", line: Line, match: Any) -> None:
+def _launch_exit(seen: Store, line: Line, match: Any) -> None:
     _exit(seen, line, int(match.group(1)), line.rank, None, None)
 
 
-def _srun_exit(seen: "Evidence", line: Line, match: Any) -> None:
+def _srun_exit(seen: Store, line: Line, match: Any) -> None:
     code = match.group("code")
     value = int(code) if code else -9
     for task in _numbers(match.group("tasks")):
         _exit(seen, line._replace(node=match.group("host") or line.node), value, task, None, None)
 
 
-def _mpi_exit(seen: "Evidence", line: Line, match: Any) -> None:
+def _mpi_exit(seen: Store, line: Line, match: Any) -> None:
     where = line._replace(node=match.group(2))
     _exit(seen, where, -int(match.group(3)), int(match.group(1)), None, None)
 
@@ -107,7 +83,7 @@ def _numbers(text: str) -> List[int]:
 
 
 def _exit(
-    seen: "Evidence",
+    seen: Store,
     line: Line,
     code: int,
     rank: "int | None",
@@ -131,7 +107,7 @@ def _exit(
     seen.exits.append(Exit(rank, local, line.node, signal_code(code), pid, seen.count, at, line))
 
 
-def _world_size(seen: "Evidence", line: Line, match: Any) -> None:
+def _world_size(seen: Store, line: Line, match: Any) -> None:
     size = int(match.group(1))
     if 0 < size <= 1_000_000:
         sizes = seen.world_sizes.setdefault(line.node, set())
@@ -139,7 +115,7 @@ def _world_size(seen: "Evidence", line: Line, match: Any) -> None:
             sizes.add(size)
 
 
-def _collective(seen: "Evidence", line: Line, match: Any) -> None:
+def _collective(seen: Store, line: Line, match: Any) -> None:
     rank = seen.rank_of(line)
     if rank is None or rank in seen.collectives or len(seen.collectives) >= KEPT:
         return
@@ -149,58 +125,58 @@ def _collective(seen: "Evidence", line: Line, match: Any) -> None:
     )
 
 
-def _last_work(seen: "Evidence", line: Line, match: Any) -> None:
+def _last_work(seen: Store, line: Line, match: Any) -> None:
     rank = seen.rank_of(line)
     if rank is not None and len(seen.completed) < KEPT:
         seen.completed.setdefault(rank, (int(match.group(1)), int(match.group(2))))
 
 
-def _nccl_version(seen: "Evidence", line: Line, match: Any) -> None:
+def _nccl_version(seen: Store, line: Line, match: Any) -> None:
     if len(seen.nccl_versions) < KEPT:
         seen.nccl_versions.setdefault(line.node, match.group(1))
 
 
-def _interface(seen: "Evidence", line: Line, match: Any) -> None:
+def _interface(seen: Store, line: Line, match: Any) -> None:
     if len(seen.interfaces) < KEPT:
         seen.interfaces.setdefault(line.node, (match.group(1), match.group(2), line))
 
 
-def _preprocessing(seen: "Evidence", line: Line, match: Any) -> None:
+def _preprocessing(seen: Store, line: Line, match: Any) -> None:
     if seen.preprocessing is None:
         seen.preprocessing = (seen.count, line)
     seen.preprocessing_last = (seen.count, line)
 
 
-def _waits_for_main(seen: "Evidence", line: Line, match: Any) -> None:
+def _waits_for_main(seen: Store, line: Line, match: Any) -> None:
     """A frame of a rank that waits until the main process has prepared the data."""
     seen.words.add("waits-for-main")
 
 
-def _model(seen: "Evidence", line: Line, match: Any) -> None:
+def _model(seen: Store, line: Line, match: Any) -> None:
     seen.words.add("moe")
 
 
-def _zero3(seen: "Evidence", line: Line, match: Any) -> None:
+def _zero3(seen: Store, line: Line, match: Any) -> None:
     seen.words.add("zero3")
 
 
-def _finished(seen: "Evidence", line: Line, match: Any) -> None:
+def _finished(seen: Store, line: Line, match: Any) -> None:
     seen.finished = True
     source = seen.sources[line.source]
     source.end, source.end_rank = seen.count, line.rank
 
 
-def _launcher(seen: "Evidence", line: Line, match: Any) -> None:
+def _launcher(seen: Store, line: Line, match: Any) -> None:
     if len(seen.closed_pids) < KEPT:
         seen.closed_pids.add((line.node, int(match.group(1))))
 
 
-def _address(seen: "Evidence", line: Line, match: Any) -> None:
+def _address(seen: Store, line: Line, match: Any) -> None:
     if line.node is not None and len(seen.addresses) < KEPT:
         seen.addresses.setdefault(match.group(1), line.node)
 
 
-def _operation(seen: "Evidence", line: Line, match: Any) -> None:
+def _operation(seen: Store, line: Line, match: Any) -> None:
     """The collective in a rank's traceback, the last one of a line; torch's own frame says it better than the
     script's line."""
     rank = seen.rank_of(line)
@@ -211,12 +187,12 @@ def _operation(seen: "Evidence", line: Line, match: Any) -> None:
                 seen.operations[rank] = name
 
 
-def _forced(seen: "Evidence", line: Line, match: Any) -> None:
+def _forced(seen: Store, line: Line, match: Any) -> None:
     if len(seen.forced_pids) < KEPT:
         seen.forced_pids.add(int(match.group(1)))
 
 
-def _barrier_missing(seen: "Evidence", line: Line, match: Any) -> None:
+def _barrier_missing(seen: Store, line: Line, match: Any) -> None:
     for rank in _numbers(match.group(1).replace(" ", ""))[:64]:
         seen.missing_ranks.setdefault(rank, line)
 
@@ -224,7 +200,7 @@ def _barrier_missing(seen: "Evidence", line: Line, match: Any) -> None:
 _CALL = r"\bdist(?:ributed)?\.(\w{4,30})\("
 _FRAME = r'distributed_c10d\.py", line \d{1,6}, in (\w{4,30})'
 
-Handler = Callable[["Evidence", Line, Any], None]
+Handler = Callable[[Store, Line, Any], None]
 
 FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("(local_rank: ", r"rank\s{1,9}: (\d{1,7}) \(local_rank: (\d{1,5})\)"), _row_rank),

@@ -4,7 +4,7 @@ Pure: nothing here reads a clock, a file or a process; times come with the event
 head's clock. Standard library alone, Python 3.8 and up.
 """
 
-from allranks.monitor import start_patience
+from allranks.monitor import event_handlers, start_patience
 from allranks.monitor.catalogue import ids, page, rules
 from allranks.monitor.detectors.rank_holds_up import ANSWER_SECONDS
 from allranks.monitor.progress import Progress, RankProgress, progress
@@ -19,6 +19,7 @@ __all__ = [
     "RankState",
     "RunState",
     "Watch",
+    "event_handlers",
     "ids",
     "page",
     "progress",

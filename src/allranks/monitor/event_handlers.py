@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.core import Event
 from allranks.monitor import pause_history
@@ -16,16 +16,13 @@ from allranks.monitor.node_event_handlers import (
     on_torchrun_ended,
 )
 from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_POINTS, RankState
-
-if TYPE_CHECKING:
-    from allranks.monitor.run_state import RunState
-
+from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
 """So much longer than we heard it a phase may have taken: we were away. More is a clock that was set."""
 
 
-def _on_start(run: "RunState", event: Event) -> None:
+def _on_start(run: RunState, event: Event) -> None:
     if event.rank is None:
         return
     data = event.data
@@ -45,7 +42,7 @@ def _on_start(run: "RunState", event: Event) -> None:
     _note_clashes(run, fresh, data.get("boot_id"), data.get("pid_namespace"))
 
 
-def _note_clashes(run: "RunState", fresh: RankState, boot_id: Any, pids: Any) -> None:
+def _note_clashes(run: RunState, fresh: RankState, boot_id: Any, pids: Any) -> None:
     """Remembers who holds which GPU and which process, so that a second holder is seen in O(1). `pids` is the rank's
     PID namespace: containers of one machine count their own, and may start in one clock tick."""
     machine = boot_id or fresh.host  # two names of one machine share the boot id
@@ -66,7 +63,7 @@ def _hold(
     held[key] = rank
 
 
-def _on_settings(run: "RunState", event: Event) -> None:
+def _on_settings(run: RunState, event: Event) -> None:
     if event.rank is None:
         return
     rank = run.rank(event.rank)
@@ -82,7 +79,7 @@ def _on_settings(run: "RunState", event: Event) -> None:
             run.digests.setdefault(name, {}).setdefault(str(digest), event.rank)
 
 
-def _on_beat(run: "RunState", event: Event) -> None:
+def _on_beat(run: RunState, event: Event) -> None:
     if event.rank is None:
         return
     rank, data, at, heard = run.rank(event.rank), event.data, event.at, run.arrived
@@ -114,7 +111,7 @@ def _on_beat(run: "RunState", event: Event) -> None:
     _advance(run, rank, integer(data.get("step")), at)
 
 
-def _change_phase(run: "RunState", rank: RankState, phase: str, at: float) -> None:
+def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None:
     """Remembers how long a phase that lies between the steps took at most: the next one may take as long. By the node's
     clock or by ours, the longer one: a node's clock may be set meanwhile, and what it says may come all at once."""
     pause_history.moved(run, rank, run.arrived)
@@ -153,7 +150,7 @@ def _on_step(rank: RankState, entry: Any) -> None:
         rank.learning_rate = number(values[5])
 
 
-def _advance(run: "RunState", rank: RankState, step: Optional[int], at: float) -> None:
+def _advance(run: RunState, rank: RankState, step: Optional[int], at: float) -> None:
     if step is None or step == rank.step:
         return
     pause_history.moved(
@@ -176,13 +173,13 @@ def _remember_memory(rank: RankState, at: float, size: int) -> None:
         rank.memory_every *= 2.0
 
 
-def _on_saved(run: "RunState", event: Event) -> None:
+def _on_saved(run: RunState, event: Event) -> None:
     if event.rank is not None:
         step = integer(event.data.get("step"))
         run.rank(event.rank).saved_steps.append(-1 if step is None else step)
 
 
-def _on_exception(run: "RunState", event: Event) -> None:
+def _on_exception(run: RunState, event: Event) -> None:
     if event.rank is None:
         return
     rank = run.rank(event.rank)
@@ -203,7 +200,7 @@ def _frames(value: Any) -> List[Tuple[str, Optional[int], str]]:
     return kept
 
 
-def _on_end(run: "RunState", event: Event) -> None:
+def _on_end(run: RunState, event: Event) -> None:
     if event.rank is not None:
         rank = run.rank(event.rank)
         rank.node = rank.node or event.node
@@ -213,7 +210,7 @@ def _on_end(run: "RunState", event: Event) -> None:
             run.in_trouble(event.at)
 
 
-def _on_rank_gone(run: "RunState", event: Event) -> None:
+def _on_rank_gone(run: RunState, event: Event) -> None:
     if event.rank is None:
         return
     rank = run.rank(event.rank)
@@ -226,13 +223,13 @@ def _on_rank_gone(run: "RunState", event: Event) -> None:
         run.in_trouble(event.at)
 
 
-def _on_flight(run: "RunState", event: Event) -> None:
+def _on_flight(run: RunState, event: Event) -> None:
     if event.rank is not None:
         run.flights[event.rank] = {**event.data, "heard_at": run.arrived}
         run.answers += 1
 
 
-def _on_evidence(run: "RunState", event: Event) -> None:
+def _on_evidence(run: RunState, event: Event) -> None:
     """The keeper asks: what was answered before is of another moment."""
     if event.data.get("stands"):  # what was answered in silence is the answer
         run.asked_at = run.looked_at
@@ -245,7 +242,7 @@ def _on_evidence(run: "RunState", event: Event) -> None:
     run.answers += 1
 
 
-def _on_stack(run: "RunState", event: Event) -> None:
+def _on_stack(run: RunState, event: Event) -> None:
     """A rank's own answer counts before what was seen of it from outside."""
     if event.rank is None:
         return
@@ -255,17 +252,17 @@ def _on_stack(run: "RunState", event: Event) -> None:
         run.answers += 1
 
 
-def _on_process(run: "RunState", event: Event) -> None:
+def _on_process(run: RunState, event: Event) -> None:
     if event.rank is not None:
         run.looks[event.rank] = dict(event.data)
         run.answers += 1
 
 
-def _on_state(run: "RunState", event: Event) -> None:
+def _on_state(run: RunState, event: Event) -> None:
     run.state = str(event.data.get("state") or run.state)
 
 
-def _on_phase(run: "RunState", event: Event) -> None:
+def _on_phase(run: RunState, event: Event) -> None:
     run.phase = str(event.data.get("phase") or run.phase)
 
 
@@ -294,3 +291,25 @@ HANDLERS: Dict[str, Callable[[Any, Event], None]] = {
     "state": _on_state,
     "phase": _on_phase,
 }
+
+
+def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> None:
+    """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time); an event
+    of an unknown kind only moves the clock. Never raises on an odd event: it comes from another machine."""
+    run.arrived = event.at if arrived is None else arrived
+    run.now = max(run.now, run.arrived)
+    if run.at is None or event.at > run.at:
+        run.at = event.at
+    if run.started_at is None:
+        run.started_at = event.at
+    if event.node is not None:
+        node = run.node(event.node)
+        if event.kind != "lost":  # that is the keeper's word, not the node's
+            run.heard(node, run.arrived)
+    handler = HANDLERS.get(event.kind)
+    if handler is None:
+        return
+    try:
+        handler(run, event)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
+        run.odd_events += 1  # half an event, or another version's: counted, never fatal

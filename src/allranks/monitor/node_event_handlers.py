@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping
 
 from allranks.core import Event
 from allranks.monitor.clock_offsets import Lateness
 from allranks.monitor.event_values import integer, listed, number
 from allranks.monitor.rank_records import SLOWDOWNS, NodeState
-
-if TYPE_CHECKING:
-    from allranks.monitor.run_state import RunState
-
+from allranks.monitor.run_state import RunState
 
 EARLIER_SECONDS = 1.0
 """Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
@@ -36,7 +33,7 @@ GPUS_GAP_SECONDS = 60.0
 """Four looks at the GPUs that did not come: what they did meanwhile nobody knows."""
 
 
-def on_torchrun_ended(run: "RunState", event: Event) -> None:
+def on_torchrun_ended(run: RunState, event: Event) -> None:
     if event.node is None:
         return
     node = run.node(event.node)
@@ -58,7 +55,7 @@ def on_torchrun_ended(run: "RunState", event: Event) -> None:
     _ended_well(run, node)
 
 
-def _ended_well(run: "RunState", node: NodeState) -> None:
+def _ended_well(run: RunState, node: NodeState) -> None:
     """torchrun takes a dead rank's code within 0.1 s, often before anybody else sees it, and tells only of failures:
     a rank of which it tells none, gone before any that failed and before our stop, has ended with 0."""
     failed = [integer(f.get("rank")) for f in node.failures]
@@ -72,7 +69,7 @@ def _ended_well(run: "RunState", node: NodeState) -> None:
             rank.gone_code = 0
 
 
-def on_torchrun(run: "RunState", event: Event) -> None:
+def on_torchrun(run: RunState, event: Event) -> None:
     """A torchrun starts; after one that ended it is a restart, and what the last attempt left is no sign any more."""
     if event.node is None:
         return
@@ -92,7 +89,7 @@ CLOSED = re.compile(r"^closed$|closed the connection|reset by peer|broken pipe",
 close comes where the dead process had not read everything."""
 
 
-def on_supervisor(run: "RunState", event: Event) -> None:
+def on_supervisor(run: RunState, event: Event) -> None:
     on_node("joined_at")(run, event)
     process = event.data.get("process")
     if event.node is not None and isinstance(process, Mapping):
@@ -100,7 +97,7 @@ def on_supervisor(run: "RunState", event: Event) -> None:
 
 
 def on_node(attribute: str) -> Any:
-    def handler(run: "RunState", event: Event) -> None:
+    def handler(run: RunState, event: Event) -> None:
         if event.node is None:
             return
         node = run.node(event.node)
@@ -118,7 +115,7 @@ def on_node(attribute: str) -> Any:
     return handler
 
 
-def on_sample(run: "RunState", event: Event) -> None:
+def on_sample(run: RunState, event: Event) -> None:
     if event.node is None:
         return
     node = run.node(event.node)
@@ -130,7 +127,7 @@ def on_sample(run: "RunState", event: Event) -> None:
         _look_at_gpus(node, gpus, run.arrived)
 
 
-def _look_at_ranks(run: "RunState", node: NodeState, away: bool) -> None:
+def _look_at_ranks(run: RunState, node: NodeState, away: bool) -> None:
     """Which ranks are stopped, and which work though they do not beat."""
     entries = node.sample.get("ranks")
     for name, entry in entries.items() if isinstance(entries, Mapping) else ():
@@ -172,7 +169,7 @@ def _since(kept: Dict[str, float], name: str, holds: bool, at: float) -> None:
         kept.pop(name, None)
 
 
-def on_kernel(run: "RunState", event: Event) -> None:
+def on_kernel(run: RunState, event: Event) -> None:
     """What the kernel said, or why nobody may read it: its silence then proves nothing."""
     if event.node is not None:
         node, lines = run.node(event.node), listed(event.data.get("lines"))

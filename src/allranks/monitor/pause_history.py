@@ -6,13 +6,9 @@ window of the last steps has long forgotten it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from allranks.diagnose.catalogue import cause
-
-if TYPE_CHECKING:
-    from allranks.monitor.rank_records import RankState
-    from allranks.monitor.run_state import RunState
+from allranks.monitor.rank_records import RankState
+from allranks.monitor.run_state import RunState
 
 LEAST_SECONDS = 8.0
 """A shorter pause changes no limit."""
@@ -30,7 +26,7 @@ LONGER = 1.5
 """The next pause may take half as long again as the longest."""
 
 
-def moved(run: "RunState", rank: "RankState", at: float) -> None:
+def moved(run: RunState, rank: RankState, at: float) -> None:
     """A step, a phase or a progress bar of this rank moved at `at`; call it before a new phase is noted."""
     rank.moved_at = at
     before = run.last_move
@@ -41,7 +37,7 @@ def moved(run: "RunState", rank: "RankState", at: float) -> None:
             _remember(run, paused)
 
 
-def _remember(run: "RunState", seconds: float) -> None:
+def _remember(run: RunState, seconds: float) -> None:
     """Of a pause between steps; how long other phases take is remembered apart. An outage, in which one rank was seen
     to hold up the others, is no pace. A rank that was in its own code and came back (an upload, samples) has one when
     it comes again."""
@@ -55,7 +51,7 @@ def _remember(run: "RunState", seconds: float) -> None:
         run.pauses = sorted([*run.pauses, seconds])[-2:]
 
 
-def allowed(run: "RunState") -> float:
+def allowed(run: RunState) -> float:
     """Seconds that a pause may take by those that passed; 0.0 of none."""
     once = run.pauses[-1] if run.pauses else 0.0
     often = max((kept[-2] for kept in (run.pauses, run.held_pauses) if len(kept) > 1), default=0.0)

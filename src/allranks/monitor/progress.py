@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 from allranks.core import Event
+from allranks.monitor import event_handlers
 from allranks.monitor.run_state import RankState, RunState
 
 PHASES = ("importing", "loading", "preparing", "compiling", "training", "evaluating", "saving", "done")
@@ -61,7 +62,7 @@ def progress(events: Iterable[Event], now: "float | None" = None) -> Progress:
     """The progress that a journal shows. `now` is on the events' clock; without it, the newest event's time."""
     run = RunState()
     for event in events:
-        run.fold(event)
+        event_handlers.apply(run, event)
     return progress_of(run, now)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from allranks.core import BLOCK, VERDICTS, WARN, Diagnosis, Event, Finding
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
+from allranks.monitor import event_handlers
 from allranks.monitor import verdict as _verdict
 from allranks.monitor.catalogue import rules
 from allranks.monitor.clock_offsets import NodeClock
@@ -89,7 +90,7 @@ class Watch:
         """Takes one event in; returns what it makes known, each statement once."""
         if received is not None:
             event, arrived = self.corrected(event, received), received
-        self.run.fold(event, arrived)
+        event_handlers.apply(self.run, event, arrived)
         said: List[Statement] = []
         for name, after in self._after.get(event.kind, ()):
             said.extend(self._new(self._ask(name, after, event), self.run.arrived))

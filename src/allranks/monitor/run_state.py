@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.core import Event, Finding
+from allranks.core import Finding
 from allranks.monitor.clock_offsets import Ears, Lateness
-from allranks.monitor.event_handlers import HANDLERS
 from allranks.monitor.rank_records import NodeState, RankState
 
 __all__ = ["NodeState", "RankState", "RunState"]
@@ -26,7 +25,7 @@ BEAT_GAP_SECONDS = 15.0
 
 
 class RunState:
-    """All ranks and nodes of a run. `event_handlers` never raises on an odd event: it comes from another machine."""
+    """All ranks and nodes of a run: `fold.apply` takes events in."""
 
     def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
         self.expect: Mapping[str, Any] = dict(expect or {})
@@ -182,24 +181,3 @@ class RunState:
         if self.held_up is not None:
             self.held_up = (min(self.held_up[0] + ahead, now), *self.held_up[1:])
         self.now = now
-
-    def fold(self, event: Event, arrived: "float | None" = None) -> None:
-        """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time); an event
-        of an unknown kind only moves the clock."""
-        self.arrived = event.at if arrived is None else arrived
-        self.now = max(self.now, self.arrived)
-        if self.at is None or event.at > self.at:
-            self.at = event.at
-        if self.started_at is None:
-            self.started_at = event.at
-        if event.node is not None:
-            node = self.node(event.node)
-            if event.kind != "lost":  # that is the keeper's word, not the node's
-                self.heard(node, self.arrived)
-        handler = HANDLERS.get(event.kind)
-        if handler is None:
-            return
-        try:
-            handler(self, event)
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
-            self.odd_events += 1  # half an event, or another version's: counted, never fatal

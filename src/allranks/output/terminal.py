@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.live import Live
 
 from allranks.core import Blocked, Event
-from allranks.monitor import Progress, RunState
+from allranks.monitor import Progress, RunState, event_handlers
 from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.monitor.progress import operator_of, progress_of
 from allranks.output.console import Out
@@ -125,7 +125,7 @@ class LiveView:
                 self.progress_line(last=True)
             turns = self.lines and (self.turns(event) or self.due(self.clock()))
             self.note(event)
-            self.run.fold(event)
+            event_handlers.apply(self.run, event)
             if event.kind == "phase":
                 self.on_phase(before)
             if turns:

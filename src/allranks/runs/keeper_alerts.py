@@ -19,7 +19,7 @@ from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 
 from allranks.core import BLOCK, UNKNOWN, WARN
 from allranks.node.ownership import RUN_ID_VARIABLE
-from allranks.runs.keeper_io_worker import GIVE_UP_SECONDS, LEASH, leash, wait_for
+from allranks.runs.keeper_io_worker import GIVE_UP_SECONDS, LEASH, leash, run_out, wait_for
 
 GATHER_SECONDS = 10.0
 """Between two messages: what comes meanwhile goes out together. The first goes out at once."""
@@ -184,7 +184,7 @@ class Alerts:
             child = _Group(argv, stdin=pipe, stdout=nothing, stderr=pipe, env=env, cwd="/")
         except OSError as error:
             return f"the command could not be started: {error.strerror}"
-        _, said, trouble = wait_for(child, lambda: not self._given_up, COMMAND_SECONDS, body)
+        _, said, trouble = run_out(wait_for(child, COMMAND_SECONDS, body, lambda: not self._given_up))
         if trouble and self._given_up:
             return "the command did not end before the run did, and was killed"
         if trouble:

@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 from allranks.node import memory
 from allranks.node.paths import RunDirectory, read_json, write_text
 from allranks.runs import keeper_io_worker, keeper_saves
+from allranks.runs.keeper_io_worker import Steps
 from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_record import Record
 
@@ -39,17 +40,17 @@ class Finish:
     """What the keeper does after the last rank has gone."""
 
     def __init__(
-        self, directory: RunDirectory, job: Dict[str, Any], record: Record, pulse: Callable[[], bool]
+        self, directory: RunDirectory, job: Dict[str, Any], record: Record, goes_on: Callable[[], bool]
     ):
-        """`pulse` keeps the supervisors alive; False says that the run was asked to stop."""
+        """`goes_on`: False says that the run was asked to stop."""
         self.directory, self.job, self.task, self.record = directory, job, job["keep"], record
-        self.pulse = pulse
+        self.goes_on = goes_on
         self.output_dir = str(self.task["output_dir"])
 
-    def open_output(self) -> bool:
+    def open_output(self) -> Steps[bool]:
         """Makes the run's own output folder and marks it as this run's; False and a finding where it cannot."""
         asked = {"folder": self.output_dir, "run_id": self.job["run_id"]}
-        answer, trouble = keeper_io_worker.call("open", asked, self.pulse)
+        answer, trouble = yield from keeper_io_worker.call("open", asked)
         if answer is None:
             self.record.finding(
                 Finding(
@@ -66,7 +67,7 @@ class Finish:
 
     # ---- verify ----
 
-    def verify(self, doubt: Optional[Finding] = None) -> str:
+    def verify(self, doubt: Optional[Finding] = None) -> Steps[str]:
         """The state that the run deserves: `succeeded` only with a whole adapter where one was promised. `doubt` is
         recorded with it."""
         self.record.phase("verify")
@@ -74,10 +75,10 @@ class Finish:
             self.record.finding(doubt)
         wanted = self.task.get("adapter")
         if not wanted:
-            self.look_for_adapter()
+            yield from self.look_for_adapter()
             return "succeeded"
         asked = {"folder": self.output_dir, "expect": dict(wanted)}
-        report, trouble = keeper_io_worker.call("verify", asked, self.pulse, stoppable=True)
+        report, trouble = yield from keeper_io_worker.call("verify", asked, self.goes_on)
         if report is None:
             self.record.finding(self._unverified(trouble))
             return "failed"
@@ -87,7 +88,7 @@ class Finish:
         if not report["whole"]:
             self.record.adapter(summary)
             return "failed"
-        proof = self._prove(str(wanted["base_model"]))
+        proof = yield from self._prove(str(wanted["base_model"]))
         summary.update(proof)
         self.record.adapter(summary)
         return "failed" if proof.get("changed") is False else "succeeded"
@@ -102,17 +103,17 @@ class Finish:
             fix=f"when the storage answers again: allranks checkpoints verify {self.output_dir}",
         )
 
-    def look_for_adapter(self) -> None:
+    def look_for_adapter(self) -> Steps[None]:
         """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
-        answer, trouble = keeper_io_worker.call("newest", asked, self.pulse)
+        answer, trouble = yield from keeper_io_worker.call("newest", asked)
         if trouble:
             self.record.finding(self._unverified(trouble))
         newest = (answer or {}).get("found")
         if newest is not None:
             self.record.adapter({**summary_of(newest), "whole": True})
 
-    def go_on(self, keep_word: bool) -> Optional[Dict[str, Any]]:
+    def go_on(self, keep_word: bool) -> Steps[Optional[Dict[str, Any]]]:
         """`found`: the report of the newest verified checkpoint, that the next attempt goes on from, or None where
         there is none. None in place of that where nobody could find out: then nothing starts again.
 
@@ -121,30 +122,30 @@ class Finish:
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
         deadline = time.monotonic() + HELD_UP_SECONDS
         while True:
-            answer, trouble = keeper_io_worker.call("go_on", asked, self.pulse)
+            answer, trouble = yield from keeper_io_worker.call("go_on", asked)
             trouble = trouble or str((answer or {}).get("unchosen") or "")
             if not trouble:
                 return answer
-            if time.monotonic() > deadline or not self._wait_to_look_again(trouble):
+            if time.monotonic() > deadline or not (yield from self._wait_to_look_again(trouble)):
                 break
         again = "when the storage answers again: the same command with --resume auto."
         self.record.finding(keeper_saves.resume_unknown(self.job["node"], self.output_dir, trouble, again))
         self.record.note("restart", {"again": False, "why": f"what to go on from is not known: {trouble}"})
         return None
 
-    def _wait_to_look_again(self, trouble: str) -> bool:
-        """False where the run was asked to stop meanwhile; the pulse is False for a failed run in any case."""
+    def _wait_to_look_again(self, trouble: str) -> Steps[bool]:
+        """False if the run was asked to stop meanwhile; `goes_on` is False for a failed run in any case."""
         self.record.phase(
             "back-off", f"{LOOK_AGAIN_SECONDS:.0f} s: the output folder cannot be used: {trouble}"
         )
         until = time.monotonic() + LOOK_AGAIN_SECONDS
         while time.monotonic() < until and read_json(self.directory.keeper.stop) is None:
-            self.pulse()
+            yield
         return read_json(self.directory.keeper.stop) is None
 
     # ---- proof ----
 
-    def _prove(self, base: str) -> Dict[str, Any]:
+    def _prove(self, base: str) -> Steps[Dict[str, Any]]:
         """Loads the adapter onto its base in the training environment and compares outputs."""
         too_big = self._too_big(base)
         if too_big:
@@ -154,7 +155,7 @@ class Finish:
         held = [keeper_io_worker.LEASH + PROOF, *keeper_io_worker.leash(PROOF_SECONDS, parent=0)]
         argv = [self.task["python"], "-c", *held, self.job["inside"], "--base", base]
         argv += ["--adapter", self.output_dir, "--json"]
-        answer, trouble = self._run(argv)
+        answer, trouble = yield from self._run(argv)
         if answer is None or "changed" not in answer:
             trouble = trouble or str((answer or {}).get("error", "it printed no result"))
             self.record.finding(self._unproved(trouble))
@@ -188,7 +189,7 @@ class Finish:
             )
         )
 
-    def _run(self, argv: List[str]) -> "tuple[Optional[Dict[str, Any]], str]":
+    def _run(self, argv: List[str]) -> Steps[Tuple[Optional[Dict[str, Any]], str]]:
         env = dict(os.environ, **self.job["env"])
         env.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="")
         try:
@@ -197,7 +198,7 @@ class Finish:
             )
         except OSError as error:
             return None, str(error)
-        out, err, trouble = keeper_io_worker.wait_for(child, self.pulse, PROOF_SECONDS)
+        out, err, trouble = yield from keeper_io_worker.wait_for(child, PROOF_SECONDS, goes_on=self.goes_on)
         if trouble:
             return None, trouble
         try:
@@ -233,13 +234,12 @@ class Finish:
 
     # ---- prune and report ----
 
-    def prune(self) -> None:
+    def prune(self) -> Steps[None]:
         """Removes what nobody needs of this run's own output folder; a failed prune never fails a run."""
         self.record.phase("prune")
         asked = {"folder": self.output_dir, "keep": int(self.task["keep"]), "run_id": str(self.job["run_id"])}
-        pruned, trouble = keeper_io_worker.call(
-            "prune", {**asked, "expect": self.task.get("adapter")}, self.pulse
-        )
+        expect = {"expect": self.task.get("adapter")}
+        pruned, trouble = yield from keeper_io_worker.call("prune", {**asked, **expect})
         if pruned is None:
             self.record.finding(
                 Finding(

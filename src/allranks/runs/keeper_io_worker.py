@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Generator, List, Mapping, Optional, Tuple, TypeVar
 
 import allranks
 
@@ -52,13 +52,27 @@ from allranks.runs import keeper_io_worker
 keeper_io_worker.main()
 """
 
-Pulse = Callable[[], bool]
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Work that waits: it yields whenever it does, at most `PULSE_SECONDS` apart, and whoever drives it does their own work
+meanwhile. So the work never calls back into its driver."""
+
+GoesOn = Callable[[], bool]
+
+
+def run_out(steps: Steps[T]) -> T:
+    """Drives it where nothing else is to be done meanwhile."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def call(
-    what: str, arguments: Mapping[str, Any], pulse: Pulse, stoppable: bool = False
-) -> Tuple[Optional[Dict[str, Any]], str]:
-    """(the answer, the trouble). `pulse` keeps the leases; with `stoppable`, a False of it ends the child."""
+    what: str, arguments: Mapping[str, Any], goes_on: Optional[GoesOn] = None
+) -> Steps[Tuple[Optional[Dict[str, Any]], str]]:
+    """(the answer, the trouble). A False of `goes_on` ends the child."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
     argv = [sys.executable, "-I", "-S", "-c", LEASH + BOOT, *leash(SECONDS[what]), root, what]
     try:
@@ -67,9 +81,8 @@ def call(
         )
     except OSError as error:
         return None, str(error)
-    heed = pulse if stoppable else lambda: pulse() or True
     text = json.dumps(dict(arguments)).encode()
-    out, err, trouble = wait_for(child, heed, SECONDS[what], text)
+    out, err, trouble = yield from wait_for(child, SECONDS[what], text, goes_on)
     if trouble:
         return None, trouble
     try:
@@ -86,8 +99,11 @@ def leash(seconds: float, parent: Optional[int] = None) -> List[str]:
 
 
 def wait_for(
-    child: "subprocess.Popen[bytes]", pulse: Pulse, seconds: float, text: Optional[bytes] = None
-) -> Tuple[bytes, bytes, str]:
+    child: "subprocess.Popen[bytes]",
+    seconds: float,
+    text: Optional[bytes] = None,
+    goes_on: Optional[GoesOn] = None,
+) -> Steps[Tuple[bytes, bytes, str]]:
     """What it printed, and why it was ended where it was. Returns in any case soon after `seconds`."""
     deadline, trouble, killed_at = time.monotonic() + seconds, "", 0.0
     while True:
@@ -96,11 +112,12 @@ def wait_for(
             return out, err, trouble
         except subprocess.TimeoutExpired:
             text = None  # it has been handed over
+        yield
         now = time.monotonic()
         if killed_at:
             if now - killed_at > GIVE_UP_SECONDS:
                 return b"", b"", f"{trouble}, and it cannot be ended: its file system does not answer"
-        elif not pulse():
+        elif goes_on is not None and not goes_on():
             trouble = "the run was asked to stop"
         elif now > deadline:
             trouble = f"it did not end within {seconds:.0f} s"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from allranks.core import Diagnosis, Event, Finding, Process
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
-from allranks.node.stopping import OWN_END
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_engine import Lost
-from allranks.runs.keeper_stop_request import journal_unwritten, processes_left
+from allranks.runs.keeper_stop_request import journal_unwritten
 
 STATE_EVERY_SECONDS = 1.0
 """How often steps and findings may rewrite state.json; a change of state or phase does so at once. It holds all
@@ -29,17 +28,19 @@ class Record:
     """The keeper's journal and state. Losing the disk never raises: the run is worth more than its log."""
 
     def __init__(
-        self, directory: RunDirectory, job: Dict[str, Any], nodes: List[str], alerts: Optional[Alerts] = None
+        self,
+        directory: RunDirectory,
+        job: Dict[str, Any],
+        nodes: List[str],
+        alerts: Optional[Alerts] = None,
+        also: Optional[Callable[[Dict[str, Any]], Any]] = None,
     ):
+        """`also` hears all that the journal holds: a report that is folded while the run goes on."""
         self.alerts, self.engine = alerts, Lost(directory, nodes)
         self.directory, self.node = directory, job["node"]
-        self.also: Optional[Callable[[Dict[str, Any]], Any]] = None
-        """Hears all that the journal holds: a report that is folded while the run goes on."""
+        self.also = also
         self.journal = Journal(directory.keeper.journal)
         self.before = list(job["keep"].get("before") or ())
-        self.swept: Set[str] = set()
-        self.left: Dict[str, Sequence[Mapping[str, Any]]] = {}
-        """Of the nodes that could not be swept: the processes that no signal ends."""
         self.said: Set[tuple] = set()
         self.state_now: Dict[str, Any] = {
             "id": job["run_id"],
@@ -77,11 +78,6 @@ class Record:
     def event(self, event: Event) -> None:
         """Any event of a node: into the journal, and what a glance needs into the state."""
         self._append(event)
-        if event.kind == "swept" and event.node and event.rank is None:
-            asked = (
-                event.data.get("why") != OWN_END
-            )  # one of its own is no answer to a stop, and may come after it
-            self._swept(event.node, event.data.get("left") or (), asked)
         if event.kind == "can-save":
             self.state_now["can_save"], self.dirty = True, True
         if event.kind == "saved" and event.rank == 0 and event.data.get("path"):
@@ -93,20 +89,6 @@ class Record:
                 self.state_now["step"], self.dirty = step, True
             if isinstance(total, int):
                 self.state_now["total_steps"] = total
-
-    def _swept(self, node: str, left: Sequence[Mapping[str, Any]], asked: bool) -> None:
-        """A node is swept when nothing is left there after a stop; what no signal ends is a finding."""
-        self.left.pop(node, None)
-        if not left:
-            if asked:
-                self.swept.add(node)
-            return
-        self.left[node] = left
-        self.finding(processes_left(node, left))
-
-    def forget_swept(self) -> None:
-        self.swept.clear()
-        self.left.clear()
 
     def phase(self, phase: str, why: str = "") -> None:
         self.state_now["phase"] = phase
@@ -143,13 +125,17 @@ class Record:
         seen again, and is then said again."""
         self.said.clear()
         self.drop_first_word()
-        self.state_now.update(step=None, why="")
+        self.state_now.update(step=None, why="", can_save=False)
 
     def drop_first_word(self) -> None:
         """Where no verdict follows: the run did not fail after all, is started again, or the keeper failed. The
         verdict of an earlier attempt stands again."""
         if (self.state_now["diagnosis"] or {}).get("provisional"):
             self.state_now["diagnosis"] = self.verdict
+
+    def drop_verdict(self) -> None:
+        """The run has succeeded: the verdict is an earlier attempt's, and the journal keeps it."""
+        self.state_now["diagnosis"] = None
 
     def adapter(self, data: Optional[Dict[str, Any]]) -> None:
         self.state_now["adapter"] = data

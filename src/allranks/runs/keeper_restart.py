@@ -1,14 +1,18 @@
-"""Whether a failed run is started again (`launch.restarts`), from what, and when. Pure but for its counters."""
+"""Whether a failed run is started again (`launch.restarts`), from what, when, and on which nodes."""
 
 from __future__ import annotations
 
 import signal
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
+import time
+from typing import AbstractSet, Any, Callable, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core import WARN, Diagnosis, Event, Finding, Where
 from allranks.core.causes import AFTER_A_STEP, PASSES
 from allranks.diagnose.catalogue import cause as known
-from allranks.runs.keeper_spares import Swap
+from allranks.runs.keeper_attempt import Attempt
+from allranks.runs.keeper_io_worker import Steps
+from allranks.runs.keeper_spares import Places, Swap, seconds_until_alone
+from allranks.runs.keeper_stop_request import STOP_MARGIN_SECONDS
 
 BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
 """Before the first restart nothing is waited for: most faults pass with the process. Then longer each time."""
@@ -93,6 +97,55 @@ def hindrance(missing: Sequence[str], unable: str) -> str:
         gone = ", ".join(missing)
         return f"{gone} does not answer or cannot be swept, and no spare takes its place"
     return f"a GPU must be reset first on {unable}, and no spare takes the node's place" if unable else ""
+
+
+class Nodes(NamedTuple):
+    """Which nodes are there after a failed attempt, and at which place. In the wait for a restart nodes are lost and
+    come back: who trains after it is judged at its end."""
+
+    job: Mapping[str, Any]
+    record: Any
+    places: Places
+    joined: Iterable[str]
+    lost: AbstractSet[str]
+    attempt: Attempt
+
+    def placed(self) -> Tuple[List[Swap], List[str]]:
+        """Who would take whose place, and the nodes that are not there, or not swept, and have no spare."""
+        missing = [node for node in self.places.at if node in self.lost or node not in self.attempt.swept]
+        swaps = self.places.swaps(missing, set(self.joined) - self.lost, self.lost)
+        return swaps, [node for node in missing if node not in {swap.node for swap in swaps}]
+
+    def wait(
+        self, swaps: List[Swap], seconds: float, back_off: Callable[[float], Steps[bool]]
+    ) -> Steps[Optional[List[Swap]]]:
+        """Who takes whose place once `seconds` are over, and the lease of each node that is left out; None if the run
+        cannot start again, or is to end. `swaps` is what was said before.
+
+        A spare that is lost meanwhile takes no place. A node that is heard again was told to stop when it joined, and
+        gets the time of a stop to say that nothing is left there.
+        """
+        returned = False
+        while True:
+            gone, known = {swap.node for swap in swaps} & self.lost, self.attempt.watch.run.nodes
+            if not (
+                yield from back_off(max(seconds, seconds_until_alone(gone, known, self.job, time.time())))
+            ):
+                return None
+            before, (swaps, alone) = swaps, self.placed()
+            if set(alone) - self.lost and not returned:
+                returned, seconds = True, float(self.job["grace_seconds"]) + STOP_MARGIN_SECONDS
+                continue
+            why = hindrance(alone, self.places.unable(swaps))
+            if why:
+                self.record.note("restart", {"again": False, "why": why})
+                return None
+            if swaps == before:
+                return swaps
+            moves = ", ".join(f"{swap.by} takes the place of {swap.node}" for swap in swaps)
+            why = f"while it waited nodes were lost or came back: {moves or 'all keep their places'}"
+            self.record.note("restart", {"again": True, "why": why})
+            seconds = 0.0
 
 
 def is_trouble(event: Event) -> bool:

@@ -34,7 +34,19 @@ END_SECONDS = 600.0
 
 
 def call_apart(what: str, arguments: Mapping[str, Any]) -> Answer:
-    return keeper_io_worker.call(what, arguments, lambda: True)
+    return keeper_io_worker.run_out(keeper_io_worker.call(what, arguments))
+
+
+class _Waiting:
+    """Paths that wait for a thread. None ends it, however many wait."""
+
+    def __init__(self) -> None:
+        self._queue: "queue.Queue[Optional[str]]" = queue.Queue()
+        self.put, self.get, self.empty = self._queue.put, self._queue.get, self._queue.empty
+
+    def add(self, path: str) -> None:
+        if self._queue.qsize() < WAITING:
+            self.put(path)
 
 
 class Saves:
@@ -48,7 +60,7 @@ class Saves:
         self._removed: Set[str] = set()
         self._statements: Deque[Finding] = deque()
         self._notes: Deque[Tuple[str, Dict[str, Any]]] = deque()
-        self._waiting: "queue.Queue[Optional[str]]" = queue.Queue(WAITING)
+        self._waiting = _Waiting()
         self._thread = threading.Thread(target=self._work, name="saves", daemon=True)
         self._thread.start()
         self._copies = (
@@ -65,7 +77,7 @@ class Saves:
                 and CHECKPOINT.fullmatch(name)
                 and os.path.abspath(parent) == os.path.abspath(self.output_dir)
             ):
-                self._put(path)
+                self._waiting.add(path)
         if event.kind == "saving" and event.rank == 0:  # of this step anew: in another attempt, say
             name = os.path.basename(str(event.data.get("path") or ""))
             self._left_out.discard(name)
@@ -74,29 +86,22 @@ class Saves:
             self._left_out.add(f"checkpoint-{event.data.get('step')}")
             self._statements.append(self._skipped(event.data))
 
-    def _put(self, path: Optional[str]) -> None:
-        try:
-            self._waiting.put_nowait(path)
-        except queue.Full:
-            pass
-
     def take(self, note: Callable[[str, Dict[str, Any]], Any]) -> List[Finding]:
         """The findings that have come up since; what is a note only is given to `note`."""
         for _ in range(len(self._notes)):
             note(*self._notes.popleft())
         return [self._statements.popleft() for _ in range(len(self._statements))]
 
-    def end(self, pulse: Callable[[], Any], final: Optional[str] = None) -> None:
+    def end(self, final: Optional[str] = None) -> keeper_io_worker.Steps[None]:
         """No more saves come. Waits for what is left, at most END_SECONDS, and copies `final` last."""
-        self._put(None)
+        self._waiting.put(None)
         deadline = time.monotonic() + END_SECONDS
         while self._thread.is_alive() and time.monotonic() < deadline:
-            pulse()
+            yield
         if self._copies is not None:
-            self._copies.add(final) if final else None
-            self._copies.add(None)
+            self._copies.end(final)
             while self._copies.thread.is_alive() and time.monotonic() < deadline:
-                pulse()
+                yield
 
     # ---- the thread ----
 
@@ -206,22 +211,24 @@ class Copies:
 
     def __init__(self, root: str, run_id: str, saves: Saves):
         self.root, self.run_id, self.saves = root, run_id, saves
-        self._waiting: "queue.Queue[Optional[str]]" = queue.Queue(WAITING)
+        self._waiting = _Waiting()
         self.thread = threading.Thread(target=self._work, name="copies", daemon=True)
         self.thread.start()
 
-    def add(self, path: Optional[str]) -> None:
-        try:
-            self._waiting.put_nowait(path)
-        except queue.Full:
-            pass
+    def add(self, path: str) -> None:
+        self._waiting.add(path)
+
+    def end(self, final: Optional[str]) -> None:
+        if final:
+            self._waiting.put(final)
+        self._waiting.put(None)
 
     def _work(self) -> None:
         ending = False
         while not ending:
             paths = [self._waiting.get()]
             while not self._waiting.empty():
-                paths.append(self._waiting.get_nowait())
+                paths.append(self._waiting.get())
             ending = None in paths
             wanted = [path for path in paths if path is not None]
             for path in wanted if ending else wanted[-1:]:
@@ -249,7 +256,9 @@ class Copies:
         )  # fmt: skip
 
 
-def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool]) -> bool:
+def choose_start(
+    job: Mapping[str, Any], record: Any, goes_on: Callable[[], bool]
+) -> keeper_io_worker.Steps[bool]:
     """`resume`: leaves word to the ranks where to go on; False, and findings, where the run must not start."""
     task = job["keep"]
     wanted = task.get("resume")
@@ -259,7 +268,7 @@ def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool])
     path = None if wanted == "auto" else str(wanted)
     copies = os.path.join(str(task["copy_to"]), str(job["run_id"])) if task.get("copy_to") else None
     asked = {"folder": folder, "expect": task.get("adapter"), "path": path, "copies": copies}
-    answer, trouble = keeper_io_worker.call("earlier", asked, pulse, stoppable=True)
+    answer, trouble = yield from keeper_io_worker.call("earlier", asked, goes_on)
     if answer is None:
         again = "when the storage answers again: the same command."
         record.finding(resume_unknown(job["node"], path or folder, trouble, again))
@@ -275,7 +284,7 @@ def choose_start(job: Mapping[str, Any], record: Any, pulse: Callable[[], bool])
                            "passed_over": answer["passed_over"]})  # fmt: skip
     if found is None:
         return path is None  # nothing verified is there yet: the run begins
-    chosen, trouble = keeper_io_worker.call("choose", {"folder": folder, "path": found["path"]}, pulse)
+    chosen, trouble = yield from keeper_io_worker.call("choose", {"folder": folder, "path": found["path"]})
     return chosen is not None
 
 

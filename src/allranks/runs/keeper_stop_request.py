@@ -25,15 +25,14 @@ class StopRequest:
 
     def __init__(self, directory: RunDirectory, job: Mapping[str, Any]):
         self.path, self.seconds = directory.keeper.stop, float(job.get("notice_seconds") or SAVE_SECONDS)
-        self.can_save = False
         self._until: Optional[float] = None
 
-    def heed(self, now: float) -> str:
-        """`save` once where the ranks shall save, `stop` where they shall end now, else nothing."""
+    def heed(self, now: float, can_save: bool) -> str:
+        """`save` once if the ranks shall save, `stop` if they shall end now, else nothing."""
         asked = read_json(self.path)
         if asked is None:
             return ""
-        if not (asked.get("save") and self.can_save):
+        if not (asked.get("save") and can_save):
             return "stop"
         if self._until is None:
             self._until = now + self.seconds

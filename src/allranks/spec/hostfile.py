@@ -11,7 +11,7 @@ import shlex
 
 from allranks.core import BadInput, Cluster
 from allranks.spec import validate
-from allranks.spec.nodes import Draft, from_text, make_cluster
+from allranks.spec.drafts import Draft, from_text, make_cluster
 from allranks.spec.problems import Problems, Wrong, nearest, shown
 from allranks.spec.reading import MAX_GPUS, Reading
 from allranks.spec.tree import Scalar

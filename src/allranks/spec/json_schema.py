@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from allranks.spec import nodes
+from allranks.spec import drafts
 from allranks.spec.keys import Key, declared
 from allranks.spec.reading import SCALAR
 from allranks.spec.run import KEYS
@@ -54,13 +54,13 @@ def or_nothing(schema: dict[str, Any]) -> dict[str, Any]:
 
 def of_nodes() -> dict[str, Any]:
     """One text or number, a list, one node's mapping, or a mapping from names to addresses or nodes."""
-    node = table(nodes.KEYS)
-    unnamed = table(nodes.KEYS[1:])
+    node = table(drafts.KEYS)
+    unnamed = table(drafts.KEYS[1:])
     named = {"anyOf": [{"required": ["name"]}, {"required": ["address"]}]}
     names = {
         "type": "object",
         "minProperties": 1,
-        "not": {"propertyNames": {"enum": list(nodes.NAMES)}},
+        "not": {"propertyNames": {"enum": list(drafts.NAMES)}},
         "additionalProperties": {"anyOf": [{"type": [*SCALAR["type"], "null"]}, unnamed]},
     }
     one = {**node, **named}

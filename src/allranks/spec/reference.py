@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allranks.spec import nodes
+from allranks.spec import drafts
 from allranks.spec.keys import Key
 from allranks.spec.run import KEYS, SECTIONS
 
@@ -112,7 +112,7 @@ def table(keys: list[Key]) -> str:
 
 def page() -> str:
     """docs/run-file.md as it has to be."""
-    parts = [INTRODUCTION, "## Keys\n", table(KEYS), NODES, table(nodes.KEYS)]
+    parts = [INTRODUCTION, "## Keys\n", table(KEYS), NODES, table(drafts.KEYS)]
     for section, keys in SECTIONS.items():
         parts += [f"## {section}\n", table(keys)]
         if section == "train":

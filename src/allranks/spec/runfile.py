@@ -14,8 +14,9 @@ from allranks.core.net import is_loopback
 from allranks.spec import text as files
 from allranks.spec import train as training
 from allranks.spec import validate
+from allranks.spec.drafts import make_cluster
 from allranks.spec.keys import Key
-from allranks.spec.nodes import make_cluster, read_nodes
+from allranks.spec.nodes import read_nodes
 from allranks.spec.problems import Problems, Wrong, looks_like_token, shown
 from allranks.spec.reading import MISSING, Reading, described
 from allranks.spec.run import KEYS, SECTIONS, Run

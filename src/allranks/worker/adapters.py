@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.worker import adapter_names, gather_check, guard, optimizer_state, shard_gather
+from allranks.worker import adapter_names, collective, gather_check, guard, optimizer_state, shard_gather
 from allranks.worker.adapter_files import write_whole
 
 PIECE_BYTES = 64 << 20
@@ -133,7 +133,7 @@ def gather(model: Any, engine: Any = None, keep: bool = True, piece_bytes: int =
         taken, unsure = adapter_names.chosen(model, names)
     choice = [_TAKE if take else _SKIP for take in taken]
     if partitioned:
-        choice = _agree(choice)
+        choice = list(collective.from_rank_0(bytes(choice)))
     chosen = [index for index, value in enumerate(choice) if value == _TAKE]
     if not chosen:
         raise CannotSave("PEFT names no parameter to save: is there an adapter in the model?")
@@ -194,15 +194,6 @@ def _named(model: Any) -> List[Tuple[str, Any]]:
             if name not in module._non_persistent_buffers_set:
                 named.append((prefix + "." + name if prefix else name, buffer))
     return named
-
-
-def _agree(choice: List[int]) -> List[int]:
-    """Rank 0's choice on every rank: one byte a parameter, no pickle."""
-    import torch
-
-    mine = torch.tensor(choice, dtype=torch.uint8, device=optimizer_state.device())
-    torch.distributed.broadcast(mine, src=0)
-    return mine.tolist()
 
 
 def _sort(engine: Any, named: List[Tuple[str, Any]]) -> Tuple[List[Tuple[str, Any]], List[Tuple[str, Any]]]:

@@ -19,6 +19,7 @@ import sys
 from typing import Any, Dict, List, Optional
 
 from allranks.worker import (
+    collective,
     disk_space,
     guard,
     optimizer_state,
@@ -58,9 +59,9 @@ class Checkpoints:
     def resume(self, path: Optional[str] = None) -> int:
         """Loads `path`, else what allranks chose, else the newest whole checkpoint of the directory; its step.
 
-        0 where there is none. Raises trainer_state.CannotResume on every rank where a named one does not fit.
+        0 where there is none. Raises collective.CannotResume on every rank where a named one does not fit.
         """
-        chosen = trainer_state.agree(lambda: path or trainer_checkpoints.chosen() or newest(self.directory))
+        chosen = collective.agree(lambda: path or trainer_checkpoints.chosen() or newest(self.directory))
         if chosen is None:
             return 0
         data = trainer_state.load(self.engine, chosen)
@@ -140,7 +141,7 @@ def newest(directory: str) -> Optional[str]:
         path = os.path.join(directory, "checkpoint-%d" % step)
         try:
             trainer_state.checked(path)
-        except (OSError, ValueError, trainer_state.CannotResume):
+        except (OSError, ValueError, collective.CannotResume):
             continue  # half-written, altered, or without a state: the one before it
         return path
     return None

@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any, Optional
 
-from allranks.worker import guard, optimizer_state, trainer_state
+from allranks.worker import collective, guard, optimizer_state, trainer_state
 from allranks.worker.optimizer_state import NotHeld
 from allranks.worker.rank_reporter import Rank
 
@@ -61,8 +61,8 @@ def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
         return [there is None or there >= wanted * RESERVE, wanted, there]
 
     try:
-        fits, wanted, there = trainer_state.agree(room)
-    except trainer_state.CannotResume as error:  # rank 0's trouble, told on every rank alike
+        fits, wanted, there = collective.agree(room)
+    except collective.CannotResume as error:  # rank 0's trouble, told on every rank alike
         guard.note("plans the next save", error)
         return True
     if not fits and optimizer_state.rank() == 0:

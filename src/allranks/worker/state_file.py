@@ -12,6 +12,7 @@ import os
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from allranks.worker import optimizer_state
+from allranks.worker.collective import agree, of_all
 from allranks.worker.optimizer_state import Flat, Part
 from allranks.worker.tensor_file import Entry, header_of
 
@@ -39,7 +40,7 @@ def write(held: Tuple[Flat, ...], path: Optional[str]) -> None:
     finally:
         if file is not None:
             os.close(file)
-    theirs = max(_said(0 if trouble is None else min(trouble.errno or errno.EIO, 255)))
+    theirs = max(of_all(0 if trouble is None else min(trouble.errno or errno.EIO, 255)))
     if theirs and optimizer_state.rank() == 0:
         raise trouble or OSError(
             theirs, "another rank of this machine could not write its part: %s" % os.strerror(theirs), path
@@ -72,7 +73,6 @@ def _begin(path: Optional[str], head: bytes, size: int) -> Tuple[Optional[int], 
 
 def _told(path: Optional[str], trouble: Optional[OSError]) -> Dict[str, Any]:
     """Rank 0's word to all: where the file is, and by what it is known."""
-    from allranks.worker.trainer_state import agree
 
     def say() -> Dict[str, Any]:
         if trouble is not None or path is None:
@@ -106,17 +106,7 @@ def _open(path: str) -> Tuple[Optional[int], Optional[OSError]]:
 
 def _all_say(mine: bool) -> List[bool]:
     """What each rank says, in their order. No rank writes before all have looked."""
-    return [bool(answer) for answer in _said(int(mine))]
-
-
-def _said(mine: int) -> List[int]:
-    """Each rank's number (0 to 255), in their order."""
-    import torch
-
-    one = torch.tensor([mine], dtype=torch.uint8, device=optimizer_state.device())
-    answers = [torch.empty_like(one) for _ in range(optimizer_state.world_size())]
-    torch.distributed.all_gather(answers, one)
-    return [int(answer.item()) for answer in answers]
+    return [bool(answer) for answer in of_all(int(mine))]
 
 
 # ---- what is written ----

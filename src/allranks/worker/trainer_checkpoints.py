@@ -16,6 +16,7 @@ import tempfile
 from typing import Any, Dict, Optional
 
 from allranks.worker import (
+    collective,
     disk_space,
     guard,
     optimizer_state,
@@ -107,7 +108,7 @@ def saving_model(stock: Any) -> Any:
         except CannotSave:  # before any rank gathered: stock's way is still open to all
             able = False
         # Below ZeRO-3 rank 0 alone looks for what to save: the others hear from it that there is nothing.
-        if not (able if is_partitioned(model) else trainer_state.agree(lambda: able)):
+        if not (able if is_partitioned(model) else collective.agree(lambda: able)):
             stock(self, output_dir, _internal_call)
             return
         state = gathered.state
@@ -274,7 +275,7 @@ def place_for(trainer: Any, asked: Any) -> Any:
     torch = guard.loaded("torch")
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
         return chosen() or asked
-    path, text = trainer_state.agree(lambda: on_rank_0(asked))
+    path, text = collective.agree(lambda: on_rank_0(asked))
     if path is None:
         return asked
     if text is None or os.path.isfile(os.path.join(path, "trainer_state.json")):
@@ -297,7 +298,7 @@ def on_rank_0(asked: Any) -> Any:
         with open(os.path.join(path, "trainer_state.json"), encoding="utf-8") as file:
             return path, file.read()
     except OSError as error:
-        raise trainer_state.CannotResume("%s: %s" % (path, error)) from None
+        raise collective.CannotResume("%s: %s" % (path, error)) from None
 
 
 def chosen() -> Optional[str]:
@@ -317,7 +318,7 @@ def loading_checkpoint(stock: Any) -> Any:
     """In the place of transformers' `deepspeed_load_checkpoint`."""
 
     def deepspeed_load_checkpoint(engine: Any, checkpoint_path: Any, *args: Any, **kwargs: Any) -> Any:
-        if not trainer_state.agree(lambda: trainer_state.is_ours(str(checkpoint_path))):
+        if not collective.agree(lambda: trainer_state.is_ours(str(checkpoint_path))):
             return stock(engine, checkpoint_path, *args, **kwargs)
         setattr(engine, RESUMED, trainer_state.load(engine, str(checkpoint_path)))
 
@@ -336,7 +337,7 @@ def loading_adapter(stock: Any) -> Any:
 
 def loads(trainer: Any, path: Any) -> bool:
     """Whether a checkpoint is ours to be loaded without DeepSpeed. Collective where there is a process group."""
-    return replicas.of(trainer) is not None and trainer_state.agree(lambda: trainer_state.is_ours(str(path)))
+    return replicas.of(trainer) is not None and collective.agree(lambda: trainer_state.is_ours(str(path)))
 
 
 def resumed(trainer: Any) -> Optional[Dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from allranks.worker import optimizer_state, random_state, state_file
 from allranks.worker.adapter_files import COVERED, MANIFEST, RESUME_JSON, RESUME_TENSORS, digest
+from allranks.worker.collective import CannotResume, agree
 from allranks.worker.optimizer_state import Flat
 
 FORMAT = 1
@@ -21,10 +22,6 @@ DEEPSPEED = "deepspeed"
 """The kind of a state that names none, too."""
 
 COUNTERS = ("global_steps", "global_samples", "skipped_steps", "micro_steps")
-
-
-class CannotResume(RuntimeError):
-    """Raised on every rank, before anything was changed: the run must not go on from somewhere else."""
 
 
 @dataclass(frozen=True)
@@ -231,41 +228,6 @@ def _same_optimizer(folder: str, data: Dict[str, Any], optimizer: Any) -> None:
             "%s holds %d groups of parameters, here are %d: another weight_decay or learning rate a group. "
             "Resume with the arguments of that run." % (folder, groups, here)
         )
-
-
-ANSWER_BYTES = 512
-"""Sent at first, with the length of all before it: nearly every answer fits, and one collective is saved."""
-
-
-def agree(act: Any) -> Any:
-    """Rank 0 acts; what it got, or CannotResume with its reason, on every rank. As JSON: nothing is unpickled."""
-    text = b""
-    if optimizer_state.rank() == 0:
-        try:
-            text = json.dumps({"got": act()}).encode("utf-8")
-        except CannotResume as error:
-            text = json.dumps({"error": str(error)}).encode("utf-8")
-        except Exception as error:  # whatever it is: the other ranks wait in the broadcast below
-            text = json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode("utf-8")
-    head = len(text).to_bytes(8, "little") + text
-    told = _broadcast(head[:ANSWER_BYTES].ljust(ANSWER_BYTES))
-    length = int.from_bytes(told[:8], "little")
-    told = told[8 : 8 + length]
-    if length > len(told):
-        told += _broadcast(text[len(told) :].ljust(length - len(told)))
-    answer = json.loads(told.decode("utf-8"))
-    if "error" in answer:
-        raise CannotResume(answer["error"])
-    return answer["got"]
-
-
-def _broadcast(data: bytes) -> bytes:
-    """Rank 0's bytes on every rank; `data` has the same length on all."""
-    import torch
-
-    buffer = torch.frombuffer(bytearray(data), dtype=torch.uint8).to(optimizer_state.device())
-    torch.distributed.broadcast(buffer, src=0)
-    return bytes(buffer.cpu().tolist())
 
 
 def _load_tensors(engine: Any, held: Tuple[Flat, ...], folder: str, types: Dict[str, str]) -> None:

@@ -23,7 +23,7 @@ from typing import Optional
 
 from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.facts import Exit
+from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 
 CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)

@@ -24,7 +24,7 @@ from typing import List, Optional, Tuple
 
 from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.facts import Exit
+from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 

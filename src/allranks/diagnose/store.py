@@ -1,0 +1,122 @@
+"""What is kept of all logs, and whose a line is: what the facts write and the symptoms' `judge` functions read."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.streams import Seen, Source
+from allranks.diagnose.symptom import Hit
+
+RANKS_KEPT = 65536
+
+
+class Exit(NamedTuple):
+    """How a process ended, as a launcher says. `code` is negative for a signal. `order` counts lines."""
+
+    rank: Optional[int]
+    local: Optional[int]
+    node: Optional[str]
+    code: int
+    pid: Optional[int]
+    order: int
+    at: Optional[float]
+    line: Line
+
+
+class Collective(NamedTuple):
+    """One rank's hanging collective, as NCCL's watchdog tells it."""
+
+    sequence: int
+    operation: str
+    numel: Optional[int]
+    line: Line
+
+
+class Store:
+    """In bounded memory, by rank where a line names one."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.steps = 0
+        self.last_step: Optional[Tuple[int, Line]] = None
+        self.sources: Dict[Optional[str], Source] = {}
+        self.ranks: Dict[int, Seen] = {}
+        self.streams: Dict[Tuple[Any, ...], Seen] = {}
+        self.hits: Dict[str, List[Hit]] = {}
+        self.hit_ranks: Dict[str, Set[int]] = {}
+        self.exits: List[Exit] = []
+        self.world_sizes: Dict[Optional[str], Set[int]] = {}
+        self.collectives: Dict[int, Collective] = {}
+        self.completed: Dict[int, Tuple[int, int]] = {}
+        self.nccl_versions: Dict[Optional[str], str] = {}
+        self.interfaces: Dict[Optional[str], Tuple[str, str, Line]] = {}
+        self.missing_ranks: Dict[int, Line] = {}
+        self.preprocessing: Optional[Tuple[int, Line]] = None
+        self.preprocessing_last: Optional[Tuple[int, Line]] = None
+        self.words: Set[str] = set()
+        self.closed_pids: Set[Tuple[Optional[str], int]] = set()
+        self.operations: Dict[int, str] = {}
+        self.addresses: Dict[str, str] = {}
+        self.finished = False
+        self.tasks_are_nodes = False
+        self.forced_pids: Set[int] = set()
+        self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
+        self._rows: Dict[Any, Dict[str, Any]] = {}
+
+    def now(self, line: Line) -> Optional[float]:
+        """Seconds since the year's start of the last time stamp seen in this line's source."""
+        source = self.sources.get(line.source)
+        return seconds(line.time or (source.time if source else None))
+
+    def row(self, line: Line) -> Dict[str, Any]:
+        """The row of a torchrun table that is being read in this line's stream."""
+        return (
+            self._rows.setdefault((line.rank, line.node, line.source), {})
+            if len(self._rows) < RANKS_KEPT
+            else {}
+        )
+
+    def rank_of(self, line: Line) -> Optional[int]:
+        """The global rank of a line: its own, its task's, or that of its local rank where tables tell it."""
+        if line.rank is not None:
+            return line.rank
+        if line.task is not None and not self.tasks_are_nodes:
+            return line.task
+        if line.local is not None and line.local >= 0:
+            for known in self.exits:
+                if known.local == line.local and known.rank is not None and known.node == line.node:
+                    return known.rank
+            if len(self.nodes) <= 1:
+                return line.local
+        return None
+
+    def node_of(self, line: Line) -> Optional[str]:
+        if line.node is not None:
+            return line.node
+        if line.task is not None and self.tasks_are_nodes:
+            return str(line.task)
+        rank = self.rank_of(line)
+        return self.ranks[rank].node if rank in self.ranks else None
+
+    @property
+    def nodes(self) -> Set[str]:
+        """Every node that a line names; under srun's task numbers, where they are nodes', those too."""
+        named = set()
+        for seen in (*self.ranks.values(), *self.streams.values()):
+            if seen.node is not None:
+                named.add(seen.node)
+            elif self.tasks_are_nodes and seen.first.task is not None:
+                named.add(str(seen.first.task))
+        return named
+
+    @property
+    def world(self) -> Set[int]:
+        """Every rank that is known to exist: it printed, stands in a table, or the world size counts it."""
+        known = set(self.ranks) | {e.rank for e in self.exits if e.rank is not None}
+        sizes = {size for group in self.world_sizes.values() for size in group}
+        if len(sizes) == 1:
+            size = next(iter(sizes))
+            if size <= RANKS_KEPT and (not known or max(known) < size):
+                known |= set(range(size))
+        return known

@@ -1,0 +1,129 @@
+"""One attempt of a run. All that the next attempt must not inherit is here, and is made anew with it."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set
+
+from allranks.core import Diagnosis, Event, Finding
+from allranks.monitor import Watch
+from allranks.node.stopping import OWN_END
+from allranks.runs.keeper_provisional import FirstWord
+
+
+class State(Enum):
+    """What an attempt does, and after that why it ends."""
+
+    PREPARING = "no rank was told to start"
+    TRAINING = "its ranks train"
+    FAILING = "a first sign of a failure came: the other nodes are listened to"
+    BLOCKED = "a finding ends it"
+    LEAVING = "the ranks were asked to save and to end"
+    ASKED = "somebody asked to stop"
+
+
+_FAILURES = frozenset((State.FAILING, State.BLOCKED))
+_WISHES = frozenset((State.LEAVING, State.ASKED))
+NEXT: Mapping[State, FrozenSet[State]] = {
+    State.PREPARING: frozenset((State.TRAINING,)) | _FAILURES | _WISHES,
+    State.TRAINING: _FAILURES | _WISHES,
+    State.FAILING: frozenset((State.BLOCKED,)) | _WISHES,
+    State.BLOCKED: frozenset((State.LEAVING,)),
+    State.LEAVING: frozenset((State.ASKED,)),
+    State.ASKED: frozenset(),
+}
+"""What may follow. A machine that goes away ends the run as stopped, also after a failure; who asks to stop a run that
+a finding has ended already changes nothing."""
+
+
+class Attempt:
+    """What is known, said and ordered in one attempt."""
+
+    def __init__(self, watch: Watch, start: Mapping[str, Any], say: Callable[[Diagnosis], None]):
+        """`start` is what a supervisor is told to begin with; `say` gets the first word of a failure."""
+        self.watch, self.start, self.first_word = watch, dict(start), FirstWord(say)
+        self.state = State.PREPARING
+        self.order: Optional[Dict[str, Any]] = None
+        """The last order to all that train; a node that joins again is told it again."""
+        self.until = math.inf
+        """When the wait for its end is over, by the monotonic clock: some seconds after the first sign of a failure."""
+        self.blocking: List[Finding] = []
+        self.notice = ""
+        """Why the ranks were asked to save and to end."""
+        self.can_save = False
+        self.ended: Dict[str, int] = {}
+        """The exit codes of the nodes' torchruns."""
+        self.tails: Dict[str, Dict[str, str]] = {}
+        self.swept: Set[str] = set()
+        self.left: Dict[str, Sequence[Mapping[str, Any]]] = {}
+        """Of the nodes that could not be swept: the processes that no signal ends."""
+
+    def following(self, start: Mapping[str, Any]) -> "Attempt":
+        """The next attempt. Of this one it knows the nodes that are there, and their clocks."""
+        return Attempt(self.watch.again(), start, self.first_word.say)
+
+    def to(self, state: State) -> bool:
+        """Whether it has come to `state` now; False if that does not follow."""
+        follows = state in NEXT[self.state]
+        if follows:
+            self.state = state
+        return follows
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is waited for."""
+        return self.state in (State.BLOCKED, State.ASKED)
+
+    @property
+    def why(self) -> str:
+        """Why its ranks are stopped, in words for the journal and the nodes."""
+        if self.state is State.ASKED:
+            return "asked"
+        return self.blocking[0].id if self.blocking else self.notice or "the run failed"
+
+    def begin(self) -> None:
+        self.to(State.TRAINING)
+        self.order = self.start
+
+    def fail(self, until: float) -> None:
+        """The first sign of a failure; the others may speak until then."""
+        self.until = min(self.until, until)
+        self.to(State.FAILING)
+
+    def block(self, finding: Finding) -> None:
+        """A finding that ends it, also if the ranks save at this moment."""
+        self.blocking.append(finding)
+        self.until = 0.0
+        self.to(State.BLOCKED)
+
+    def leave(self, why: str) -> bool:
+        """True once: the ranks are to be asked to save and to end."""
+        leaves = self.to(State.LEAVING)
+        if leaves:
+            self.notice = why
+        return leaves
+
+    def stop(self, order: Dict[str, Any]) -> None:
+        """What was swept at a torchrun's own end does not answer this order."""
+        self.order = order
+        self.swept.clear()
+        self.left.clear()
+
+    def hear_swept(self, event: Event) -> Sequence[Mapping[str, Any]]:
+        """A node is swept if nothing is left there after a stop; else what is left there, which no signal ends."""
+        node, left = str(event.node), event.data.get("left") or ()
+        self.left.pop(node, None)
+        if left:
+            self.left[node] = left
+        elif event.data.get("why") != OWN_END:  # that is no answer to a stop, and may come after it
+            self.swept.add(node)
+        return left
+
+    def cause(self, now: float) -> Optional[Diagnosis]:
+        """What all events and the ends of all logs say together. A node sends its logs before it stops."""
+        for node, logs in self.tails.items():
+            for name, text in logs.items():
+                self.watch.add_log(node, name, text)
+        self.tails.clear()
+        return self.watch.verdict(now)
