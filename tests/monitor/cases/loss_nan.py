@@ -22,4 +22,5 @@ SILENT = [
     {"events": [_beat(3.2, _NAN, 3.1, _NAN)], "now": 9.0},
     {"events": [_beat(3.0, 2.9)], "now": 9.0},
     {"events": [_beat(_NAN, _NAN)], "now": 2.0},
+    {"events": [_beat(_NAN, _NAN), {"at": 2.9, "kind": "sample", "node": "a", "data": {}}]},
 ]

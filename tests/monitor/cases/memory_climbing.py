@@ -43,6 +43,10 @@ FIRES = [
     {"events": _run(0, free=60 << 30, left=200 << 20), "now": 1230.0},
     {"events": _run(4 << 20, free=60 << 30, left=6 << 30), "now": 1230.0},
     {"events": _loaders(18 << 20)},
+    {"events": _run(0, free=1945 << 20), "now": 1230.0},
+    {"events": _run(0, free=int(15.8 * 2**30), total=2 << 40), "now": 1230.0},
+    {"events": _run(4 << 20, free=15_000_000_000), "now": 1230.0},
+    {"events": _run(310_000, free=1 << 30, total=16 << 30), "now": 1230.0},
 ]
 
 SILENT = [
@@ -55,4 +59,8 @@ SILENT = [
     {"events": _loaders(0)},
     {"events": _loaders(18 << 20, until=600)},
     {"events": _loaders(18 << 20, steps=False)},
+    {"events": _run(0, free=1985 << 20), "now": 1230.0},
+    {"events": _run(0, free=int(16.2 * 2**30), total=2 << 40), "now": 1230.0},
+    {"events": _run(4 << 20, free=15_400_000_000), "now": 1230.0},
+    {"events": _run(283_000, free=1 << 30, total=16 << 30), "now": 1230.0},
 ]

@@ -24,7 +24,12 @@ def _run(*until: int) -> list:
     return sorted(events, key=lambda event: event["at"])
 
 
-FIRES = [{"events": _run(20, 35), "now": 34.0}, {"events": _run(20, 100, 100), "now": 99.0}]
+FIRES = [
+    {"events": _run(20, 35), "now": 34.0},
+    {"events": _run(20, 100, 100), "now": 99.0},
+    {"events": _run(20, 78), "now": 78.0, "verdict": "warn"},
+    {"events": _run(20, 80), "now": 80.0, "verdict": "block"},
+]
 
 SILENT = [
     {"events": _run(30, 35), "now": 35.0},
