@@ -14,10 +14,11 @@ from allranks.diagnose.catalogue import cause, ids, modules, page, title
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean, parse, read, split
 from allranks.diagnose.ranking import conclude
+from allranks.diagnose.streams import Told
 
 __all__ = [
-    "Evidence", "Line", "cause", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read", "split",
-    "title",
+    "Evidence", "Line", "Told", "cause", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read",
+    "split", "title",
 ]  # fmt: skip
 
 

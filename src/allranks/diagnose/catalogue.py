@@ -57,6 +57,15 @@ def index() -> Dict[str, List[Tuple[str, Pattern]]]:
     return _index
 
 
+def frames() -> Dict[str, List[Tuple[str, Pattern]]]:
+    """Patterns that know a frame as data, by its function."""
+    known: Dict[str, List[Tuple[str, Pattern]]] = {}
+    for symptom_id, pattern in (found for listed in index().values() for found in listed):
+        if pattern.frame[0]:
+            known.setdefault(pattern.frame[0], []).append((symptom_id, pattern))
+    return known
+
+
 def ids() -> List[str]:
     return list(modules())
 

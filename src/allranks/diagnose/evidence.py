@@ -10,11 +10,24 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from allranks.core.communication import is_communication
 from allranks.diagnose import facts
-from allranks.diagnose.catalogue import cause, index
+from allranks.diagnose.catalogue import cause, frames, index
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import is_progress
 from allranks.diagnose.store import RANKS_KEPT, Store
-from allranks.diagnose.streams import HEADINGS, IGNORING, NOT_IGNORED, WAS_IGNORED, Raised, Seen, Source, head
+from allranks.diagnose.streams import (
+    EXCEPTION,
+    HEADINGS,
+    IGNORING,
+    LOOSE,
+    NOT_IGNORED,
+    WAS_IGNORED,
+    WRAPPERS,
+    Raised,
+    Seen,
+    Source,
+    Told,
+    head,
+)
 from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, Pattern, is_warning
 
 HITS_PER_RANK = 3
@@ -36,21 +49,6 @@ SHAPES_KEPT = 32768
 SHAPE_LIMIT = 512
 _SHAPE = bytes(0x30 if 0x30 <= b <= 0x39 else b for b in range(256))
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
-_EXCEPTION = re.compile(
-    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
-    r"|Exception|Error)(?:: |:$|$)"
-)
-_LOOSE = re.compile(
-    r"^(?!(?:INFO|WARNING|WARN|ERROR|DEBUG|NOTE|Epoch|Step|Train|Eval)\b)"
-    r"(?:[A-Za-z_]\w{0,60}\.){0,8}([A-Z]\w{0,60}|error|timeout)(?:: |:$|$)"
-)
-"""Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
-
-WRAPPERS = frozenset((
-    "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
-    "ProcessExitedException", "SignalException",
-))  # fmt: skip
-"""Exceptions of launchers: they repeat that somebody else failed."""
 
 
 class Shape(NamedTuple):
@@ -78,22 +76,15 @@ class Evidence(Store):
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes: Dict[bytes, Shape] = {}
         self._symptoms = {word.encode(): found for word, found in index().items()}
+        self._frames = frames()
         self._facts = {word.encode(): found for word, found in facts.by_word().items()}
         self._keys = frozenset(self._symptoms) | frozenset(self._facts)
 
     # ---- one line ----
 
     def add(self, line: Line) -> None:
-        self.count += 1
         text = line.text
-        if line.source is not self._source_name or self.count == 1:
-            self._source_name = line.source
-            self._source = self.sources.setdefault(line.source, Source())
-        if line.time is not None:
-            self._source.time = line.time
-        seen = self._seen(line)
-        seen.last = line
-        seen.lines += 1
+        seen = self._count(line)
         if len(text) <= SHAPE_LIMIT:
             key = text.encode("utf-8", "surrogatepass").translate(_SHAPE)
             shape = self._shapes.get(key)
@@ -106,7 +97,7 @@ class Evidence(Store):
         if shape is _PLAIN:
             if not seen.traceback:
                 seen.last_plain = line
-            elif _LOOSE.match(text) is not None:
+            elif LOOSE.match(text) is not None:
                 self._exception(line, seen, [])
             return
         if shape is _STEP:
@@ -114,13 +105,45 @@ class Evidence(Store):
             return
         self._look(line, seen, shape)
 
+    def add_exception(self, told: Told, place: Line) -> None:
+        """One that a rank told in parts: it counts as a traceback in that place's log. The message's other lines are
+        read as lines, since a library may say the reason there."""
+        first, *others = told.text.splitlines() or [""]
+        line = place._replace(text=first)
+        seen = self._count(line)
+        for file, number, function in told.frames:
+            facts.on_frame(self, line.rank, file, function)
+            for symptom, pattern in self._frames.get(function, ()):
+                if pattern.frame[1] in file:
+                    shown = place._replace(text=f"{file}:{number} in {function}")
+                    self._hit(symptom, pattern.weight, shown, True)
+        shape = self._classify(first, first.encode("utf-8", "surrogatepass"))
+        self._read_facts(line, shape)
+        found = self._read_patterns(line, shape, True)
+        seen.traceback, seen.ignored = False, NOT_IGNORED
+        self._raise(told.kind.rpartition(".")[2], line, seen, found, told.communication)
+        for text in others:
+            self.add(place._replace(text=text))
+
+    def _count(self, line: Line) -> Seen:
+        self.count += 1
+        if line.source is not self._source_name or self.count == 1:
+            self._source_name = line.source
+            self._source = self.sources.setdefault(line.source, Source())
+        if line.time is not None:
+            self._source.time = line.time
+        seen = self._seen(line)
+        seen.last = line
+        seen.lines += 1
+        return seen
+
     def _classify(self, text: str, raw: bytes) -> Shape:
         """What can be said of every line of this shape. Nothing here may depend on a digit's value."""
         words = raw.translate(_LETTERS).split()
         keys = self._keys.intersection(words)
         patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].literal in text)
         known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].literal in text)
-        exception = _EXCEPTION.match(text) is not None
+        exception = EXCEPTION.match(text) is not None
         heading = next((kind for words_of, kind in HEADINGS if words_of in text), "")
         progress = not exception and is_progress(text, words)
         if not (patterns or known or exception or heading):
@@ -132,20 +155,28 @@ class Evidence(Store):
             self._step(line, seen)
         if shape.heading:
             head(seen, shape.heading)
+        self._read_facts(line, shape)
+        ignored = seen.ignored == IGNORING
+        found = self._read_patterns(line, shape, shape.exception and seen.traceback, ignored)
+        if shape.exception and not shape.heading:
+            self._exception(line, seen, found)
+
+    def _read_facts(self, line: Line, shape: Shape) -> None:
         for pattern, handler in shape.facts:
             match = pattern.find(line.text)
             if match is not None:
                 handler(self, line, match)
+
+    def _read_patterns(self, line: Line, shape: Shape, raised: bool, ignored: bool = False) -> List[str]:
+        """The symptoms found. `raised`: it is an exception, which Python may have `ignored`."""
         found: List[str] = []
         for symptom, pattern in shape.patterns:
             match = pattern.find(line.text)
             if match is not None:
                 found.append(symptom)
-                raised = not pattern.raised or (shape.exception and seen.traceback)
-                raised = raised and seen.ignored != IGNORING
-                self._hit(symptom, pattern.weight if raised else min(pattern.weight, WEAK), line, match)
-        if shape.exception and not shape.heading:
-            self._exception(line, seen, found)
+                whole = not ignored and (raised or not pattern.raised)
+                self._hit(symptom, pattern.weight if whole else min(pattern.weight, WEAK), line, match)
+        return found
 
     def _step(self, line: Line, seen: Seen) -> None:
         if "| 0/" in line.text:
@@ -176,7 +207,7 @@ class Evidence(Store):
         hits.append(Hit(symptom, weight, line, self.count, self.now(line), self._source.steps, named))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
-        match = _EXCEPTION.match(line.text) or _LOOSE.match(line.text)
+        match = EXCEPTION.match(line.text) or LOOSE.match(line.text)
         if match is None or not seen.traceback:
             return
         kind = match.group(1)
@@ -184,9 +215,15 @@ class Evidence(Store):
         if seen.ignored == IGNORING:
             seen.ignored = WAS_IGNORED
             return
+        self._raise(kind, line, seen, found, None)
+
+    def _raise(
+        self, kind: str, line: Line, seen: Seen, found: List[str], communication: "bool | None"
+    ) -> None:
         if kind in WRAPPERS or kind.endswith("Warning") or len(seen.raised) >= EXCEPTIONS_PER_RANK:
             return
-        communication = is_communication((kind,), line.text)
+        if communication is None:
+            communication = is_communication((kind,), line.text)
         raised = Raised(
             kind, line, self.count, self.now(line), communication, tuple(found), self._source.steps
         )

@@ -24,6 +24,10 @@ COLLECTIVES = frozenset((
 """Operations that every rank of a group must enter; a pipeline's sends and receives are none."""
 
 
+WAITS_FOR_MAIN = ("main_process_first", "preprocess_dataset")
+"""Functions in which a rank waits until the main process has prepared the data."""
+
+
 def signal_code(code: int) -> int:
     """128 + n, as shells and containers say it, is signal n: 137 is -9. Other codes stay."""
     return 128 - code if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 143) else code
@@ -187,6 +191,15 @@ def _operation(seen: Store, line: Line, match: Any) -> None:
                 seen.operations[rank] = name
 
 
+def on_frame(seen: Store, rank: "int | None", file: str, function: str) -> None:
+    """The same of a frame that a rank told as data."""
+    if any(word in function for word in WAITS_FOR_MAIN):
+        seen.words.add("waits-for-main")
+    name = function.replace("_", "").lower()
+    if rank is not None and file.endswith("distributed_c10d.py") and name in COLLECTIVES:
+        seen.operations[rank] = name
+
+
 def _forced(seen: Store, line: Line, match: Any) -> None:
     if len(seen.forced_pids) < KEPT:
         seen.forced_pids.add(int(match.group(1)))
@@ -260,8 +273,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("Grouping texts"), _preprocessing),
     (Pattern("Generating", r"Generating \w{1,40} split:"), _preprocessing),
     (Pattern("Packing"), _preprocessing),
-    (Pattern("main_process_first"), _waits_for_main),
-    (Pattern("preprocess_dataset"), _waits_for_main),
+    *((Pattern(word), _waits_for_main) for word in WAITS_FOR_MAIN),
     (Pattern("Mixtral"), _model),
     (Pattern("MoE"), _model),
     (Pattern("Moe"), _model),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Tuple
+import re
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.diagnose.lines import Line
 
@@ -16,6 +17,22 @@ HEADINGS = (
 )
 NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 """Whether Python said that it ignores the exception that comes now, or the one that came last."""
+
+EXCEPTION = re.compile(
+    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
+    r"|Exception|Error)(?:: |:$|$)"
+)
+LOOSE = re.compile(
+    r"^(?!(?:INFO|WARNING|WARN|ERROR|DEBUG|NOTE|Epoch|Step|Train|Eval)\b)"
+    r"(?:[A-Za-z_]\w{0,60}\.){0,8}([A-Z]\w{0,60}|error|timeout)(?:: |:$|$)"
+)
+"""Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
+
+WRAPPERS = frozenset((
+    "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
+    "ProcessExitedException", "SignalException",
+))  # fmt: skip
+"""Exceptions of launchers: they repeat that somebody else failed."""
 
 FOLLOWS_WITHIN = 8
 """Lines after which a traceback is another one: in a log of many ranks somebody else's lines may come between."""
@@ -31,6 +48,20 @@ class Raised(NamedTuple):
     communication: bool
     known: Tuple[str, ...]
     steps: int
+
+
+class Told(NamedTuple):
+    """An exception as its rank told it, in parts. `text` is its class and its message; `communication` None: nobody
+    has looked at its base classes."""
+
+    kind: str
+    message: str
+    frames: Sequence[Tuple[str, Optional[int], str]] = ()
+    communication: Optional[bool] = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind}: {self.message}"
 
 
 class Seen:

@@ -45,10 +45,11 @@ class Pattern:
     by their text with every digit alike, so a literal with digits could be missed; the expression may hold any.
 
     `raised`: full weight only in the last line of a traceback, else it counts as a warning.
-    `without`: texts that must not stand in the same line.
+    `without`: texts that must not stand in the same line. `frame`: the function, and a part of its file's path, by
+    which the same is seen in the frames of an exception that a rank told as data.
     """
 
-    __slots__ = ("key", "literal", "raised", "regex", "weight", "without")
+    __slots__ = ("frame", "key", "literal", "raised", "regex", "weight", "without")
 
     def __init__(
         self,
@@ -57,8 +58,10 @@ class Pattern:
         weight: int = STRONG,
         raised: bool = False,
         without: Tuple[str, ...] = (),
+        frame: Tuple[str, str] = ("", ""),
     ) -> None:
         self.literal, self.weight, self.raised, self.without = literal, weight, raised, without
+        self.frame = frame
         self.regex: Optional[Regex[str]] = re.compile(regex) if regex else None
         self.key = _key_word(literal)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Event, Where
 from allranks.core.communication import blames
-from allranks.diagnose import Evidence, Line, cause, conclude, parse
+from allranks.diagnose import Evidence, Line, Told, cause, conclude, parse
 from allranks.monitor.event_values import listed
 from allranks.monitor.kernel_log import concerns, kernel_lines
 from allranks.monitor.run_state import RankState, RunState
@@ -62,7 +62,8 @@ def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
         lines for (node, number, _), lines in logs.items() if number is None and node in (rank.node, None)
     ]
     seen = Evidence()
-    for line in (*_exceptions([rank]), *(kernel_lines(run, rank) if concerns(rank) else ())):
+    _add_exceptions(seen, [rank])
+    for line in kernel_lines(run, rank) if concerns(rank) else ():
         seen.add(line)
     for lines in own:
         _feed(seen, lines, rank.rank, rank.node)
@@ -85,7 +86,8 @@ def read_all(run: RunState, logs: Logs) -> Diagnosis:
     seen = Evidence()
     if run.world_size:
         seen.world_sizes[None] = {run.world_size}
-    for line in (*_exceptions(run.ranks.values()), *kernel_lines(run)):
+    _add_exceptions(seen, run.ranks.values())
+    for line in kernel_lines(run):
         seen.add(line)
     left = LINES_READ
     for (node, number, source), lines in sorted(
@@ -106,23 +108,23 @@ def _feed(
         seen.add(line._replace(rank=rank if line.rank is None else line.rank, node=node or line.node))
 
 
-def _exceptions(ranks: Iterable[RankState]) -> Iterator[Line]:
-    """Exception events as the lines that Python would have printed, the earliest first."""
+def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
+    """What the ranks told, the earliest first; what an exception was raised from comes before it."""
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
-        texts = []
+        place = Line("", rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
         for one in listed(event.data.get("causes")):
             if isinstance(one, Mapping):
-                texts += [
-                    "Traceback (most recent call last):",
-                    f"{one.get('type')}: {one.get('message')}",
-                ]
-        texts.append("Traceback (most recent call last):")
-        texts += [f'  File "{f}", line {n}, in {where}' for f, n, where in event.data.get("frames") or ()]
-        message = str(event.data.get("message") or "")
-        texts.append(f"{event.data.get('type')}: {message}")
-        for text in "\n".join(texts).splitlines():
-            yield Line(text, rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
+                seen.add_exception(Told(str(one.get("type")), str(one.get("message") or "")), place)
+        seen.add_exception(
+            Told(
+                str(event.data.get("type")),
+                str(event.data.get("message") or ""),
+                event.data.get("frames") or (),
+                event.data.get("communication"),
+            ),
+            place,
+        )
 
 
 def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:

@@ -38,7 +38,7 @@ PATTERNS = (
     Pattern("InvalidHeaderDeserialization"),
     Pattern("checkpoint file is corrupted", weight=90),
     Pattern("unexpected EOF", r"unexpected EOF, expected \d{1,12} more bytes"),
-    Pattern("_legacy_load", weight=CRASH + 5),
+    Pattern("_legacy_load", weight=CRASH + 5, frame=("_legacy_load", "")),
     Pattern("pickle_module.load", weight=CRASH + 5),
     Pattern("not a ZIP archive", weight=90),
     Pattern("load paths", r"Client provided checkpoint load paths: .{0,400} does not exist"),

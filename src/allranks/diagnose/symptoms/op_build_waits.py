@@ -20,11 +20,17 @@ among the processes.
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import STRONG, Pattern
+from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(
     __name__,
     is_outage=True,
     fix_of_rank="on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
 )
-PATTERNS = (Pattern("file_baton.py", r"file_baton\.py\W{1,3}line \d{1,6},? in wait\b", weight=STRONG),)
+PATTERNS = (
+    Pattern(
+        "file_baton.py",
+        r"file_baton\.py\W{1,3}line \d{1,6},? in wait\b",
+        frame=("wait", "file_baton.py"),
+    ),
+)
