@@ -67,11 +67,13 @@ def test_what_a_change_asks_for(tree: Tree, changed: str, asked: str) -> None:
     assert tree.asked_for([changed]) == [f"tests/{name}.py" for name in asked.split()]
 
 
-def test_the_bundle_of_this_repository_is_known() -> None:
+def test_the_bundle_and_the_rules_of_this_repository_are_known() -> None:
     tree = Tree(ROOT)
     needs = tree.needs["src/allranks/node/bundle.py"]
     assert {"src/allranks/monitor/hang_thresholds.py", "src/allranks/runs/keeper.py"} <= needs
     assert "src/allranks/runs/index.py" not in needs
+    assert "src/allranks/monitor/detectors/gpu_idle.py" in tree.imports["src/allranks/monitor/catalogue.py"]
+    assert "src/allranks/probe/rules/link_slow.py" in tree.imports["src/allranks/probe/catalogue.py"]
     assert {"tests/runs/test_faults.py", "tests/monitor/test_hang_thresholds.py"} <= set(
         tree.asked_for(["src/allranks/monitor/hang_thresholds.py"])
     )

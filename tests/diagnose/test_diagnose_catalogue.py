@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import allranks
+from allranks.core.rules import modules
 from allranks.diagnose import catalogue, diagnose, ids, parse
 
 NEW = '''"""The coffee is out
@@ -38,10 +39,11 @@ def one_more(tmp_path, monkeypatch):
     """The package of symptoms with one more folder, and a catalogue that has not looked yet."""
     (tmp_path / "coffee_is_out.py").write_text(NEW)
     monkeypatch.setattr(catalogue._package, "__path__", [*catalogue._package.__path__, str(tmp_path)])
-    monkeypatch.setattr(catalogue, "_found", {})
+    modules.cache_clear()
     monkeypatch.setattr(catalogue, "_index", {})
     monkeypatch.setattr(catalogue, "_causes", {})
     yield
+    modules.cache_clear()
     sys.modules.pop("allranks.diagnose.symptoms.coffee_is_out", None)
 
 

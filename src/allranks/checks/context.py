@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from allranks.core import BLOCK, NOTE, OK, WARN, Facts, Finding, Node, Where
 from allranks.spec import Run
 
 _MISSING = object()
+Who = TypeVar("Who")
+What = TypeVar("What")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,16 @@ def named_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:
     """The GPU with its name and UUID as text or None: they are compared and counted."""
     words = {key: gpu[key] if isinstance(gpu.get(key), str) else None for key in ("name", "uuid")}
     return {**gpu, **words}
+
+
+def minority(values: Mapping[Who, What]) -> list[tuple[Who, What, What]]:
+    """Those whose value differs from that of most: `(who, its value, the usual value)`. Of a tie the first one's, which
+    is the head's, is the usual value."""
+    counts = Counter(map(repr, values.values()))
+    if len(counts) < 2:
+        return []
+    usual = max(values.values(), key=lambda value: counts[repr(value)])
+    return [(who, value, usual) for who, value in values.items() if value != usual]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,16 +211,10 @@ class Context:
     def odd_ones(self, path: str, views: Sequence[View] | None = None) -> list[tuple[View, Any, Any]]:
         """Nodes whose fact differs from that of most: `(view, its value, the usual value)`.
 
-        Of a tie the head's value is the usual one. Nodes that could not read it are left out.
+        Nodes that could not read it are left out.
         """
         views = self.machines if views is None else views
-        values = [(view, view.get(path)) for view in views if view.has(path)]
-        counts = Counter(repr(value) for _, value in values)
-        if len(counts) < 2:
-            return []
-        most = max(counts.values())
-        usual = next(value for _, value in values if counts[repr(value)] == most)
-        return [(view, value, usual) for view, value in values if value != usual]
+        return minority({view: view.get(path) for view in views if view.has(path)})
 
     # ---- saying ----
 

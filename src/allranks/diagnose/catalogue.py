@@ -5,17 +5,15 @@ The folders are `symptoms/` here and what `include` adds: `monitor/detectors/`, 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from types import ModuleType
 from typing import Dict, List, Tuple
 
 from allranks.core.causes import NOTHING, UNPROVEN, Cause
+from allranks.core.rules import modules as modules_of
 from allranks.diagnose import symptoms as _package
 from allranks.diagnose.symptom import Pattern
 
 _packages: List[ModuleType] = [_package]
-_found: Dict[str, Dict[str, ModuleType]] = {}
 _index: Dict[str, List[Tuple[str, Pattern]]] = {}
 _causes: Dict[str, Cause] = {}
 
@@ -29,12 +27,7 @@ def include(package: ModuleType) -> None:
 
 def modules(package: ModuleType = _package) -> Dict[str, ModuleType]:
     """Every symptom's module by its id, in the order of the ids; of another folder, its modules."""
-    found = _found.get(package.__name__)
-    if found is None:
-        names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
-        found = {n.replace("_", "-"): importlib.import_module(f"{package.__name__}.{n}") for n in names}
-        _found[package.__name__] = found
-    return found
+    return modules_of(package.__name__)
 
 
 def cause(cause_id: str) -> Cause:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Dict, List
 
+from allranks.core.rules import modules
 from allranks.diagnose import catalogue
 from allranks.monitor import detectors as _package
 
@@ -19,7 +20,7 @@ page = catalogue.page
 
 def rules() -> Dict[str, ModuleType]:
     """Every detector by its id, in the order of their ids."""
-    return catalogue.modules(_package)
+    return modules(_package.__name__)
 
 
 def ids() -> List[str]:

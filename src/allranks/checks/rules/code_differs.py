@@ -21,11 +21,10 @@ SHA-256 of each file, read on the node (`node/facts/code.py`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View, mapping, minority
 from allranks.checks.fact_request import trusts_remote_code
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
@@ -47,14 +46,9 @@ def check(context: Context) -> Iterator[Finding]:
             continue
         found = {view: mapping(view.map("code.folders").get(part)) for view in context.machines}
         digests = {view: one["digest"] for view, one in found.items() if isinstance(one.get("digest"), str)}
-        counts = Counter(digests.values())
-        if len(counts) < 2:
-            continue
-        usual = counts.most_common(1)[0][0]
-        model = next(view for view in digests if digests[view] == usual)
-        for view, digest in digests.items():
-            if digest != usual:
-                yield differing(context, part, view, found[view], model, found[model])
+        for view, _, usual in minority(digests):
+            model = next(one for one in digests if digests[one] == usual)
+            yield differing(context, part, view, found[view], model, found[model])
 
 
 def differing(

@@ -16,11 +16,10 @@ nvidia-smi `product_name` and `fb_memory_usage`; DeepSpeed ZeRO-3 partitions eac
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, View, minority
 from allranks.checks.phrases import gib, listed
 from allranks.core import Finding
 
@@ -59,17 +58,13 @@ def by_view(found: list) -> dict[View, list]:
 
 
 def mixed(context: Context, found: list) -> Iterator[Finding]:
-    names = Counter(gpu.get("name") for _, _, gpu in found)
-    if len(names) > 1:
-        usual = names.most_common(1)[0][0]
-        odd = [
-            f"{view.name} GPU {index}: {gpu.get('name')}"
-            for view, index, gpu in found
-            if gpu.get("name") != usual
-        ]
+    names = {(view, index): str(gpu.get("name")) for view, index, gpu in found}
+    odd = minority(names)
+    if odd:
+        each = listed((f"{view.name} GPU {index}: {name}" for (view, index), name, _ in odd), 4)
         yield context.warn(
             key="gpus",
-            saw=f"{len(names)} GPU models: {listed(odd, 4)}; the rest {usual}",
+            saw=f"{len(set(names.values()))} GPU models: {each}; the rest {odd[0][2]}",
             expected="one model",
             why="every step waits for the slowest, and the smallest memory decides what fits.",
             fix="take the odd ones out, or name the model that is meant in gpus.model",

@@ -19,11 +19,10 @@ length, the header, the tensors up to the largest data offset).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, listing, mapping
+from allranks.checks.context import Context, View, listing, mapping, minority
 from allranks.checks.fact_request import model as folder
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
@@ -83,27 +82,21 @@ def is_weights(name: str) -> bool:
 
 def differing(context: Context, views: list[View]) -> Iterator[Finding]:
     sizes = {
-        view.name: {n: s for n, s in view.map("storage.model.files").items() if decides(n)} for view in views
+        view: {n: s for n, s in sorted(view.map("storage.model.files").items()) if decides(n)}
+        for view in views
     }
-    if not views:
-        return
-    keys = {name: repr(sorted(files.items())) for name, files in sizes.items()}
-    counts = Counter(keys.values())
-    usual_name = max(keys, key=lambda name: counts[keys[name]])
-    usual = sizes[usual_name]
-    for view in views:
-        mine = sizes[view.name]
+    for view, mine, usual in minority(sizes):
+        usual_name = next(one.name for one in views if sizes[one] == usual)
         odd = sorted(n for n in {*mine, *usual} if mine.get(n) != usual.get(n))
-        if odd:
-            yield context.block(
-                view,
-                key=KEY,
-                saw=f"the model on {view.name} differs from {usual_name}'s in {counted(len(odd), 'file')}: "
-                + listed((f"{n} ({mine.get(n, 'none')} for {usual.get(n, 'none')} bytes)" for n in odd), 3),
-                expected="files of the same names and sizes on every node",
-                why="each rank loads its node's files: the run would train a mixture, without an error.",
-                fix=f"copy the model from {usual_name} to {view.name} again",
-            )
+        yield context.block(
+            view,
+            key=KEY,
+            saw=f"the model on {view.name} differs from {usual_name}'s in {counted(len(odd), 'file')}: "
+            + listed((f"{n} ({mine.get(n, 'none')} for {usual.get(n, 'none')} bytes)" for n in odd), 3),
+            expected="files of the same names and sizes on every node",
+            why="each rank loads its node's files: the run would train a mixture, without an error.",
+            fix=f"copy the model from {usual_name} to {view.name} again",
+        )
 
 
 def decides(name: str) -> bool:

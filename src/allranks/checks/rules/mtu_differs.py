@@ -17,11 +17,10 @@ RFC 1191 (path MTU discovery needs ICMP, which firewalls often drop).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View, mapping, number
+from allranks.checks.context import Context, mapping, minority, number
 from allranks.core import Finding
 
 NEEDS = ("network.interfaces",)
@@ -29,22 +28,15 @@ applies = fabric.several_machines
 
 
 def check(context: Context) -> Iterator[Finding]:
-    found: dict[View, tuple[str, float]] = {}
-    for view in context.machines:
-        name = fabric.interface(context, view)
-        mtu = number(mapping(fabric.interfaces(view).get(name or "")).get("mtu"))
-        if name and mtu:
-            found[view] = (name, mtu)
-    counts = Counter(mtu for _, mtu in found.values())
-    if len(counts) < 2:
-        return
-    usual = counts.most_common(1)[0][0]
-    for view, (name, mtu) in found.items():
-        if mtu != usual:
-            yield context.warn(
-                view,
-                saw=f"{name} of {view.name} has an MTU of {mtu:.0f}",
-                expected=f"{usual:.0f}, as on most nodes",
-                why="small messages pass and large ones may vanish: the first large collective hangs.",
-                fix=f"as root on {view.name}: ip link set dev {name} mtu {usual:.0f}",
-            )
+    names = {view: name for view in context.machines if (name := fabric.interface(context, view))}
+    known = {
+        view: number(mapping(fabric.interfaces(view).get(name)).get("mtu")) for view, name in names.items()
+    }
+    for view, mtu, usual in minority({view: mtu for view, mtu in known.items() if mtu}):
+        yield context.warn(
+            view,
+            saw=f"{names[view]} of {view.name} has an MTU of {mtu:.0f}",
+            expected=f"{usual:.0f}, as on most nodes",
+            why="small messages pass and large ones may vanish: the first large collective hangs.",
+            fix=f"as root on {view.name}: ip link set dev {names[view]} mtu {usual:.0f}",
+        )

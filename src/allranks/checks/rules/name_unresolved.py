@@ -16,11 +16,10 @@ torch 2.13 `TCPStore`; getaddrinfo(3).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, listing, mapping
+from allranks.checks.context import Context, listing, mapping, minority
 from allranks.checks.phrases import listed
 from allranks.core import Finding
 from allranks.core.net import is_loopback
@@ -49,10 +48,8 @@ def check(context: Context) -> Iterator[Finding]:
             )
         elif not any(map(is_loopback, addresses)):  # those are `name-to-loopback`'s
             found[view] = tuple(addresses)
-    counts = Counter(found.values())
-    usual = counts.most_common(1)[0][0] if counts else ()
-    for view, addresses in found.items():
-        if addresses != usual and not set(addresses) & set(usual):
+    for view, addresses, usual in minority(found):
+        if not set(addresses) & set(usual):
             yield context.block(
                 view,
                 key="nodes",

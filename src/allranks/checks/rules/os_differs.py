@@ -18,10 +18,9 @@ os-release(5), uname(2).
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
-from allranks.checks.context import Context
+from allranks.checks.context import Context, minority
 from allranks.checks.phrases import shown
 from allranks.core import Finding
 
@@ -53,17 +52,15 @@ def check(context: Context) -> Iterator[Finding]:
 
 def of_kernels(context: Context) -> Iterator[Finding]:
     """A container brings no kernel of its own, so that an image does not help here."""
-    kernels = [(view, kind(text)) for view in context.machines if (text := view.text("system.kernel"))]
-    usual = Counter(one for _, one in kernels).most_common(1)
-    for view, one in kernels:
-        if one != usual[0][0]:
-            yield context.note(
-                view,
-                saw=f"{view.name} runs the kernel {shown(view.text('system.kernel'), 80)}",
-                expected=f"{shown(' '.join(usual[0][0]), 80)}, as most nodes",
-                why="drivers are built for each kernel, and another one has other limits.",
-                fix="the same kernel on all nodes",
-            )
+    kernels = {view: kind(text) for view in context.machines if (text := view.text("system.kernel"))}
+    for view, _, usual in minority(kernels):
+        yield context.note(
+            view,
+            saw=f"{view.name} runs the kernel {shown(view.text('system.kernel'), 80)}",
+            expected=f"{shown(' '.join(usual), 80)}, as most nodes",
+            why="drivers are built for each kernel, and another one has other limits.",
+            fix="the same kernel on all nodes",
+        )
 
 
 def kind(kernel: str) -> tuple[str, str]:

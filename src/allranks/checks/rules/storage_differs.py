@@ -17,10 +17,9 @@ there, or finds another model than the rest.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View, mapping, minority
 from allranks.checks.filesystems import SHARED
 from allranks.core import Finding
 
@@ -36,19 +35,14 @@ def check(context: Context) -> Iterator[Finding]:
             if state.get("type") and not proved(view, str(state.get("looked_at"))):
                 shared = state["type"] in SHARED
                 found[view] = str(state.get("source")) if shared else "a disk of the node's own"
-        counts = Counter(found.values())
-        if len(counts) < 2:
-            continue
-        usual = counts.most_common(1)[0][0]
-        for view, storage in found.items():
-            if storage != usual:
-                yield context.warn(
-                    view,
-                    saw=f"{path} on {view.name} is on {storage}",
-                    expected=f"{usual}, as on most nodes",
-                    why="a mount that failed leaves an empty folder in its place.",
-                    fix=f"findmnt -T {path} on {view.name}; mount -a",
-                )
+        for view, storage, usual in minority(found):
+            yield context.warn(
+                view,
+                saw=f"{path} on {view.name} is on {storage}",
+                expected=f"{usual}, as on most nodes",
+                why="a mount that failed leaves an empty folder in its place.",
+                fix=f"findmnt -T {path} on {view.name}; mount -a",
+            )
 
 
 def proved(view: View, folder: str) -> bool:

@@ -16,9 +16,9 @@ NCCL 2.30, `bootstrap.cc`; the ranks' own words, which is what really runs.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
+from allranks.checks.context import minority
 from allranks.core import Finding
 from allranks.probe.judge import Context
 from allranks.probe.results import RankSaid
@@ -31,21 +31,14 @@ def check(context: Context) -> Iterator[Finding]:
             said.setdefault(rank.node, rank)
     for what in ("torch", "nccl", "python"):
         versions = {node: version(rank, what) for node, rank in said.items() if version(rank, what)}
-        counts = Counter(versions.values())
-        if len(counts) < 2:
-            continue
-        most = max(counts.values())
-        # Of a tie the head's, which comes first.
-        usual = next(found for found in versions.values() if counts[found] == most)
-        for node, found in versions.items():
-            if found != usual:
-                yield context.block(
-                    node,
-                    saw=f"its ranks run {what} {found}, most nodes' {usual}",
-                    expected=f"{what} {usual} on every node",
-                    why="ranks of different versions refuse each other or hang in the first collective.",
-                    fix=f"the environment of {node}: {what} {usual}",
-                )
+        for node, found, usual in minority(versions):
+            yield context.block(
+                node,
+                saw=f"its ranks run {what} {found}, most nodes' {usual}",
+                expected=f"{what} {usual} on every node",
+                why="ranks of different versions refuse each other or hang in the first collective.",
+                fix=f"the environment of {node}: {what} {usual}",
+            )
 
 
 def version(rank: RankSaid, what: str) -> str:
