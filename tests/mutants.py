@@ -1,13 +1,16 @@
 """Whether the fast tests notice a wrong line: `make mutants`, or `python -m tests.mutants [COUNT [SEED [ROOM …]]]`.
 
-It changes one line of a pure room at a time, in a copy of the repository, and runs the fast tests that import the file:
-those of its room, and the near ones of the others. A change that no test notices has survived: it is equivalent, or a
-test is missing. The same seed makes the same changes.
+It changes one line of a pure room at a time, in a copy of the repository, and runs the fast tests that import the file
+(those of its room, and the near ones of the others) and call what was changed: `tests/mutants_run.py`. A change that no
+test notices has survived: it is equivalent, or a test is missing. The same seed makes the same changes.
+`build/mutants.jsonl` keeps what was found: begun again on the same files, it goes on where it was cut off.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import os
 import random
 import shutil
@@ -15,13 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ElementTree
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from queue import SimpleQueue
 
 from tests.which import ROOT, Tree, tiers
 
@@ -44,8 +45,9 @@ OPPOSITE = {
 NEAR = 2
 """Tests of other rooms that import a file through more than one other are left out: they are most of the suite."""
 
-SECONDS = 300.0
 WORKERS = 2
+KEPT = ROOT / "build" / "mutants.jsonl"
+ENDS = ("killed", "timed out", "survived")
 
 
 @dataclass(frozen=True, order=True)
@@ -160,91 +162,86 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def run(
-    folder: Path, tests: list[str], seed: int, options: Sequence[str] = ("-x",), seconds: float = SECONDS
-) -> str:
-    """`passed`, `failed` or `timed out`, of the tests in a copy."""
-    words = [sys.executable, "-m", "pytest", "-q", "-m", "fast", "-p", "no:cacheprovider", *options]
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    environment |= {"ALLRANKS_HOME": str(folder / "home"), "PYTEST_ADDOPTS": "", "CI": ""}
-    out = folder / "out.txt"
-    with out.open("w") as file:
-        try:
-            done = subprocess.run(
-                [*words, f"--hypothesis-seed={seed}", f"--basetemp={folder / 'temporary'}", *tests],
-                cwd=folder, env=environment, stdout=file, stderr=file, timeout=seconds,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return "timed out"
-    # 2 is an error of collection: the module cannot be imported any more. 5: no test was chosen.
-    known = {0: "passed", 5: "passed", 1: "failed", 2: "failed"}
-    return known.get(done.returncode) or out.read_text()[-2000:]
+class Kept:
+    """What was found of these files: one JSON object a line."""
+
+    def __init__(self, path: Path, tree: Tree, seed: int):
+        self.path, self.seed = path, seed
+        self.files = hashlib.sha256(repr(sorted(tree.files.items())).encode()).hexdigest()
+
+    def read(self) -> dict[Mutant, str]:
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        found = [json.loads(line) for line in lines]
+        same = [one for one in found if (one["files"], one["seed"]) == (self.files, self.seed)]
+        return {Mutant(**one["mutant"]): one["end"] for one in same}
+
+    def add(self, mutant: Mutant, end: str) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = {"files": self.files, "seed": self.seed, "mutant": asdict(mutant), "end": end}
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
 
 
-def failing(folder: Path, tests: list[str], seed: int) -> list[str]:
-    """The tests that fail in a copy without a change."""
-    ends = folder / "ends.xml"
-    options = ["-n", str(2 * WORKERS), "--dist=worksteal", f"--junitxml={ends}"]
-    end = run(folder, tests, seed, options, 3600.0)
-    if not ends.exists():
-        raise SystemExit(f"the tests without a change: {end}")
-    cases = ElementTree.parse(ends).iter("testcase")
-    return [
-        case.get("classname", "").replace(".", "/") + ".py::" + case.get("name", "")
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
+def tried(folder: Path, tree: Tree, left: list[Mutant], seed: int) -> Iterator[tuple[Mutant, str]]:
+    """How the tests of a copy end with each change, as they end."""
+    tests = {file: fast_tests(tree, file) for file in {mutant.file for mutant in left}}
+    work = [{"file": one.file, "line": one.line, "text": one.apply(tree.files[one.file])} for one in left]
+    importers = {
+        file: [name for name, found in tree.imports.items() if file in found and name.startswith("src/")]
+        for file in tests
+    }
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTEST_ADDOPTS": "", "CI": ""}
+    environment["ALLRANKS_HOME"] = str(folder / "home")
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each child would compile everything anew
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.mutants_run"],
+        cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps({"seed": seed, "tests": tests, "importers": importers, "work": work}))
+        process.stdin.close()
+        for line in process.stdout:
+            number, end = json.loads(line)
+            yield left[number], end
+    if process.returncode:
+        raise SystemExit(f"the tests of {folder} ended with {process.returncode}")
 
 
 def main(words: list[str]) -> int:
     count, seed = (int(word) for word in [*words[:2], *("200", "1")[len(words) :]])
-    rooms = words[2:] or list(ROOMS)
-    tree = Tree(ROOT)
+    rooms, tree, begun = words[2:] or list(ROOMS), Tree(ROOT), time.monotonic()
     found = chosen(tree, count, seed, rooms)
+    kept = Kept(KEPT, tree, seed)
+    known = kept.read()
+
     with tempfile.TemporaryDirectory(prefix="allranks-mutants-") as made:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(WORKERS):
-            copies.put(copied(Path(made) / str(number)))
 
-        every = [mutant for room in rooms for mutant in found[room]]
-        tests = {file: fast_tests(tree, file) for file in {mutant.file for mutant in every}}
-        # What fails without a change, too, says nothing of one.
-        broken = failing(Path(made) / "0", sorted({name for names in tests.values() for name in names}), seed)
-        for name in broken:
-            print(f"left out, since it fails without a change: {name}", file=sys.stderr)
-        options = ["-x", *(f"--deselect={name}" for name in broken)]
+        def part(number: int) -> None:
+            left = [one for room in rooms[number::WORKERS] for one in found[room] if one not in known]
+            if left:
+                for mutant, end in tried(copied(Path(made) / str(number)), tree, left, seed):
+                    kept.add(mutant, end)
 
-        def tried(mutant: Mutant) -> str:
-            if not tests[mutant.file]:
-                return "passed"
-            folder = copies.get()
-            path = folder / mutant.file
-            try:
-                path.write_text(mutant.apply(tree.files[mutant.file]))
-                return run(folder, tests[mutant.file], seed, options)
-            finally:
-                path.write_text(tree.files[mutant.file])
-                copies.put(folder)
-
-        begun = time.monotonic()
         with ThreadPoolExecutor(WORKERS) as pool:
-            ended = list(pool.map(tried, every))
-    return told(rooms, list(zip(every, ended, strict=True)), time.monotonic() - begun)
+            list(pool.map(part, range(WORKERS)))
+    known = kept.read()
+    told({room: [(one, known[one]) for one in found[room]] for room in rooms}, time.monotonic() - begun)
+    return 0
 
 
-def told(rooms: list[str], results: list[tuple[Mutant, str]], seconds: float) -> int:
-    print(f"{'room':12} {'killed':>7} {'survived':>9} {'timed out':>10}")
-    for room in rooms:
-        ends = Counter(end for mutant, end in results if mutant.file.startswith(ROOMS[room]))
-        print(f"{room:12} {ends['failed']:7} {ends['passed']:9} {ends['timed out']:10}")
-    for title, end in (("survived", "passed"), ("timed out", "timed out")):
-        for mutant, _ in (one for one in results if one[1] == end):
-            print(f"{title}: {mutant}")
-    odd = [one for one in results if one[1] not in ("passed", "failed", "timed out")]
-    for mutant, end in odd:
-        print(f"could not tell: {mutant}: {end}")
-    print(f"{len(results)} changes in {seconds:.0f} s")
-    return 3 if odd else 0
+def told(results: dict[str, list[tuple[Mutant, str]]], seconds: float) -> None:
+    """The table, and what the tests did not notice. A test that hangs is noticed: the suite has a time limit."""
+    print(f"{'room':12} {'changes':>8} " + " ".join(f"{end:>9}" for end in ENDS))
+    for room, ended in results.items():
+        ends = Counter(end for _, end in ended)
+        print(f"{room:12} {len(ended):8} " + " ".join(f"{ends[end]:9}" for end in ENDS))
+    every = [one for ended in results.values() for one in ended]
+    for mutant, _ in (one for one in every if one[1] == "survived"):
+        print(f"survived: {mutant}")
+    noticed = sum(end != "survived" for _, end in every)
+    print(
+        f"{noticed} of {len(every)} changes were noticed ({noticed / max(1, len(every)):.0%}), in {seconds:.0f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
-"""`make mutants`: which changes it makes, and what the copy's tests say of one."""
+"""`make mutants`: which changes it makes, and what a copy's tests say of each."""
 
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import ROOMS, chosen, considered, fast_tests, mutants, run
+from tests.mutants import ROOMS, Kept, Mutant, chosen, considered, fast_tests, mutants, told
 from tests.which import ROOT, Tree
 
 TEXT = """
@@ -51,6 +56,7 @@ def test_what_is_for_types_alone_is_left() -> None:
     assert numbers == [3]
 
 
+@pytest.mark.lengthy
 def test_the_same_seed_makes_the_same_changes(tree: Tree) -> None:
     first, second, third = (chosen(tree, 11, seed, ["spec", "probe"]) for seed in (1, 1, 2))
     assert first == second != third
@@ -59,11 +65,13 @@ def test_the_same_seed_makes_the_same_changes(tree: Tree) -> None:
         ast.parse(one.apply(tree.files[one.file]))
 
 
+@pytest.mark.lengthy
 def test_every_room_has_files(tree: Tree) -> None:
     for starts in ROOMS.values():
         assert all(any(name.startswith(start) for name in tree.files) for start in starts)
 
 
+@pytest.mark.lengthy
 def test_the_tests_of_the_room_come_first(tree: Tree) -> None:
     tests = fast_tests(tree, "src/allranks/monitor/hang_thresholds.py")
     rooms = [re.sub("tests/([^/]*)/.*", r"\1", name) for name in tests]
@@ -72,11 +80,56 @@ def test_the_tests_of_the_room_come_first(tree: Tree) -> None:
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(("value", "end"), [(1, "passed"), (2, "failed")])
-def test_the_tests_of_a_copy_decide(tmp_path: Path, value: int, end: str) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "thing.py").write_text(f"VALUE = {value}\n")
-    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\nmarkers = ["fast"]\n')
-    text = "import pytest, thing\n@pytest.mark.fast\ndef test_value():\n    assert thing.VALUE == 1\n"
-    (tmp_path / "test_thing.py").write_text(text)
-    assert run(tmp_path, ["test_thing.py"], 1) == end
+def test_the_tests_that_call_the_function_decide(tmp_path: Path) -> None:
+    """In a tree of its own: changes that a test notices, in a function and of a value, and changes that none does."""
+    for folder in ("src/allranks", "tests"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").touch()
+    for name in ("__init__", "mutants_run"):
+        shutil.copy2(ROOT / "tests" / f"{name}.py", tmp_path / "tests")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\nmarkers = ["fast"]\naddopts = "--import-mode=importlib"\n'
+    )
+    file, test = "src/allranks/thing.py", "tests/test_thing.py"
+    text = "LEAST = 2\n\n\ndef much(size):\n    return size > LEAST\n\n\ndef unused():\n    return 1\n"
+    (tmp_path / file).write_text(text)
+    (tmp_path / test).write_text(
+        "import pytest\nfrom allranks.thing import much\npytestmark = pytest.mark.fast\n\n"
+        "def test_more():\n    assert much(3)\n\ndef test_wrong_already():\n    assert much(1)\n"
+    )
+    changes = [
+        (5, text.replace("size > LEAST", "None"), "killed"),
+        (5, text.replace("size > LEAST", "size >= LEAST"), "survived"),
+        (1, text.replace("LEAST = 2", "LEAST = 3"), "killed"),
+        (9, text.replace("return 1", "return None"), "survived"),
+        (5, text, "survived"),
+    ]
+    work = [{"file": file, "line": line, "text": changed} for line, changed, _ in changes]
+    asked = {"seed": 1, "tests": {file: [test]}, "importers": {file: []}, "work": work}
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.mutants_run"],
+        cwd=tmp_path, input=json.dumps(asked), capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "src"), "PYTEST_ADDOPTS": "", "CI": ""},
+    )  # fmt: skip
+    assert [json.loads(line)[1] for line in ended.stdout.splitlines()] == [end for *_, end in changes], ended
+    assert (tmp_path / file).read_text() == text
+    assert "test_wrong_already" in (tmp_path / "out.txt").read_text()
+
+
+def test_what_was_found_is_kept_for_the_same_files(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    path, one = tmp_path / "build" / "kept.jsonl", Mutant("src/allranks/x.py", 1, 2, "3", "4")
+    Kept(path, tree, 1).add(one, "killed")
+    assert Kept(path, tree, 1).read() == {one: "killed"}
+    assert Kept(path, tree, 2).read() == {}
+    other = Tree(tmp_path)
+    other.files["src/allranks/x.py"] = ""
+    assert Kept(path, other, 1).read() == {}
+
+
+def test_the_score_counts_what_hangs_as_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    ends = ("killed", "timed out", "survived", "killed")
+    told({"plan": [(Mutant("x.py", n, 0, "1", "2"), end) for n, end in enumerate(ends)]}, 5.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["plan", "4", "2", "1", "1"]
+    assert lines[2:] == ["survived: x.py:2:1  1  ->  2", "3 of 4 changes were noticed (75%), in 5 s"]
