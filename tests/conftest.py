@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from allranks.core import extensions
-from tests.tiers import tier_of
+from tests.plan import shared
+from tests.tiers import SELDOM, SLOW, tier_of
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 """Each worker has a rig of its own: tests.rig.rig reads the variable when it is imported."""
@@ -31,10 +33,18 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("TORCH_EXTENSIONS_DIR", extensions.folder(str(ROOT / ".cache")) or str(ROOT / ".cache"))
 # No test asks the Hugging Face Hub: a test of that has a server of its own on the loopback interface.
 os.environ["HF_HUB_OFFLINE"] = "1"
+OTHERS = re.compile(rf"^pytestmark = .*\bpytest\.mark\.({'|'.join((*SLOW, SELDOM))})\b", re.MULTILINE)
 NEEDS = {
     "browser": (lambda: shutil.which("chromium") is not None, "chromium is not installed"),
     "rig": (lambda: os.geteuid() == 0, "only root can make network namespaces"),
 }
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m fast` does not import a file that is of another tier as a whole: torch alone takes two seconds a worker."""
+    if config.option.markexpr == "fast" and collection_path.name.startswith("test_"):
+        return True if OTHERS.search(collection_path.read_text()) else None
+    return None
 
 
 RERUNS = 2
@@ -92,6 +102,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         report.outcome = "failed"
         report.longrepr = f"skipped, which in CI is a failure: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plans_share_what_takes_long():
+    with pytest.MonkeyPatch.context() as patch:
+        shared.sharing(patch)
+        yield
 
 
 @pytest.fixture

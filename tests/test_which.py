@@ -67,6 +67,7 @@ def test_what_a_change_asks_for(tree: Tree, changed: str, asked: str) -> None:
     assert tree.asked_for([changed]) == [f"tests/{name}.py" for name in asked.split()]
 
 
+@pytest.mark.lengthy
 def test_the_bundle_and_the_rules_of_this_repository_are_known() -> None:
     tree = Tree(ROOT)
     needs = tree.needs["src/allranks/node/bundle.py"]

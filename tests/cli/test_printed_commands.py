@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import itertools
 import re
@@ -91,10 +92,14 @@ def words_of(text: str) -> list[str]:
         return text.split()
 
 
-def parses(words: list[str]) -> bool:
+_parser = functools.cache(cli.build_parser)
+
+
+@functools.cache
+def parses(*words: str) -> bool:
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         try:
-            cli.build_parser().parse_args(words)
+            _parser().parse_args(words)
         except (SystemExit, Exception):
             return False
     return True
@@ -116,7 +121,9 @@ def takes(words: list[str], whole: bool) -> bool:
                 if whole
                 else [kept[:end], [kept[0], "FILE", *kept[1:end]], [*kept[:end], "FILE"]]
             )
-            if all(re.fullmatch(r"[a-z]+\.?", word) for word in kept[end:]) and any(map(parses, tried)):
+            if all(re.fullmatch(r"[a-z]+\.?", word) for word in kept[end:]) and any(
+                parses(*one) for one in tried
+            ):
                 return True
     return False
 

@@ -94,6 +94,7 @@ def test_while_it_is_being_started_ps_says_so(cluster: Cluster) -> None:
     assert shown()["state"] == "starting"
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("names", [[], ["a"], ["a", "b"]], ids=["nothing", "the head", "both"])
 def test_a_start_that_was_cut_off_is_shown_stopped_and_cleaned(
     cluster: Cluster, names: list[str], capsys: pytest.CaptureFixture[str]
@@ -124,6 +125,7 @@ def test_what_the_keeper_says_counts_once_there_is_one(cluster: Cluster) -> None
 # ---- clean --files with a node away ----
 
 
+@pytest.mark.lengthy
 def test_a_node_that_is_away_keeps_the_head_and_the_entry_until_it_was_cleaned(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_dry_run_that_could_not_look_at_a_node_does_not_say_fine(cluster: Clus
     assert main(["clean", "--files", "-n", "--json"]) == 3
 
 
+@pytest.mark.lengthy
 def test_what_other_nodes_hold_is_cleaned_if_the_heads_folder_is_gone(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

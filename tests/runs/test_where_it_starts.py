@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.runs.runner import LIGHT, Runner
 
 MODULE = """
@@ -20,6 +22,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
+@pytest.mark.lengthy
 def test_a_module_of_this_machine_starts_in_the_run_files_folder(runner: Runner, tmp_path: Path) -> None:
     write(tmp_path, {"pkg/__init__.py": "", "pkg/other.py": "WORD = 'imported'\n", "pkg/train.py": MODULE})
     write(tmp_path, {"beside.txt": "read"})
