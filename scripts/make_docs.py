@@ -1,5 +1,5 @@
 """Writes what is generated under docs/: the catalogue of all findings, the run file's reference and
-JSON schema, the model families.
+JSON schema, the model families, the table of events.
 
 `--check` writes nothing, names the pages that are not what the code says, and fails if there is one.
 """
@@ -10,6 +10,8 @@ import json
 import re
 import sys
 from pathlib import Path
+
+import event_table
 
 from allranks.output.pages import known
 from allranks.plan import families
@@ -46,6 +48,7 @@ def filled(name: str, part: str, text: str) -> str:
 def rendered() -> dict[str, str]:
     """Each generated page by its name below docs/."""
     return {
+        "architecture.md": filled("architecture.md", "events", event_table.table()),
         "findings.md": findings(),
         "plan.md": filled("plan.md", "families", families.table()),
         "run-file.md": page(),

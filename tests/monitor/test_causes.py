@@ -424,12 +424,14 @@ def test_other_last_words_stand_below_the_headline():
 
 
 @pytest.mark.parametrize("causes", [1, "x", {"type": "E"}, [1, None], None])
-def test_causes_that_are_no_list_break_no_verdict(causes):
+def test_an_exception_whose_causes_are_no_list_is_refused(causes):
     watch = Watch({})
     data = {"type": "ValueError", "message": "m", "causes": causes, "frames": [["/u/t.py", 3, "f"]]}
     watch.add(Event(1.0, "exception", "a", 0, data))
+    watch.add(Event(1.1, "rank-gone", "a", 0, {"code": 1}))
+    assert watch.run.odd_events == (causes is not None) and not watch.faulty
     found = watch.verdict(5.0)
-    assert (found.cause, found.where.rank) == ("rank-crashed-first", 0) and not watch.faulty
+    assert found is not None and found.where.rank == 0
 
 
 @pytest.mark.parametrize(

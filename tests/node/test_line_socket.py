@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,22 @@ def test_a_full_disk_of_the_head_is_told_to_who_follows(small):
     assert run_reader.status("r1")["unwritten"] == f"the disk of {folder} is full"
     first = next(iter(run_reader.follow("r1", ["keeper/journal.jsonl"])))
     assert (first["text"], first["unwritten"]) == ("", f"the disk of {folder} is full")
+
+
+def test_a_refused_event_is_left_out_and_told_once(ranks):
+    lines = Journal(os.path.join(ranks.folder, "rank-3.jsonl"))
+    os.mkdir(ranks.folder)
+    assert lines.write(start()) and lines.write(line("beat", step="x")) and lines.write(line("beat", step=[]))
+    assert lines.write(line("beat", step=4))
+    told = ranks.read()
+    assert [(e.kind, e.rank) for e in told] == [("start", 3), ("beat", 3), ("refused", 3)]
+    assert told[1].payload.step == 4 and "beat: step: 'x' is not a whole number" in told[2].payload.why
+    assert lines.write(line("start", world_size=10**9)) and ranks.read() == []
+
+
+def test_what_a_rank_tells_is_of_now_at_the_latest(ranks):
+    lines = Journal(os.path.join(ranks.folder, "rank-3.jsonl"))
+    os.mkdir(ranks.folder)
+    assert lines.write(json.dumps({"at": 9e10, "kind": "beat", "rank": 7, "data": {}}))
+    (event,) = ranks.read()
+    assert event.at <= time.time() and event.rank == 3

@@ -99,7 +99,7 @@ def test_a_sample_holds_the_groups_of_the_ranks(tree: Tree, tmp_path: Path) -> N
     tree.set(tree.step, 8 << 30, used=1 << 30)
     sampler = Sampler([str(tmp_path)])
     sampler.groups, sampler.ranks = tree.groups, {0: 9}
-    assert sampler.sample()["memory_groups"][0]["limit_bytes"] == 8 << 30
+    assert sampler.sample().memory_groups[0]["limit_bytes"] == 8 << 30
 
 
 def test_this_machine_can_be_read() -> None:

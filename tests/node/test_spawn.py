@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from allranks.core import BadInput
+from allranks.core.messages import Place
+from allranks.core.node_events import Failure
 from allranks.node import bundle, paths, spawn, sweep
 
 TABLE = """\
@@ -52,15 +54,15 @@ NONE_BUT_ONE = TABLE[: TABLE.index("[1]:")] + "  <NO_OTHER_FAILURES>\n" + TABLE[
 def test_failures_come_with_the_first_one_first(tmp_path):
     (tmp_path / "log").write_text(TABLE)
     assert spawn.failures(str(tmp_path / "log")) == [
-        {"rank": 5, "local_rank": 1, "code": -9, "pid": 14216},
-        {"rank": 6, "local_rank": 2, "code": 3, "pid": 14217},
-        {"rank": 4, "local_rank": 0, "code": -15, "pid": 14215},
+        Failure(rank=5, local_rank=1, code=-9, pid=14216),
+        Failure(rank=6, local_rank=2, code=3, pid=14217),
+        Failure(rank=4, local_rank=0, code=-15, pid=14215),
     ]
 
 
 def test_one_failure_alone(tmp_path):
     (tmp_path / "log").write_text(NONE_BUT_ONE)
-    assert [failure["rank"] for failure in spawn.failures(str(tmp_path / "log"))] == [5]
+    assert [failure.rank for failure in spawn.failures(str(tmp_path / "log"))] == [5]
 
 
 def test_the_last_table_counts_and_none_from_before_the_attempt(tmp_path):
@@ -69,7 +71,7 @@ def test_the_last_table_counts_and_none_from_before_the_attempt(tmp_path):
     offset = log.stat().st_size
     assert spawn.failures(str(log), offset) == []
     log.write_text(TABLE + "second attempt\n" + NONE_BUT_ONE.replace("rank      : 5", "rank      : 7"))
-    assert [failure["rank"] for failure in spawn.failures(str(log))] == [7]
+    assert [failure.rank for failure in spawn.failures(str(log))] == [7]
 
 
 def test_a_log_of_any_size_or_none_is_read(tmp_path):
@@ -184,7 +186,7 @@ def test_a_torchrun_that_waits_becomes_the_next_attempt(torchrun, tmp_path):
     waiting = torchrun._ready
     assert os.getsid(waiting.pid) == os.getsid(0)
     torchrun.more = {"ALLRANKS_ATTEMPT": "1"}
-    torchrun.place = {"node_rank": 2, "ranks": [4, 5]}
+    torchrun.place = Place(node_rank=2, ranks=[4, 5])
     torchrun.start()
     assert torchrun.pid == waiting.pid
     assert torchrun._child.wait(60) == 0

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allranks.core import Event
+from allranks.core.payloads import as_json
 from allranks.node import processes, samples, stall_evidence
 from allranks.node.stall_evidence import Evidence, Watched
 
@@ -156,12 +157,12 @@ def test_a_descriptor_that_is_closed_meanwhile_hides_no_connection():
         socket.create_connection(server.getsockname()) as mine,
     ):
         local = "{}:{}".format(*mine.getsockname())
-        assert local in [row["local"] for row in stall_evidence.sockets(os.getpid()) or ()]
+        assert local in [row.local for row in stall_evidence.sockets(os.getpid()) or ()]
 
 
 def test_a_row_of_the_kernels_table_tells_both_ends_and_what_was_sent_again():
     row = "3: 0100007F:A3F2 0200007F:1F90 01 00000400:00000000 01:0000012C 00000005 0 0 8 2 0"
-    assert stall_evidence._socket(row.split(" ")) == {
+    assert as_json(stall_evidence._socket(row.split(" "))) == {
         "local": "127.0.0.1:41970", "remote": "127.0.0.2:8080", "state": "ESTABLISHED",
         "unsent_bytes": 1024, "unread_bytes": 0, "resent": 5,
     }  # fmt: skip
@@ -190,7 +191,7 @@ def test_a_sample_tells_memory_disks_cpu_and_ranks(tmp_path):
     sampler.sample()
     sum(range(10**6))
     time.sleep(0.03)
-    found = sampler.sample()
+    found = as_json(sampler.sample())
     assert found["memory_total_bytes"] > found["memory_available_bytes"] > 0
     assert [d["path"] for d in found["disks"]] == [str(tmp_path)]
     assert found["ranks"]["4"]["state"] in "RS" and found["ranks"]["4"]["cpu_seconds"] > 0
@@ -230,13 +231,13 @@ def test_an_nvidia_smi_that_does_not_end_keeps_no_sample_and_is_asked_once(tmp_p
     sampler = samples.Sampler([str(tmp_path)])
     sampler._smi = "/bin/nvidia-smi"
     began = time.monotonic()
-    assert sampler.sample().keys().isdisjoint(("gpus", "gpus_frozen_seconds"))
+    assert as_json(sampler.sample()).keys().isdisjoint(("gpus", "gpus_frozen_seconds"))
     monkeypatch.setattr(samples, "FROZEN_SECONDS", 0.1)
-    found = sampler.sample()
+    found = as_json(sampler.sample())
     assert found["gpus_frozen_seconds"] >= 0.1 and "gpus" not in found
     assert asked == ["/bin/nvidia-smi"] and time.monotonic() - began < 15
     thaw.set()
-    while "gpus" not in (found := sampler.sample()):
+    while "gpus" not in (found := as_json(sampler.sample())):
         assert time.monotonic() - began < 30
     assert found["gpus"] == [{"uuid": "GPU-1"}]
 

@@ -18,6 +18,7 @@ from allranks.core import Event
 from allranks.node import paths, processes
 from allranks.node.descendants import Tree
 from allranks.node.supervisor import Supervisor
+from tests.node.conftest import QUICK
 
 pytestmark = pytest.mark.lengthy
 
@@ -419,15 +420,29 @@ def test_an_idle_supervisor_costs_next_to_nothing(field):
     assert min(shares) < 0.05
 
 
+FAULT = {**QUICK, "LINE_BYTES": "no number"}
+"""The ends of the logs cannot be told."""
+
+
+def test_what_the_keeper_says_is_refused_where_it_makes_no_sense(field):
+    field.supervise(field.tree(name="torchrun"))
+    field.process("torchrun")
+    for word in ({"lease": "for ever"}, {"stop": [], "why": 3}, {"start": 1, "env": {"A": 1}}, {"bye": "x"}):
+        field.say(**word)
+    field.say(later_version=[1], stop=0.1, why="enough")
+    assert field.wait_for("stopping")["data"]["why"] == "enough"
+    log = paths.read_text(field.node.supervisor_log)
+    assert log.count("what the keeper said is refused") == 4 and "lease: 'for ever' is not" in log
+
+
 def test_a_fault_of_ours_leaves_no_ranks(field):
-    field.supervise(field.tree(**forest()))
+    field.supervise(field.tree(**forest()), constants=FAULT)
     for name in ALL:
         field.process(name)
-    # A keeper of another version says what this one cannot read.
-    field.say(lease="for ever")
+    field.say(logs=9)
     assert field.supervisor.wait(40) == 1
     assert field.alive() == []
-    assert "ValueError" in paths.read_text(field.node.supervisor_log)
+    assert "TypeError" in paths.read_text(field.node.supervisor_log)
     assert field.journal()[-1].data["why"] == "the supervisor failed"
 
 
@@ -489,11 +504,11 @@ def test_a_full_disk_ends_neither_the_supervisor_nor_the_run(field, small_home):
 
 def test_a_fault_of_ours_on_a_full_disk_leaves_no_ranks(field, small_home):
     left_behind = {"name": "session", "setsid": True, "deaf": True}
-    field.supervise(field.tree(name="torchrun", rank=0, children=[left_behind]))
+    field.supervise(field.tree(name="torchrun", rank=0, children=[left_behind]), constants=FAULT)
     field.wait_for("start")
     field.process("session")
     small_home()
-    field.say(lease="for ever")
+    field.say(logs=9)
     assert field.supervisor.wait(40) == 1
     assert field.alive() == []
     assert field.wait_for("swept")["data"]["why"] == "the supervisor failed"

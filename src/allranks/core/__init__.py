@@ -1,7 +1,7 @@
 """The frozen types that rooms hand to each other. Standard library alone, Python 3.8 and up."""
 
 from allranks.core.errors import AllranksError, BadInput, Blocked, CouldNotTell, Problem
-from allranks.core.events import Event, event_from_json
+from allranks.core.events import Event, event_from_json, told
 from allranks.core.findings import (
     BLOCK,
     NOTE,
@@ -44,6 +44,7 @@ __all__ = [
     "finding_from_json",
     "process_from_json",
     "stopping_launch",
+    "told",
     "where_from_json",
     "worst",
 ]

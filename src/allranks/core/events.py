@@ -1,22 +1,43 @@
-"""Events: what a run's journal is made of, one JSON object a line, only ever appended."""
+"""Events: what a run's journal is made of, one JSON object a line, only ever appended.
+
+What each kind holds is declared in `rank_events`, `node_events` and `run_events`.
+"""
 
 from __future__ import annotations
 
 import json
-import math
+import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Dict, Mapping, Optional
+
+from allranks.core.payloads import KINDS, Payload, Refused, as_json, decode
+
+LATEST = 1e11
+"""A time beyond it, in seconds since the epoch, is forged: the year 5138."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """`at` is seconds since the epoch; `rank` is the global rank, None where the event is the node's."""
+    """`at` is seconds since the epoch; `rank` is the global rank, None where the event is the node's.
+
+    `data` is what stands in the journal, `payload` the same with its types.
+    """
 
     at: float
     kind: str
     node: Optional[str] = None
     rank: Optional[int] = None
     data: Mapping[str, Any] = field(default_factory=dict)
+    checked: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def payload(self) -> Any:
+        """Of the class that `kinds` has for it, a bare `Payload` for one that it does not know. Raises Refused
+        if the event was made from data that nobody has checked."""
+        if self.checked is None:
+            object.__setattr__(self, "checked", decode(kinds().get(self.kind, Payload), self.data))
+        return self.checked
 
     def as_json(self) -> Dict[str, Any]:
         return {
@@ -31,18 +52,38 @@ class Event:
         return json.dumps(self.as_json(), separators=(",", ":"), allow_nan=True)
 
 
-def event_from_json(data: Mapping[str, Any]) -> Event:
-    """Reads an event; raises ValueError where it is none (a half-written line, another program's)."""
+@lru_cache(maxsize=None)
+def kinds() -> Mapping[str, Any]:
+    """The class of each kind's payload. Loaded for who reads events: a rank that writes its own does without."""
+    from allranks.core import rank_events  # noqa: F401, I001  # in the order of the documentation
+    from allranks.core import node_events, run_events  # noqa: F401
+
+    return KINDS
+
+
+def told(payload: Payload, node: Optional[str] = None, rank: Optional[int] = None) -> Event:
+    """The event that tells this, now."""
+    return Event(time.time(), type(payload).KIND, node, rank, as_json(payload), payload)
+
+
+class _Head(Payload):
+    """What stands around the data."""
+
+    at: float
+    kind: str
+    node: Optional[str] = None
+    rank: Optional[int] = None
+
+
+def event_from_json(data: Any) -> Event:
+    """Reads an event and checks all that its kind declares. Raises Refused (a ValueError) for one that is none: half a
+    line, another program's, a wrong field."""
+    head = decode(_Head, data)
+    inner = data.get("data") or {}
     try:
-        rank, at = data.get("rank"), float(data["at"])
-        if not math.isfinite(at):
-            raise ValueError("no event: its time is no number")
-        return Event(
-            at=at,
-            kind=str(data["kind"]),
-            node=None if data.get("node") is None else str(data["node"]),
-            rank=None if rank is None else int(rank),
-            data=dict(data.get("data") or {}),
-        )
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"no event: {error}") from None
+        if not abs(head.at) < LATEST:
+            raise Refused("at: no such time")
+        payload = decode(kinds().get(head.kind, Payload), inner)
+    except Refused as error:
+        raise Refused(f"{head.kind:.40}: {error}") from None
+    return Event(head.at, head.kind, head.node, head.rank, inner, payload)

@@ -83,9 +83,11 @@ class Diagnosis:
     collateral: Tuple[Where, ...] = ()
     why: str = ""
     fix: str = ""
+    provisional: bool = False  # known within a second of the trouble; another one without it follows
 
     def as_json(self) -> Dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        return data if self.provisional else {k: v for k, v in data.items() if k != "provisional"}
 
     def as_finding(self) -> Finding:
         """The same statement as a finding that blocks."""

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from math import isfinite
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from allranks.core import Event
+from allranks.core.node_events import EventRefused, ProcessSeen, RankGone
+from allranks.core.payloads import Refused
+from allranks.core.rank_events import Beat, End, Flight, Raised, Saved, Settings, Stack, Start, Step
+from allranks.core.run_events import Evidence, Phase, State
 from allranks.monitor import pause_history
-from allranks.monitor.event_values import integer, listed, number
-from allranks.monitor.node_event_handlers import (
-    on_kernel,
-    on_node,
-    on_sample,
-    on_supervisor,
-    on_torchrun,
-    on_torchrun_ended,
-)
-from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_POINTS, RankState
+from allranks.monitor.node_event_handlers import OF_NODES, on_refused
+from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, FRAMES_KEPT, MEMORY_POINTS, RankState
 from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
 """So much longer than we heard it a phase may have taken: we were away. More is a clock that was set."""
 
 
-def _on_start(run: RunState, event: Event) -> None:
-    if event.rank is None:
-        return
-    data = event.data
-    host = None if data.get("host") is None else str(data.get("host"))
-    identity = (host, data.get("boot_id"), data.get("pid"), data.get("start_time"))
-    fresh = run.ranks.get(event.rank)
-    if fresh is None or fresh.identity != identity or data.get("pid") is None:
-        fresh = run.ranks[event.rank] = RankState(event.rank)  # a restarted rank begins anew
+def _on_start(run: RunState, event: Event, start: Start) -> None:
+    number = _number(event)
+    identity = (start.host, start.boot_id, start.pid, start.start_time)
+    fresh = run.ranks.get(number)
+    if fresh is None or fresh.identity != identity or start.pid is None:
+        fresh = run.ranks[number] = RankState(number)  # a restarted rank begins anew
         fresh.started_at = fresh.phase_at = event.at
         fresh.beat_at = fresh.moved_at = fresh.phase_heard_at = run.arrived
         fresh.phase = "importing"
-    fresh.node, fresh.host = event.node, host
-    fresh.identity = identity if data.get("pid") is not None else None
-    gpu = data.get("gpu") or {}
-    fresh.uuid, fresh.bus_id = gpu.get("uuid") or fresh.uuid, gpu.get("bus_id") or fresh.bus_id
-    fresh.world_size = integer(data.get("world_size"))
-    _note_clashes(run, fresh, data.get("boot_id"), data.get("pid_namespace"))
+    fresh.node, fresh.host = event.node, start.host
+    fresh.identity = identity if start.pid is not None else None
+    if start.gpu is not None:
+        fresh.uuid, fresh.bus_id = start.gpu.uuid or fresh.uuid, start.gpu.bus_id or fresh.bus_id
+    fresh.world_size = start.world_size
+    _note_clashes(run, fresh, start.boot_id, start.pid_namespace)
 
 
 def _note_clashes(run: RunState, fresh: RankState, boot_id: Any, pids: Any) -> None:
@@ -63,52 +57,45 @@ def _hold(
     held[key] = rank
 
 
-def _on_settings(run: RunState, event: Event) -> None:
-    if event.rank is None:
-        return
-    rank = run.rank(event.rank)
+def _on_settings(run: RunState, event: Event, settings: Settings) -> None:
+    rank = run.rank(_number(event))
     rank.node = event.node or rank.node
-    rank.settings = {**rank.settings, **event.data}
-    if integer(event.data.get("world_size")) is not None:
-        rank.world_size = integer(event.data.get("world_size"))
-    if integer(event.data.get("total_steps")) is not None:
-        rank.total_steps = integer(event.data.get("total_steps"))
-    for name in ("trainable_digest", "data_digest"):
-        digest = event.data.get(name)
+    rank.settings = Settings(**{**vars(rank.settings), **vars(settings)})
+    if settings.world_size is not None:
+        rank.world_size = settings.world_size
+    if settings.total_steps is not None:
+        rank.total_steps = settings.total_steps
+    for name, digest in (
+        ("trainable_digest", settings.trainable_digest),
+        ("data_digest", settings.data_digest),
+    ):
         if digest is not None:
-            run.digests.setdefault(name, {}).setdefault(str(digest), event.rank)
+            run.digests.setdefault(name, {}).setdefault(digest, rank.rank)
 
 
-def _on_beat(run: RunState, event: Event) -> None:
-    if event.rank is None:
-        return
-    rank, data, at, heard = run.rank(event.rank), event.data, event.at, run.arrived
+def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
+    rank, at, heard = run.rank(_number(event)), event.at, run.arrived
     if rank.node is None:
         rank.node = event.node
     if rank.beat_at is not None and rank.phase == "training":
         run.beat_gaps.add(run.ears.silence(rank.beat_at, heard), heard)
     rank.beat_at = heard if rank.beat_at is None else max(heard, rank.beat_at)
-    phase = data.get("phase")
-    if phase is not None and phase != rank.phase:
-        _change_phase(run, rank, str(phase), at)
-    operator = data.get("operator")
-    rank.operator = operator if isinstance(operator, dict) else None
-    progress = (data.get("shard"), data.get("progress"))
+    if beat.phase is not None and beat.phase != rank.phase:
+        _change_phase(run, rank, beat.phase, at)
+    rank.operator = beat.operator
+    progress = (beat.shard, beat.progress)
     if progress != rank.progress and progress != (None, None):
         rank.progress = progress
         pause_history.moved(run, rank, heard)
-    total = data.get("total_steps")
-    if total is not None:
-        rank.total_steps = integer(total) or rank.total_steps
-    for key in ("rss_bytes", "gpu_bytes"):
-        value = data.get(key)
-        if value is not None:
-            setattr(rank, key, int(value))
-    if rank.rss_bytes is not None:
-        _remember_memory(rank, at, rank.rss_bytes)
-    for entry in listed(data.get("steps")):
-        _on_step(rank, entry)
-    _advance(run, rank, integer(data.get("step")), at)
+    rank.total_steps = beat.total_steps or rank.total_steps
+    if beat.gpu_bytes is not None:
+        rank.gpu_bytes = beat.gpu_bytes
+    if beat.rss_bytes is not None:
+        rank.rss_bytes = beat.rss_bytes
+        _remember_memory(rank, at, beat.rss_bytes)
+    for step in beat.steps:
+        _on_step(rank, step)
+    _advance(run, rank, beat.step, at)
 
 
 def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None:
@@ -122,32 +109,25 @@ def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None
     rank.phase, rank.phase_at, rank.phase_heard_at = phase, at, run.arrived
 
 
-def _on_step(rank: RankState, entry: Any) -> None:
-    """One `[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds]`; any but the first may be None."""
-    values = list(entry) + [None] * 7
-    loss = number(values[1])
-    if loss is not None:
-        rank.loss = loss
-        finite = loss == loss and loss not in (float("inf"), float("-inf"))
-        rank.nan_steps = 0 if finite else rank.nan_steps + 1
+def _on_step(rank: RankState, step: Step) -> None:
+    if step.loss is not None:
+        finite = isfinite(step.loss)
+        rank.loss, rank.nan_steps = step.loss, 0 if finite else rank.nan_steps + 1
         if finite:
-            rank.losses.append(loss)
+            rank.losses.append(step.loss)
             if len(rank.first_losses) < FIRST_LOSSES:
-                rank.first_losses.append(loss)
-    seconds, data_seconds, tokens, own_seconds = values[2], values[3], values[4], values[6]
+                rank.first_losses.append(step.loss)
     for kept, value in (
-        (rank.seconds, seconds),
-        (rank.data_seconds, data_seconds),
-        (rank.tokens, tokens),
-        (rank.own_seconds, own_seconds),
+        (rank.seconds, step.seconds),
+        (rank.data_seconds, step.data_seconds),
+        (rank.tokens, step.tokens),
+        (rank.own_seconds, step.own_seconds),
     ):
-        measured = number(value)
-        if measured is not None and 0 <= measured < float("inf"):
-            kept.append(measured)
-            if kept is rank.seconds:
-                rank.steps_seen += 1
-    if number(values[5]) is not None:
-        rank.learning_rate = number(values[5])
+        if value is not None and value >= 0:
+            kept.append(value)
+            rank.steps_seen += kept is rank.seconds
+    if step.learning_rate is not None:
+        rank.learning_rate = step.learning_rate
 
 
 def _advance(run: RunState, rank: RankState, step: Optional[int], at: float) -> None:
@@ -173,143 +153,129 @@ def _remember_memory(rank: RankState, at: float, size: int) -> None:
         rank.memory_every *= 2.0
 
 
-def _on_saved(run: RunState, event: Event) -> None:
-    if event.rank is not None:
-        step = integer(event.data.get("step"))
-        run.rank(event.rank).saved_steps.append(-1 if step is None else step)
+def _on_saved(run: RunState, event: Event, saved: Saved) -> None:
+    run.rank(_number(event)).saved_steps.append(-1 if saved.step is None else saved.step)
 
 
-def _on_exception(run: RunState, event: Event) -> None:
-    if event.rank is None:
-        return
-    rank = run.rank(event.rank)
+def _on_exception(run: RunState, event: Event, raised: Raised) -> None:
+    rank = run.rank(_number(event))
     rank.node = rank.node or event.node
     run.in_trouble(event.at)
     if len(rank.exceptions) < EXCEPTIONS_KEPT:
-        data = {**event.data, "frames": _frames(event.data.get("frames"))}
-        rank.exceptions.append(Event(event.at, event.kind, event.node, event.rank, data))
+        data = {**event.data, "frames": list((raised.frames or ())[-FRAMES_KEPT:])}
+        rank.exceptions.append(Event(event.at, event.kind, event.node, event.rank, data, raised))
 
 
-def _frames(value: Any) -> List[Tuple[str, Optional[int], str]]:
-    """The frames that are some: (file, line, function), the last 64."""
-    kept = []
-    for frame in list(value)[-64:] if isinstance(value, (list, tuple)) else ():
-        if isinstance(frame, (list, tuple)) and frame:
-            parts = (*frame, None, None)
-            kept.append((str(parts[0]), integer(parts[1]), str(parts[2] or "?")))
-    return kept
+def _on_end(run: RunState, event: Event, end: End) -> None:
+    rank = run.rank(_number(event))
+    rank.node = rank.node or event.node
+    rank.end_code, rank.end_at = end.code, event.at
+    rank.hear_end(run.arrived)
+    if rank.end_code:
+        run.in_trouble(event.at)
 
 
-def _on_end(run: RunState, event: Event) -> None:
-    if event.rank is not None:
-        rank = run.rank(event.rank)
-        rank.node = rank.node or event.node
-        rank.end_code, rank.end_at = integer(event.data.get("code")), event.at
-        rank.hear_end(run.arrived)
-        if rank.end_code:
-            run.in_trouble(event.at)
-
-
-def _on_rank_gone(run: RunState, event: Event) -> None:
-    if event.rank is None:
-        return
-    rank = run.rank(event.rank)
+def _on_rank_gone(run: RunState, event: Event, gone: RankGone) -> None:
+    rank = run.rank(_number(event))
     rank.node, rank.gone_at = rank.node or event.node, event.at
     rank.hear_end(run.arrived)
-    rank.gone_code = integer(event.data.get("code"))
+    rank.gone_code = gone.code
     if rank.code is None:
         run.doubt_at = run.arrived
     elif rank.end_code != 0 and rank.gone_code != 0:
         run.in_trouble(event.at)
 
 
-def _on_flight(run: RunState, event: Event) -> None:
-    if event.rank is not None:
-        run.flights[event.rank] = {**event.data, "heard_at": run.arrived}
-        run.answers += 1
-
-
-def _on_evidence(run: RunState, event: Event) -> None:
-    """The keeper asks: what was answered before is of another moment."""
-    if event.data.get("stands"):  # what was answered in silence is the answer
-        run.asked_at = run.looked_at
-        return
-    if event.data.get("quiet"):
-        run.looked_at = event.at
-    else:
-        run.asked_at = event.at
-    run.stacks, run.looks, run.flights = {}, {}, {}
+def _on_flight(run: RunState, event: Event, flight: Flight) -> None:
+    run.flights[_number(event)] = flight
+    run.flights_at[_number(event)] = run.arrived
     run.answers += 1
 
 
-def _on_stack(run: RunState, event: Event) -> None:
-    """A rank's own answer counts before what was seen of it from outside."""
-    if event.rank is None:
+def _on_evidence(run: RunState, event: Event, evidence: Evidence) -> None:
+    """The keeper asks: what was answered before is of another moment."""
+    if evidence.stands:  # what was answered in silence is the answer
+        run.asked_at = run.looked_at
         return
-    frames = _frames(event.data.get("frames"))
-    if frames or not run.stacks.get(event.rank, {}).get("frames"):
-        run.stacks[event.rank] = {**event.data, "frames": frames}
+    if evidence.quiet:
+        run.looked_at = event.at
+    else:
+        run.asked_at = event.at
+    run.stacks, run.looks, run.flights, run.flights_at = {}, {}, {}, {}
+    run.answers += 1
+
+
+def _on_stack(run: RunState, event: Event, stack: Stack) -> None:
+    """A rank's own answer counts before what was seen of it from outside."""
+    known = run.stacks.get(_number(event))
+    if stack.frames or known is None or not known.frames:
+        run.stacks[_number(event)] = stack
         run.answers += 1
 
 
-def _on_process(run: RunState, event: Event) -> None:
-    if event.rank is not None:
-        run.looks[event.rank] = dict(event.data)
-        run.answers += 1
+def _on_process(run: RunState, event: Event, process: ProcessSeen) -> None:
+    run.looks[_number(event)] = process
+    run.answers += 1
 
 
-def _on_state(run: RunState, event: Event) -> None:
-    run.state = str(event.data.get("state") or run.state)
+def _on_state(run: RunState, event: Event, state: State) -> None:
+    run.state = state.state or run.state
 
 
-def _on_phase(run: RunState, event: Event) -> None:
-    run.phase = str(event.data.get("phase") or run.phase)
+def _on_phase(run: RunState, event: Event, phase: Phase) -> None:
+    run.phase = phase.phase or run.phase
 
 
-HANDLERS: Dict[str, Callable[[Any, Event], None]] = {
-    "start": _on_start,
-    "settings": _on_settings,
-    "beat": _on_beat,
-    "saved": _on_saved,
-    "exception": _on_exception,
-    "end": _on_end,
-    "rank-gone": _on_rank_gone,
-    "torchrun": on_torchrun,
-    "torchrun-ended": on_torchrun_ended,
-    "joined": on_node("joined_at"),
-    "supervisor": on_supervisor,
-    "lost": on_node("lost_at"),
-    "lease-lost": on_node("lease_lost_at"),
-    "stopping": on_node("stopping_at"),
-    "swept": on_node("swept_at"),
-    "sample": on_sample,
-    "flight": _on_flight,
-    "evidence": _on_evidence,
-    "stack": _on_stack,
-    "process": _on_process,
-    "kernel": on_kernel,
-    "state": _on_state,
-    "phase": _on_phase,
+def _number(event: Event) -> int:
+    """The rank of an event that `OF_RANKS` handles."""
+    assert event.rank is not None
+    return event.rank
+
+
+OF_RANKS: Dict[type, Callable[[Any, Event, Any], None]] = {
+    Start: _on_start,
+    Settings: _on_settings,
+    Beat: _on_beat,
+    Saved: _on_saved,
+    Raised: _on_exception,
+    End: _on_end,
+    RankGone: _on_rank_gone,
+    Flight: _on_flight,
+    Stack: _on_stack,
+    ProcessSeen: _on_process,
+    EventRefused: on_refused,
+}
+OF_THE_RUN: Dict[type, Callable[[Any, Event, Any], None]] = {
+    Evidence: _on_evidence,
+    State: _on_state,
+    Phase: _on_phase,
 }
 
 
-def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> None:
-    """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time); an event
-    of an unknown kind only moves the clock. Never raises on an odd event: it comes from another machine."""
+def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> bool:
+    """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time). False if it
+    only moves the clock: nobody knows its kind, a rank speaks for its node, or its data is refused (counted)."""
     run.arrived = event.at if arrived is None else arrived
     run.now = max(run.now, run.arrived)
     if run.at is None or event.at > run.at:
         run.at = event.at
     if run.started_at is None:
         run.started_at = event.at
-    if event.node is not None:
-        node = run.node(event.node)
-        if event.kind != "lost":  # that is the keeper's word, not the node's
-            run.heard(node, run.arrived)
-    handler = HANDLERS.get(event.kind)
-    if handler is None:
-        return
+    node = None if event.node is None else run.node(event.node)
+    if node is not None and event.kind != "lost":  # that is the keeper's word, not the node's
+        run.heard(node, run.arrived)
     try:
-        handler(run, event)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError):
-        run.odd_events += 1  # half an event, or another version's: counted, never fatal
+        payload = event.payload
+    except Refused:
+        run.odd_events += 1
+        return False
+    kind = type(payload)
+    if event.rank is not None and kind in OF_RANKS:
+        OF_RANKS[kind](run, event, payload)
+    elif event.rank is None and kind in OF_THE_RUN:
+        OF_THE_RUN[kind](run, event, payload)
+    elif event.rank is None and node is not None and kind in OF_NODES:
+        OF_NODES[kind](run, node, event, payload)
+    else:
+        return False
+    return True

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
 
+from allranks.core.rank_events import Collective
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.monitor.rank_stacks import doing, frames_of, place_of, waits
@@ -54,27 +55,24 @@ def by_flight(run: RunState, living: Living) -> Optional[Odd]:
 def groups(run: RunState, living: Living) -> Dict[str, Dict[int, CollectivePosition]]:
     """By process group: where each rank is in it."""
     found: Dict[str, Dict[int, CollectivePosition]] = {}
-    for rank, data in run.flights.items():
-        rows = data.get("groups")
-        for row in (rows if isinstance(rows, list) else [data]) if rank in living else ():
-            place = _place(row) if isinstance(row, Mapping) else None
+    for rank, flight in run.flights.items():
+        for row in (flight,) if flight.groups is None else flight.groups:
+            place = _place(row) if rank in living else None
             if place is not None:
-                found.setdefault(str(row.get("group", "0")), {})[rank] = place
+                found.setdefault(row.group, {})[rank] = place
     return found
 
 
-def _place(row: Mapping[str, Any]) -> Optional[CollectivePosition]:
-    entered = row.get("sequence")
-    if not isinstance(entered, int):
+def _place(row: Collective) -> Optional[CollectivePosition]:
+    if row.sequence is None:
         return None
-    followed = "completed" in row
-    one = row.get("pending") if followed else row
-    if not isinstance(one, Mapping) or one.get("state") == "completed":
-        return CollectivePosition(entered, None, str(row.get("operation")), "", None)
-    number, name = one.get("sequence"), str(one.get("operation"))
-    sizes = str(one.get("sizes")) if SAME_SIZES.search(name) else ""
-    started = one.get("state") == "started" if followed else None
-    return CollectivePosition(entered, number if isinstance(number, int) else entered, name, sizes, started)
+    one = row.pending if row.is_followed else row
+    if one is None or one.state == "completed":
+        return CollectivePosition(row.sequence, None, row.operation, "", None)
+    number = row.sequence if one.sequence is None else one.sequence
+    sizes = str(one.sizes) if SAME_SIZES.search(one.operation) else ""
+    started = one.state == "started" if row.is_followed else None
+    return CollectivePosition(row.sequence, number, one.operation, sizes, started)
 
 
 # ---- another collective ----
@@ -142,7 +140,7 @@ def _awaited(
     if frames:
         reason = f"{doing(frames)}; {reason}"
     # A host that waits for its GPU stands in its own code, and its GPU may wait for the stage before it.
-    piped = run.flights[rank].get("p2p") is True and bool(living[rank].uuid or living[rank].bus_id)
+    piped = run.flights[rank].p2p and bool(living[rank].uuid or living[rank].bus_id)
     proven = heard and not waits(frames) and not piped
     return _told(run, living, rank, COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
 

@@ -169,10 +169,8 @@ def sampled_state(run: RunState, rank: RankState) -> Optional[str]:
     node = run.nodes.get(rank.node or "")
     if node is None or node.sample_at is None or node.sample_at < (rank.beat_at or 0.0):
         return None
-    ranks = node.sample.get("ranks")
-    entry = ranks.get(str(rank.rank)) if isinstance(ranks, dict) else None
-    state = entry.get("state") if isinstance(entry, dict) else None
-    return str(state) if state else None
+    entry = node.sample.ranks.get(str(rank.rank))
+    return (entry.state or None) if entry is not None else None
 
 
 GAP_FACTOR = 4.0

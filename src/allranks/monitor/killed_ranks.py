@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import Any, Collection, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Collection, List, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
@@ -208,7 +208,5 @@ def signal_name(number: int) -> str:
 
 def _table(run: RunState, rank: RankState) -> List[str]:
     node = run.nodes.get(rank.node or "")
-    rows: Iterable[Mapping[str, Any]] = node.failures if node else ()
-    return [
-        f"torchrun on {rank.node}: rank {f.get('rank')} exit code {f.get('code')}" for f in list(rows)[:4]
-    ]
+    failures = node.failures[:4] if node else ()
+    return [f"torchrun on {rank.node}: rank {f.rank} exit code {f.code}" for f in failures]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import Any, List, Mapping, Optional
+from typing import List, Optional
 
+from allranks.core.node_events import Sample
 from allranks.monitor.run_state import NodeState, RunState
 
 BUSY = 0.90
@@ -26,59 +27,41 @@ def remarks(run: RunState, node: Optional[str]) -> List[str]:
     sample, lines = run.nodes[node].sample, []
     for key, limit, text in WORDS:
         mine = _cpu(sample, key)
-        known = [v for n, s in run.nodes.items() if n != node for v in [_cpu(s.sample, key)] if v is not None]
+        others = [_cpu(other.sample, key) for name, other in run.nodes.items() if name != node]
+        known = [value for value in others if value is not None]
         usual = median(known) if known else 0.0
         if mine is not None and mine >= limit and (mine - usual >= MORE or mine > 2 * usual):
             lines.append(f"{node}: {text.format(mine)}" + (f", the others' {usual:.0%}" if known else ""))
-    total, free = sample.get("memory_total_bytes"), sample.get("memory_available_bytes")
-    if isinstance(total, int) and isinstance(free, int) and total > 0 and free / total < LOW_MEMORY:
+    total, free = sample.memory_total_bytes, sample.memory_available_bytes
+    if total and free is not None and free / total < LOW_MEMORY:
         lines.append(f"{node}: {free / 2**30:.1f} GiB of {total / 2**30:.0f} GiB of memory are free")
-    usual = median([_dropped(s.sample) for n, s in run.nodes.items() if n != node and s.sample] or [0])
-    for nic in _rows(sample.get("nics")):
-        if isinstance(nic.get("errors"), int) and nic["errors"] > 2 * usual:
-            lines.append(
-                f"{node}: {nic.get('name')} counted {nic['errors']} errors and drops in the last seconds"
-            )
-    if isinstance(sample.get("gpus_frozen_seconds"), float):
-        lines.append(f"{node}: nvidia-smi has hung in the driver for {sample['gpus_frozen_seconds']:.0f} s")
+    sampled = [other.sample for name, other in run.nodes.items() if name != node and vars(other.sample)]
+    usual = median([max((nic.errors for nic in one.nics), default=0) for one in sampled] or [0])
+    for nic in sample.nics:
+        if nic.errors > 2 * usual:
+            lines.append(f"{node}: {nic.name} counted {nic.errors} errors and drops in the last seconds")
+    if sample.gpus_frozen_seconds is not None:
+        lines.append(f"{node}: nvidia-smi has hung in the driver for {sample.gpus_frozen_seconds:.0f} s")
     for gpu in run.nodes[node].gpus:
-        slowed = [
-            str(reason)
-            for reason in gpu.get("throttle") or ()
-            if "thermal" in str(reason) or "hw_" in str(reason)
-        ]
+        slowed = [reason for reason in gpu.throttle if "thermal" in reason or "hw_" in reason]
         if slowed:
-            lines.append(f"{node}: GPU {gpu.get('index')} is slowed down: {', '.join(slowed)}")
+            lines.append(f"{node}: GPU {gpu.index} is slowed down: {', '.join(slowed)}")
     return lines[:5]
 
 
-def _cpu(sample: Mapping[str, Any], key: str) -> Optional[float]:
-    cpu = sample.get("cpu")
-    value = cpu.get(key) if isinstance(cpu, Mapping) else None
-    return float(value) if isinstance(value, (int, float)) else None
-
-
-def _dropped(sample: Mapping[str, Any]) -> int:
-    """The most errors and drops of one interface."""
-    counts = (nic.get("errors") for nic in _rows(sample.get("nics")))
-    return max((count for count in counts if isinstance(count, int)), default=0)
-
-
-def _rows(value: Any) -> List[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+def _cpu(sample: Sample, key: str) -> Optional[float]:
+    return getattr(sample.cpu, key, None)
 
 
 def unwritable(node: NodeState) -> List[str]:
     """The disks of a node that are full, and the folders that are gone, in its last sample; without /dev/shm, in which
     no line is written."""
-    disks = node.sample.get("disks")
     said = []
-    for disk in disks if isinstance(disks, list) else ():
-        path = str(disk.get("path")) if isinstance(disk, dict) else "/dev/shm"
-        if path == "/dev/shm":
+    for disk in node.sample.disks:
+        if disk.path == "/dev/shm":
             continue
-        if disk.get("gone"):
-            said.append(f"The folder {path} is gone")
-        elif 0 in (disk.get("free_bytes"), disk.get("free_inodes")):
-            said.append(f"The disk of {path} is full")
+        if disk.gone:
+            said.append(f"The folder {disk.path} is gone")
+        elif 0 in (disk.free_bytes, disk.free_inodes):
+            said.append(f"The disk of {disk.path} is full")
     return said

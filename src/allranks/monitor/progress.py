@@ -122,8 +122,8 @@ def _phase(ranks: Iterable[RankState]) -> Optional[str]:
 def operator_of(ranks: Iterable[RankState]) -> Dict[str, Any]:
     """`operator` and `operator_waits` of a Progress: the one that a rank compiles; the others wait for its lock."""
     busy = [rank.operator for rank in ranks if rank.phase == "compiling" and rank.operator is not None]
-    for one in sorted(busy, key=lambda one: bool(one.get("waits"))):
-        return {"operator": str(one.get("name")), "operator_waits": bool(one.get("waits"))}
+    for one in sorted(busy, key=lambda one: one.waits):
+        return {"operator": one.name, "operator_waits": one.waits}
     return {}
 
 

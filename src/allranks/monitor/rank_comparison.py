@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Dict, List, Mapping, Optional
+from typing import Dict, List, Optional
 
+from allranks.core.node_events import ProcessSeen
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nfs_stale_or_io_error import CAUSE as NFS_STALE_OR_IO_ERROR
@@ -56,8 +57,8 @@ def answered(run: RunState, asked: Optional[float], now: float) -> bool:
         return False
     told = [r for r in living if r.rank in run.flights]
     # Who answered by itself tells its collective next; of a stopped one py-spy tells the stack, and nothing more comes.
-    owing = [r for r in living if r.rank not in run.flights and run.stacks[r.rank].get("by") == "inside"]
-    later = all((r.beat_at or 0.0) > run.flights[r.rank].get("heard_at", 0.0) for r in told)
+    owing = [r for r in living if r.rank not in run.flights and run.stacks[r.rank].by == "inside"]
+    later = all((r.beat_at or 0.0) > run.flights_at[r.rank] for r in told)
     return not told or (later and not owing)
 
 
@@ -101,14 +102,14 @@ def by_process(run: RunState, living: Living) -> Optional[Odd]:
     return None
 
 
-def _state(look: Mapping[str, object]) -> str:
-    return "F" if FREEZER.search(str(look.get("wchan") or "")) else str(look.get("state") or "")
+def _state(look: ProcessSeen) -> str:
+    return "F" if FREEZER.search(look.wchan or "") else look.state or ""
 
 
 def _cannot_run(run: RunState, living: Living, found: List[int], state: str, node: Optional[str]) -> Odd:
-    number, where = found[0], run.looks[found[0]].get("wchan")
+    number, where = found[0], run.looks[found[0]].wchan
     what = STOPPED.get(state, "waiting for storage or a driver")
-    told = f"{what} (state {run.looks[number].get('state')}" + (f", in {where})" if where else ")")
+    told = f"{what} (state {run.looks[number].state}" + (f", in {where})" if where else ")")
     reason = f"its {len(found)} processes are {told}" if node is not None else f"its process is {told}"
     if node is None and len(found) > 1:
         reason += f", and so {'is' if len(found) == 2 else 'are'} {named(found[1:])}"

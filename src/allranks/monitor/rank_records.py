@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple
 
 from allranks.core import Event
+from allranks.core.node_events import Failure, GpuSample, Sample
+from allranks.core.rank_events import Operator, Settings
 
 RECENT_STEPS = 64
 """Steps kept a rank: enough for a median and a spread, little enough for 8,000 ranks in memory."""
 
 FIRST_LOSSES = 16
 EXCEPTIONS_KEPT = 4
+FRAMES_KEPT = 64
 IDLE_PERCENT = 5.0
 SLOWDOWNS = frozenset(
     ("hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown")
@@ -42,7 +45,7 @@ class RankState:
         self.uuid: Optional[str] = None
         self.bus_id: Optional[str] = None
         self.world_size: Optional[int] = None
-        self.settings: Mapping[str, Any] = {}
+        self.settings = Settings()
         self.phase: Optional[str] = None
         self.phase_at: Optional[float] = None
         self.phase_heard_at: Optional[float] = None
@@ -66,8 +69,8 @@ class RankState:
         self.first_losses: List[float] = []
         self.moved_at: Optional[float] = None
         self.progress: Any = None
-        self.operator: Optional[Mapping[str, Any]] = None
-        """`{name, waits}` of the operator that torch compiles in it now, or whose lock it waits for."""
+        self.operator: Optional[Operator] = None
+        """What torch compiles in it now, or whose lock it waits for."""
         self.steps_seen = 0
         self.seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.data_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
@@ -122,12 +125,12 @@ class NodeState:
         self.lease_lost_at: Optional[float] = None
         self.ended_at: Optional[float] = None
         self.ended_code: Optional[int] = None
-        self.failures: List[Mapping[str, Any]] = []
+        self.failures: Sequence[Failure] = ()
         self.stopping_at: Optional[float] = None
         self.swept_at: Optional[float] = None
-        self.sample: Mapping[str, Any] = {}
+        self.sample = Sample()
         self.sample_at: Optional[float] = None
-        self.gpus: List[Mapping[str, Any]] = []
+        self.gpus: Sequence[GpuSample] = ()
         """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
         self.gpus_at: Optional[float] = None
         self.throttled: Dict[str, float] = {}

@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from typing import List, Optional, Tuple
 
+from allranks.core.rank_events import Frame
+from allranks.monitor.rank_records import FRAMES_KEPT
 from allranks.monitor.run_state import RunState
-
-Frame = Tuple[str, Optional[int], str]
 
 WAITING = re.compile(
     r"(^|/)torch/distributed/(?!elastic/|launcher/|run\.py$)|(^|/)deepspeed/(comm|runtime/comm)/|(^|/)torch/nn/parallel/distributed\.py$"
@@ -34,8 +34,8 @@ KNOWN_STACKS = 4096
 
 def frames_of(run: RunState, rank: int) -> List[Frame]:
     """A rank's main thread, outermost first, as it was told at this stall."""
-    kept = run.stacks.get(rank, {}).get("frames")
-    return kept if isinstance(kept, list) else []
+    stack = run.stacks.get(rank)
+    return list((stack.frames or ())[-FRAMES_KEPT:]) if stack is not None else []
 
 
 def waits(frames: List[Frame]) -> bool:

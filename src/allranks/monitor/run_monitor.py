@@ -90,8 +90,9 @@ class Watch:
         """Takes one event in; returns what it makes known, each statement once."""
         if received is not None:
             event, arrived = self.corrected(event, received), received
-        event_handlers.apply(self.run, event, arrived)
         said: List[Statement] = []
+        if not event_handlers.apply(self.run, event, arrived):
+            return said
         for name, after in self._after.get(event.kind, ()):
             said.extend(self._new(self._ask(name, after, event), self.run.arrived))
         return said
@@ -105,7 +106,7 @@ class Watch:
         if event.node is None:
             return event
         offset = self.clocks.setdefault(event.node, NodeClock()).offset(event.at, received)
-        return Event(event.at + offset, event.kind, event.node, event.rank, event.data)
+        return replace(event, at=event.at + offset)
 
     def tick(self, now: float) -> List[Statement]:
         """What the passing of time alone makes known; call it as often as you like."""

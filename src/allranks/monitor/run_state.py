@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.core import Finding
+from allranks.core.node_events import ProcessSeen
+from allranks.core.rank_events import Flight, Stack
 from allranks.monitor.clock_offsets import Ears, Lateness
 from allranks.monitor.rank_records import NodeState, RankState
 
@@ -56,13 +58,14 @@ class RunState:
         self.doubt_at: Optional[float] = None
         """When a rank was gone whose code nobody saw."""
         self.paused_until = 0.0
-        self.flights: Dict[int, Mapping[str, Any]] = {}
+        self.flights: Dict[int, Flight] = {}
+        self.flights_at: Dict[int, float] = {}
         self.asked_at: Optional[float] = None
         """When the keeper asked all ranks for their stacks; what they answered stands in those that follow."""
         self.looked_at: Optional[float] = None
         """The same, where nothing was said of a stall yet (`start_patience`)."""
-        self.stacks: Dict[int, Mapping[str, Any]] = {}
-        self.looks: Dict[int, Mapping[str, Any]] = {}
+        self.stacks: Dict[int, Stack] = {}
+        self.looks: Dict[int, ProcessSeen] = {}
         self.answers = 0
         """How many of them have come: what was made of them holds until the next one."""
         self.held_up: Optional[Tuple[float, Any, Finding]] = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from allranks.core.node_events import Socket
 from allranks.monitor.run_state import RunState
 
 RESENT = 3
@@ -27,37 +28,30 @@ def host_of(address: str) -> str:
     return address.rpartition(":")[0]
 
 
-def _rows(run: RunState, rank: int) -> List[Mapping[str, Any]]:
-    rows = run.looks.get(rank, {}).get("sockets")
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-
-
-def _integer(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+def _sockets(run: RunState, rank: int) -> Sequence[Socket]:
+    look = run.looks.get(rank)
+    return (look.sockets or ()) if look is not None else ()
 
 
 def broken(run: RunState, rank: int) -> Iterator[Broken]:
     """This rank's connections that nobody answers: established ones, and such as do not come about."""
-    for row in _rows(run, rank):
-        resent, unsent = _integer(row.get("resent")), _integer(row.get("unsent_bytes"))
-        opening = row.get("state") == "SYN_SENT"
-        if resent < RESENT or not (opening or unsent > 0):
+    for one in _sockets(run, rank):
+        opening = one.state == "SYN_SENT"
+        if one.resent < RESENT or not (opening or one.unsent_bytes > 0):
             continue
-        remote = str(row.get("remote"))
-        what = "it does not come about" if opening else f"{unsent:,} bytes are not answered"
-        text = f"rank {rank}'s connection to {remote}: {what}, sent again {resent} times"
-        yield Broken(rank, host_of(str(row.get("local"))), host_of(remote), text)
+        what = "it does not come about" if opening else f"{one.unsent_bytes:,} bytes are not answered"
+        text = f"rank {rank}'s connection to {one.remote}: {what}, sent again {one.resent} times"
+        yield Broken(rank, host_of(one.local), host_of(one.remote), text)
 
 
 def lines(run: RunState, rank: int) -> List[str]:
     """What the connections say of one rank: its own that nobody answers, those of others to its node's addresses, and
     the bytes that it has not read."""
-    own = {host_of(str(row.get("local"))) for row in _rows(run, rank)} - {"None", ""}
+    own = {host_of(one.local) for one in _sockets(run, rank)} - {""}
     found = [one.text for one in broken(run, rank)]
     for other in sorted(run.looks):
         found += [one.text for one in broken(run, other) if other != rank and one.remote in own]
-    unread = [_integer(row.get("unread_bytes")) for row in _rows(run, rank)]
-    waiting = [size for size in unread if size > 0]
+    waiting = [one.unread_bytes for one in _sockets(run, rank) if one.unread_bytes > 0]
     if waiting:
         count = f"{len(waiting)} connection{'s' if len(waiting) > 1 else ''}"
         found.append(f"rank {rank} has not read {sum(waiting):,} bytes of {count}")
@@ -69,8 +63,7 @@ def nodes_by_address(run: RunState) -> Dict[str, str]:
     found: Dict[str, Set[str]] = {}
     for number in run.looks:
         node = run.ranks[number].node if number in run.ranks else None
-        for row in _rows(run, number):
-            host = host_of(str(row.get("local")))
+        for host in {host_of(one.local) for one in _sockets(run, number)}:
             if node is not None and host:
                 found.setdefault(host, set()).add(node)
     return {host: next(iter(names)) for host, names in found.items() if len(names) == 1}

@@ -117,7 +117,8 @@ def question(run: RunState) -> Tuple[Optional[float], bool]:
 def proves(run: RunState, odd: Odd) -> bool:
     """Whether what was found in silence is worth a word at once."""
     if cause(odd.cause).cannot_be_work:
-        traced = run.looks.get(odd.rank, {}).get("state") == "t"  # a debugger is somebody's own
+        seen = run.looks.get(odd.rank)
+        traced = seen is not None and seen.state == "t"  # a debugger is somebody's own
         return odd.proven and not (traced and odd.cause == RANK_SILENT.id)
     return odd.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id and _stays_in_its_loader(run, odd)
 

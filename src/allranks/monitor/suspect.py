@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
+from allranks.core.rank_events import Stack
 from allranks.monitor import kernel_log, sockets
 from allranks.monitor.node_load import remarks
 from allranks.monitor.rank_stacks import Frame, doing, frames_of
@@ -50,13 +51,14 @@ def named(ranks: Iterable[int]) -> str:
 def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
     """A few lines: the odd rank's stack and process, what the others do, the kernel of its node."""
     lines = []
-    by = run.stacks.get(odd, {}).get("by")
+    stack = run.stacks.get(odd, Stack())
     frames = frames_of(run, odd)
     if frames:
-        lines.append(f"rank {odd}, main thread" + (f" (by {by})" if by and by != "inside" else "") + ":")
+        by = f" (by {stack.by})" if stack.by not in (None, "inside") else ""
+        lines.append(f"rank {odd}, main thread{by}:")
         lines += [f"  {f}:{n} in {name}" for f, n, name in frames[-4:]]
     else:
-        lines.append(f"rank {odd}: no stack ({run.stacks.get(odd, {}).get('why') or 'it did not answer'})")
+        lines.append(f"rank {odd}: no stack ({stack.why or 'it did not answer'})")
     lines += _process_lines(run, odd)
     others = Counter(doing(frames_of(run, n)) for n in living if n != odd and frames_of(run, n))
     lines += [f"{many} other rank{'s' if many > 1 else ''}: {text}" for text, many in others.most_common(3)]
@@ -74,11 +76,8 @@ def _process_lines(run: RunState, rank: int) -> List[str]:
     look = run.looks.get(rank)
     if look is None:
         return []
-    lines = [
-        f"rank {rank}, pid {look.get('pid')}: state {look.get('state')}, wchan {look.get('wchan') or 'unknown'}"
-    ]
-    children = look.get("children")
-    for child in children if isinstance(children, list) else ():
-        if isinstance(child, Mapping) and child.get("state") in ("D", "T", "Z"):
-            lines.append(f"  its child {child.get('pid')} ({child.get('name')}): state {child.get('state')}")
+    lines = [f"rank {rank}, pid {look.pid}: state {look.state}, wchan {look.wchan or 'unknown'}"]
+    for child in look.children:
+        if child.state in ("D", "T", "Z"):
+            lines.append(f"  its child {child.pid} ({child.name}): state {child.state}")
     return lines[:5]

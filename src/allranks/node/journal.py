@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.core import Event, event_from_json
+from allranks.core.payloads import Refused
 from allranks.node.files import FLAGS, open_regular, value_of
 
 LINE_BYTES = 1 << 20
@@ -92,11 +92,12 @@ class Journal(Lines):
 class Tail:
     """Reads what was appended to a file since the last `read`; a line without its end waits for it.
 
-    `offset` is the byte after the last whole line read, `garbage` counts lines that were no JSON object.
+    `offset` is the byte after the last whole line read, `garbage` counts lines that were no JSON object,
+    `refused` says why the first event was refused.
     """
 
     def __init__(self, path: str, offset: int = 0):
-        self.path, self.offset, self.garbage = path, offset, 0
+        self.path, self.offset, self.garbage, self.refused = path, offset, 0, ""
 
     def read(self) -> List[Dict[str, Any]]:
         values = []
@@ -144,15 +145,12 @@ def read_events(path: str, offset: int = 0) -> Tuple[List[Event], int]:
 
 
 def events_of(tail: Tail) -> List[Event]:
-    """What `tail` reads now, as events; an object that is none counts as garbage."""
+    """What `tail` reads now, as events; what is refused counts as garbage."""
     events = []
     for value in tail.read():
         try:
-            event = event_from_json(value)
-        except (ValueError, OverflowError):
-            event = None
-        if event is not None and math.isfinite(event.at):
-            events.append(event)
-        else:
+            events.append(event_from_json(value))
+        except Refused as error:
             tail.garbage += 1
+            tail.refused = tail.refused or str(error)
     return events

@@ -93,3 +93,16 @@ def files_with_secrets(redactor: Redactor, folder: str) -> List[str]:
         if redactor.found(read_bytes(path, LARGEST_BYTES)):
             found.append(path)
     return found
+
+
+def ends_of_logs(folder: str, redactor: Redactor, most_bytes: int, room_bytes: int) -> Dict[str, str]:
+    """The last `most_bytes` of each log, redacted; less if all of them together would not fit into the room."""
+    paths = sorted(files_below(folder))
+    # A byte takes up to six characters in JSON (\u001b).
+    most_bytes = min(most_bytes, room_bytes // max(1, len(paths)))
+    ends = {}
+    for path in paths:
+        block = read_bytes(path, offset=-(most_bytes + redactor.overlap))
+        text = redactor.mask(block)[-most_bytes:] if most_bytes > 0 else b""
+        ends[os.path.relpath(path, folder)] = text.decode("utf-8", "replace")
+    return ends

@@ -5,13 +5,15 @@ It reads files and /proc and holds pidfds; it signals nothing.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import time
-from typing import Any, Dict, List, NamedTuple, Optional
+from dataclasses import replace
+from typing import Dict, List, NamedTuple, Optional, Set
 
-from allranks.core import Event
+from allranks.core import Event, told
+from allranks.core.node_events import EventRefused, RankGone
+from allranks.core.rank_events import Start
 from allranks.node import processes
 from allranks.node.line_socket import Mailbox
 from allranks.node.paths import Tail, events_of
@@ -37,6 +39,7 @@ class Ranks:
         self._tails: Dict[int, Tail] = {}
         self._watched: Dict[int, _Watched] = {}
         self._seen = False
+        self._refused: Set[int] = set()
 
     @property
     def handles(self) -> List[int]:
@@ -48,11 +51,6 @@ class Ranks:
         """The ranks whose processes are followed."""
         return [Watched(entry.rank, entry.pid, entry.start_time) for entry in self._watched.values()]
 
-    @property
-    def garbage(self) -> int:
-        """Lines so far that were no events."""
-        return sum(tail.garbage for tail in self._tails.values())
-
     def read(self) -> List[Event]:
         """The events that the ranks have written since the last call."""
         events = []
@@ -60,22 +58,28 @@ class Ranks:
             tail = self._tails.setdefault(rank, Tail(os.path.join(self.folder, f"rank-{rank}.jsonl")))
             for event in events_of(tail):
                 # Whose file it stands in says whose it is, whatever the line claims.
-                event = Event(event.at, event.kind, self.node, rank, event.data)
-                events.append(event)
+                events.append(self._of(rank, event))
                 if event.kind == "start":
-                    self._watch(rank, event.data)
+                    self._watch(rank, event.payload)
+            if tail.refused and rank not in self._refused:
+                self._refused.add(rank)
+                events.append(told(EventRefused(why=tail.refused), self.node, rank))
         return [*events, *self._sent()]
+
+    def _of(self, rank: int, event: Event) -> Event:
+        """What a rank tells is of now at the latest: its clock is ours."""
+        return replace(event, at=min(event.at, time.time()), node=self.node, rank=rank)
 
     def _sent(self) -> List[Event]:
         """What ranks sent because their file refused it. The kernel's word says who a sender is."""
         events = []
         for pid, event in self.mailbox.take():
-            if event.rank is None or not math.isfinite(event.at):
+            if event.rank is None:
                 continue
-            if event.kind == "start" and event.data.get("pid") == pid:
-                self._watch(event.rank, event.data)
+            if event.kind == "start" and event.payload.pid == pid:
+                self._watch(event.rank, event.payload)
             if self._pids.get(event.rank) == pid:
-                events.append(Event(event.at, event.kind, self.node, event.rank, event.data))
+                events.append(self._of(event.rank, event))
         return events
 
     @property
@@ -90,11 +94,11 @@ class Ranks:
             stat = processes.read_stat(entry.pid)
             if stat is not None and stat.start_time == entry.start_time and stat.is_alive:
                 continue
-            data: Dict[str, Any] = {"pid": entry.pid}
             # Until torchrun asks (every 0.1 s) the dead process is a zombie, and says how it ended.
-            if stat is not None and stat.start_time == entry.start_time:
-                data["code"] = processes.exit_code(stat)
-            events.append(Event(time.time(), "rank-gone", self.node, entry.rank, data))
+            is_zombie = stat is not None and stat.start_time == entry.start_time
+            known = {"code": processes.exit_code(stat)} if stat is not None and is_zombie else {}
+            gone = RankGone(pid=entry.pid, **known)
+            events.append(told(gone, self.node, entry.rank))
             self._forget(entry.rank)
         return events
 
@@ -110,9 +114,9 @@ class Ranks:
             return []
         return sorted(int(match.group(1)) for match in map(_FILE.fullmatch, names) if match)
 
-    def _watch(self, rank: int, data: Any) -> None:
-        pid, began = data.get("pid"), data.get("start_time")
-        if not isinstance(pid, int) or not isinstance(began, int) or pid <= 1:
+    def _watch(self, rank: int, start: Start) -> None:
+        pid, began = start.pid, start.start_time
+        if pid is None or began is None or pid <= 1:
             return
         self._forget(rank)
         try:

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
+from allranks.core.node_events import Sample
 from allranks.node import memory, processes
 
 EVERY_SECONDS = 5.0
@@ -41,7 +42,7 @@ class Sampler:
     def __init__(self, paths: Sequence[str], every_seconds: float = EVERY_SECONDS):
         self.paths, self.every_seconds = list(paths), every_seconds
         self.ranks: Mapping[int, int] = {}
-        self._samples: Deque[Dict[str, Any]] = deque(maxlen=64)
+        self._samples: Deque[Sample] = deque(maxlen=64)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
         self._smi = shutil.which("nvidia-smi")
@@ -59,7 +60,7 @@ class Sampler:
         """At once; a look that hangs on a dead file system is left to end with the process."""
         self._over.set()
 
-    def take(self) -> List[Dict[str, Any]]:
+    def take(self) -> List[Sample]:
         return [self._samples.popleft() for _ in range(len(self._samples))]
 
     def _run(self) -> None:
@@ -67,7 +68,7 @@ class Sampler:
         while not self._over.wait(self.every_seconds * (1 + UNEVEN * (os.urandom(1)[0] / 127.5 - 1))):
             self._samples.append(self.sample())
 
-    def sample(self) -> Dict[str, Any]:
+    def sample(self) -> Sample:
         """One look; what could not be read is left out."""
         found: Dict[str, Any] = {**memory.machine(), "disks": self._disks.sample()}
         found["memory_groups"] = self.groups.sample([os.getpid(), *dict(self.ranks).values()])
@@ -76,7 +77,7 @@ class Sampler:
         found["nics"] = self._traffic()
         if self._smi:
             found.update(self._gpus.sample(self._smi))
-        return {key: value for key, value in found.items() if value not in (None, {}, [])}
+        return Sample(**{key: value for key, value in found.items() if value not in (None, {}, [])})
 
     def _load(self) -> Dict[str, Any]:
         """`cpu`: the shares of all cores' time since the last look that were busy, and that waited for I/O."""

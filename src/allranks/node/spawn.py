@@ -12,6 +12,8 @@ import sys
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core import BadInput, Problem
+from allranks.core.messages import Place
+from allranks.core.node_events import Failure
 from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
@@ -215,8 +217,8 @@ _FAILURE = re.compile(
 )
 
 
-def failures(log: str, offset: int = 0) -> List[Dict[str, int]]:
-    """The ranks in torchrun's last table of failures after `offset`: `rank`, `local_rank`, `pid`, `code`.
+def failures(log: str, offset: int = 0) -> List[Failure]:
+    """The ranks in torchrun's last table of failures after `offset`.
 
     The first that failed comes first; torchrun calls it the root cause and prints it last. The form is that
     of torch.distributed.elastic.multiprocessing.errors (torch 1.9 to 2.13). Empty where there is no table.
@@ -228,15 +230,15 @@ def failures(log: str, offset: int = 0) -> List[Dict[str, int]]:
     others, _, first = table.partition("\nRoot Cause (first observed failure):\n")
     found = []
     for match in [*_FAILURE.finditer(first), *_FAILURE.finditer(others)]:
-        found.append({name: int(value) for name, value in match.groupdict().items()})
+        found.append(Failure(**{name: int(value) for name, value in match.groupdict().items()}))
     return found
 
 
-def at_place(argv: List[str], place: Mapping[str, Any]) -> List[str]:
+def at_place(argv: List[str], place: Optional[Place]) -> List[str]:
     """torchrun's words for another node rank, with as many ranks as stand there; its script's own stay."""
-    if not place:
+    if place is None:
         return argv
-    words = {"--node-rank": int(place["node_rank"]), "--nproc-per-node": len(place["ranks"])}
+    words = {"--node-rank": place.node_rank, "--nproc-per-node": len(place.ranks)}
     placed, left = [], set(words)
     for word in argv:
         name = word.partition("=")[0]
@@ -265,7 +267,7 @@ class Torchrun:
         self.always = dict(always or {})
         self.more: Dict[str, str] = {}
         """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
-        self.place: Dict[str, Any] = {}
+        self.place: Optional[Place] = None
         """Where this attempt trains at another place than the job's: a spare's `node_rank` and `ranks`."""
         self.temporary = Temporary(directory)
         self.pid = 0
@@ -369,6 +371,6 @@ class Torchrun:
         records = Tail(os.path.join(self.directory.root, extension_locks.NAME)).read()
         return extension_locks.remove(extension_locks.left(records, uid))
 
-    def failures(self) -> List[Dict[str, int]]:
+    def failures(self) -> List[Failure]:
         """What its log says of the last attempt."""
         return failures(self.directory.torchrun_log, self._log_offset)

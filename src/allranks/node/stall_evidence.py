@@ -16,9 +16,12 @@ import subprocess
 import threading
 import time
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Callable, Deque, List, NamedTuple, Optional, Set, Tuple
 
-from allranks.core import Event
+from allranks.core import Event, told
+from allranks.core.node_events import Child, Kernel, ProcessSeen, Socket
+from allranks.core.payloads import Payload
+from allranks.core.rank_events import Frame, Stack
 from allranks.node import processes
 from allranks.node.memory import Groups
 from allranks.node.processes import Stat
@@ -82,7 +85,7 @@ class Evidence:
 
     def heed(self, event: Event) -> None:
         """Asks the kernel where a rank has died: whether the machine was out of memory, or a GPU failed."""
-        if event.kind == "rank-gone" and event.data.get("code") not in HARMLESS:
+        if event.kind == "rank-gone" and event.payload.code not in HARMLESS:
             self.ask_kernel()
 
     def ask_kernel(self) -> None:
@@ -112,21 +115,21 @@ class Evidence:
         lines, why = kernel_log(seconds=seconds)
         lines += self.groups.kills(seconds) if self.groups is not None else []
         if lines or why:
-            self._tell("kernel", None, {"lines": lines, "why": why})
+            self._tell(Kernel(lines=lines, why=why or ""))
 
     def _collect(self, watched: List[Watched], ours: List[Stat]) -> None:
         asked = time.time()
         for one in watched:
-            self._tell("process", one.rank, of_process(one.pid, ours))
+            self._tell(of_process(one.pid, ours), one.rank)
         self._tell_kernel(KERNEL_SECONDS)
         time.sleep(ANSWER_SECONDS)
         silent = [one for one in watched if not _answered(self.stack_file(one.rank), asked)]
         program = pyspy(self.python) if silent else None
         for one in silent:
-            self._tell("stack", one.rank, outside_stack(program, one))
+            self._tell(outside_stack(program, one), one.rank)
 
-    def _tell(self, kind: str, rank: Optional[int], data: Mapping[str, Any]) -> None:
-        self._events.append(Event(time.time(), kind, self.node, rank, data))
+    def _tell(self, payload: Payload, rank: Optional[int] = None) -> None:
+        self._events.append(told(payload, self.node, rank))
 
 
 def _answered(path: str, asked: float) -> bool:
@@ -139,20 +142,17 @@ def _answered(path: str, asked: float) -> bool:
 # ---- /proc ----
 
 
-def of_process(pid: int, ours: List[Stat]) -> Dict[str, Any]:
-    """`{pid, state, wchan, children: [{pid, name, state, wchan}], sockets: {...}}`; an unreadable part is null."""
+def of_process(pid: int, ours: List[Stat]) -> ProcessSeen:
+    """An unreadable part is null."""
     stat = processes.read_stat(pid)
     below = processes.descendants(pid, {s.pid: s for s in ours})
-    children = [
-        {"pid": s.pid, "name": s.name, "state": s.state, "wchan": wchan(s.pid)} for s in below[:CHILDREN]
-    ]
-    return {
-        "pid": pid,
-        "state": stat.state if stat is not None else None,
-        "wchan": wchan(pid),
-        "children": children,
-        "sockets": sockets(pid),
-    }
+    return ProcessSeen(
+        pid=pid,
+        state=stat.state if stat is not None else None,
+        wchan=wchan(pid),
+        children=[Child(pid=s.pid, name=s.name, state=s.state, wchan=wchan(s.pid)) for s in below[:CHILDREN]],
+        sockets=sockets(pid),
+    )
 
 
 def wchan(pid: int) -> Optional[str]:
@@ -165,7 +165,7 @@ def wchan(pid: int) -> Optional[str]:
     return name if name not in ("", "0") else None
 
 
-def sockets(pid: int) -> Optional[List[Dict[str, Any]]]:
+def sockets(pid: int) -> Optional[List[Socket]]:
     """The process's TCP connections: with unsent or unread bytes first. Null where they may not be read."""
     mine = _open_files(pid)
     if mine is None:
@@ -180,7 +180,7 @@ def sockets(pid: int) -> Optional[List[Dict[str, Any]]]:
         for row in rows:
             if len(row) > 9 and f"socket:[{row[9]}]" in mine and row[3] in TCP_STATES:
                 found.append(_socket(row))
-    found.sort(key=lambda s: -(s["unsent_bytes"] + s["unread_bytes"]))
+    found.sort(key=lambda one: -(one.unsent_bytes + one.unread_bytes))
     return found[:SOCKETS]
 
 
@@ -199,18 +199,18 @@ def _open_files(pid: int) -> Optional[Set[str]]:
     return found
 
 
-def _socket(row: List[str]) -> Dict[str, Any]:
+def _socket(row: List[str]) -> Socket:
     """A row of /proc/net/tcp: local and remote address, state, the two queues, how often the oldest unanswered
     bytes were sent again (proc(5))."""
     unsent, _, unread = row[4].partition(":")
-    return {
-        "local": _address(row[1]),
-        "remote": _address(row[2]),
-        "state": TCP_STATES[row[3]],
-        "unsent_bytes": int(unsent, 16),
-        "unread_bytes": int(unread, 16),
-        "resent": int(row[6], 16),
-    }
+    return Socket(
+        local=_address(row[1]),
+        remote=_address(row[2]),
+        state=TCP_STATES[row[3]],
+        unsent_bytes=int(unsent, 16),
+        unread_bytes=int(unread, 16),
+        resent=int(row[6], 16),
+    )
 
 
 def _address(text: str) -> str:
@@ -279,34 +279,34 @@ def pyspy(python: str) -> Optional[str]:
     return beside if beside and os.access(beside, os.X_OK) else shutil.which("py-spy")
 
 
-def outside_stack(program: Optional[str], one: Watched) -> Dict[str, Any]:
-    """`{frames, by: "py-spy"}`, or `{frames: null, why}`. The process is not paused for it."""
+def outside_stack(program: Optional[str], one: Watched) -> Stack:
+    """By py-spy; without frames it says why. The process is not paused for it."""
     if program is None:
-        return {"frames": None, "by": None, "why": "the rank did not answer and py-spy is not installed"}
+        return Stack(frames=None, by=None, why="the rank did not answer and py-spy is not installed")
     if processes.start_time(one.pid) != one.start_time:
-        return {"frames": None, "by": "py-spy", "why": "the process is gone"}
+        return Stack(frames=None, by="py-spy", why="the process is gone")
     argv = [program, "dump", "--json", "--nonblocking", "--pid", str(one.pid)]
     try:
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PYSPY_SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return {"frames": None, "by": "py-spy", "why": f"{type(error).__name__}"}
+        return Stack(frames=None, by="py-spy", why=type(error).__name__)
     frames = pyspy_frames(done.stdout[:PYSPY_BYTES], one.pid) if done.returncode == 0 else None
     if frames is None:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return {"frames": None, "by": "py-spy", "why": (said[-1] if said else "it printed no stack")[:200]}
-    return {"frames": frames, "by": "py-spy"}
+        return Stack(frames=None, by="py-spy", why=(said[-1] if said else "it printed no stack")[:200])
+    return Stack(frames=frames, by="py-spy")
 
 
-def pyspy_frames(text: bytes, pid: int) -> Optional[List[Any]]:
+def pyspy_frames(text: bytes, pid: int) -> Optional[List[Frame]]:
     """The main thread's [file, line, function], outermost first, of `py-spy dump --json` (0.4.3)."""
     try:
         threads = json.loads(text.decode("utf-8", "replace"))
         main = next(
             t for t in threads if pid in (t.get("os_thread_id"), None) or t["thread_name"] == "MainThread"
         )
-        frames = [[str(f["filename"]), int(f["line"]), str(f["name"])] for f in main["frames"][:FRAMES]]
+        frames = [Frame(str(f["filename"]), int(f["line"]), str(f["name"])) for f in main["frames"][:FRAMES]]
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
         return None
     return frames[::-1]

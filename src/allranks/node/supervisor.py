@@ -14,11 +14,13 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
-from allranks.core import BadInput, Event
+from allranks.core import BadInput, Event, node_events, told
+from allranks.core.messages import ToKeeper, ToSupervisor
+from allranks.core.payloads import Payload, Refused, as_json, decode
 from allranks.node import processes, shared_memory, spawn
 from allranks.node.descendants import Tree
-from allranks.node.log_redaction import Scrubber, files_below, files_with_secrets
-from allranks.node.paths import Journal, RunDirectory, read_bytes, write_json, write_text
+from allranks.node.log_redaction import Scrubber, ends_of_logs, files_with_secrets
+from allranks.node.paths import Journal, RunDirectory, write_json, write_text
 from allranks.node.preemption import WARNINGS, Departure
 from allranks.node.ranks import Ranks
 from allranks.node.redaction import Redactor
@@ -106,7 +108,8 @@ class Supervisor:
                 self._turn()
         except BaseException:
             # A fault of ours must not leave ranks that nobody watches. Words come after: what failed may be their disk.
-            self._tell("swept", why="the supervisor failed", **self._stopping(self.grace_seconds).run())
+            stopped = self._stopping(self.grace_seconds).run()
+            self._tell(node_events.Swept(why="the supervisor failed", **stopped))
             self._say(traceback.format_exc())
             raise
         finally:
@@ -124,7 +127,9 @@ class Supervisor:
         self.memory = shared_memory.Memory(record, processes.boot_id())
         me = processes.identify(self.node, self.run_id)
         self.vault.keep(self.secrets)
-        self._tell("supervisor", process=me.as_json(), clock=time.time())
+        self._tell(
+            node_events.SupervisorStarted(process=node_events.Owned(**me.as_json()), clock=time.time())
+        )
         write_json(self.directory.supervisor, processes.record_of(me))
         self.sampler.start()
 
@@ -165,7 +170,7 @@ class Supervisor:
         for path in files_with_secrets(self.redactor, self.directory.work):
             if path not in self.named:
                 self.named.add(path)
-                self._tell("secret-found", path=os.path.relpath(path, self.run_directory.root))
+                self._tell(node_events.SecretFound(path=os.path.relpath(path, self.run_directory.root)))
 
     # ---- one turn ----
 
@@ -186,7 +191,7 @@ class Supervisor:
         for event in [*self.ranks.read(), *self.ranks.gone(), *self.evidence.take()]:
             self._hear_rank(event)
         for sample in self.sampler.take():
-            self._tell("sample", **sample)
+            self._tell(sample)
         self._look_at_torchrun()
         if self.stopping is not None and self._only_torchrun_is_left(self.stopping):
             self.stopping.hurry(NEXT_WAITS_SECONDS if self.torchrun.next_is_ready else ALONE_SECONDS)
@@ -203,17 +208,16 @@ class Supervisor:
         if time.monotonic() >= self.next_memory:
             self.next_memory = time.monotonic() + shared_memory.LOOK_SECONDS
             self.memory.scan(self.tree.living())
-        if time.monotonic() >= self.next_alive and self.dial.tell({"alive": time.time()}):
+        if time.monotonic() >= self.next_alive and self.dial.tell(as_json(ToKeeper(alive=time.time()))):
             self.next_alive = time.monotonic() + SECOND
         self.scrubber.turn()
 
     def _hear_rank(self, event: Event) -> None:
         self.departure.can_save |= event.kind == "can-save"
         self.evidence.heed(event)
-        failed = event.kind == "exception" or event.data.get("code")
-        if event.kind in ("exception", "end", "rank-gone") and failed:
+        if event.kind == "exception" or (event.kind in ("end", "rank-gone") and event.payload.code):
             self._make_next_ready()
-        if event.kind == "beat" and event.data.get("steps") and self.trained_at is None:
+        if event.kind == "beat" and event.payload.steps and self.trained_at is None:
             self.trained_at = time.monotonic()
         self._pass_on(event)
 
@@ -235,7 +239,8 @@ class Supervisor:
                 self._hear(message)
         if now > self.lease_until and self.ending_at is None:
             why = f"no word of the keeper for {float(self.job.get('lease_seconds', 30.0)):g} s"
-            self._tell("lease-lost", why=f"{why} ({self.dial.why_lost})" if self.dial.why_lost else why)
+            why += f" ({self.dial.why_lost})" if self.dial.why_lost else ""
+            self._tell(node_events.LeaseLost(why=why))
             self._begin_stop("lease-lost", self.grace_seconds)
             self.ending_at = now
         ready = not self.torchrun.pid and self.stopping is None and self.ending_at is None
@@ -249,7 +254,7 @@ class Supervisor:
         if why is None or self.ending_at is not None:
             return
         if self.departure.begins(now, bool(self.torchrun.pid) and self.stopping is None):
-            self._tell("notice", why=why, seconds=self.departure.seconds)
+            self._tell(node_events.Notice(why=why, seconds=self.departure.seconds))
         if not self.departure.lasts(now, bool(self.torchrun.pid)):
             self._end_by_signal(why)
 
@@ -267,25 +272,27 @@ class Supervisor:
     # ---- what the keeper says ----
 
     def _hear(self, message: Dict[str, Any]) -> None:
-        """Unknown words are for a newer version of us."""
-        if "lease" in message:
-            self.lease_until = time.monotonic() + float(message["lease"])
-        if "start" in message:
-            attempt = int(message["start"])
-            if self.attempt is None or attempt > self.attempt:
-                self.wanted_attempt = attempt
-                self.torchrun.more = {str(k): str(v) for k, v in dict(message.get("env") or {}).items()}
-                self.torchrun.place = dict(message.get("place") or {})
-        if "save" in message:
+        try:
+            said = decode(ToSupervisor, message)
+        except Refused as error:
+            self._say(f"what the keeper said is refused: {error}")
+            return
+        if said.lease is not None:
+            self.lease_until = time.monotonic() + said.lease
+        if said.start is not None and (self.attempt is None or said.start > self.attempt):
+            self.wanted_attempt = said.start
+            self.torchrun.more, self.torchrun.place = dict(said.env), said.place
+        if said.save:
             self._touch(self.directory.save_request)
-        if "stop" in message:
+        if said.stop is not None:
             self.wanted_attempt = None
-            self._begin_stop(str(message.get("why") or "the keeper asked"), float(message["stop"]))
-        if "stacks" in message:
+            self._begin_stop(said.why, said.stop)
+        if said.stacks:
             self._touch(self.directory.stacks_request)
-        if "logs" in message:
-            self.dial.send({"logs": self._ends_of_logs(int(message["logs"]))})
-        if "bye" in message:
+        if said.logs is not None:
+            ends = ends_of_logs(self.directory.logs, self.redactor, said.logs, LINE_BYTES // 8)
+            self.dial.send(as_json(ToKeeper(logs=ends)))
+        if said.bye:
             if self.torchrun.pid and self.stopping is None:
                 self._begin_stop("the run has ended", self.grace_seconds)
             self.ending_at = time.monotonic()
@@ -297,18 +304,6 @@ class Supervisor:
             self._say(f"{request}: {error}")
         self.evidence.ask(self.ranks.watched, self.tree.members())
 
-    def _ends_of_logs(self, most_bytes: int) -> Dict[str, str]:
-        """The last `most_bytes` of each log, redacted; less where all would not fit into one message."""
-        paths = sorted(files_below(self.directory.logs))
-        # A byte takes up to six characters in JSON (\u001b).
-        most_bytes = min(most_bytes, LINE_BYTES // 8 // max(1, len(paths)))
-        ends = {}
-        for path in paths:
-            block = read_bytes(path, offset=-(most_bytes + self.redactor.overlap))
-            text = self.redactor.mask(block)[-most_bytes:] if most_bytes > 0 else b""
-            ends[os.path.relpath(path, self.directory.logs)] = text.decode("utf-8", "replace")
-        return ends
-
     # ---- torchrun ----
 
     def _start(self, attempt: int) -> None:
@@ -317,11 +312,12 @@ class Supervisor:
             self.torchrun.start()
         except (OSError, BadInput) as error:
             self.code = 127
-            self._tell("torchrun-ended", code=127, failures=[], attempt=attempt, why=str(error))
+            self._tell(node_events.TorchrunEnded(code=127, failures=[], attempt=attempt, why=str(error)))
             return
         self.tree.scan(self.torchrun.pid)
         process = processes.identify(self.node, self.run_id, self.torchrun.pid)
-        self._tell("torchrun", process=process.as_json(), attempt=attempt)
+        owned = node_events.Owned(**process.as_json())
+        self._tell(node_events.TorchrunStarted(process=owned, attempt=attempt))
 
     def _make_next_ready(self) -> None:
         if self.attempt is not None and self.ending_at is None:
@@ -335,7 +331,8 @@ class Supervisor:
         # Its ranks ended before it: what they wrote last belongs before its own end.
         for event in [*self.ranks.read(), *self.ranks.gone()]:
             self._hear_rank(event)
-        self._tell("torchrun-ended", code=code, failures=self.torchrun.failures(), attempt=self.attempt)
+        failed = self.torchrun.failures()
+        self._tell(node_events.TorchrunEnded(code=code, failures=failed, attempt=self.attempt))
         if code:
             self._make_next_ready()
         if code == -signal.SIGKILL and self.stopping is None:
@@ -345,7 +342,7 @@ class Supervisor:
             self.stopping = self._stopping(self.grace_seconds, SETTLE_SECONDS)
 
     def _begin_stop(self, why: str, grace_seconds: float) -> None:
-        self._tell("stopping", why=why, grace_seconds=grace_seconds)
+        self._tell(node_events.Stopping(why=why, grace_seconds=grace_seconds))
         self.memory.scan(self.tree.living())
         self.stop_why = why
         if self.stopping is not None:
@@ -374,18 +371,18 @@ class Supervisor:
         files = self.memory.free(os.getuid())
         folder = None if stopping.left else self.torchrun.temporary.remove(os.geteuid())
         files += [*([folder] if folder else []), *self.torchrun.free_locks(os.geteuid())]
-        self._tell("swept", why=self.stop_why, **stopping.report(), files=files)
+        self._tell(node_events.Swept(why=self.stop_why, **stopping.report(), files=files))
 
     # ---- telling ----
 
-    def _tell(self, kind: str, **data: Any) -> None:
-        self._pass_on(Event(time.time(), kind, self.node, None, data))
+    def _tell(self, payload: Payload) -> None:
+        self._pass_on(told(payload, self.node))
 
     def _pass_on(self, event: Event) -> None:
         """To the journal first: it is what remains when the keeper cannot be reached."""
         safe = Event(event.at, event.kind, event.node, event.rank, self.redactor.json(dict(event.data)))
         self.journal.append(safe)
-        self.dial.send({"event": safe.as_json()})
+        self.dial.send(as_json(ToKeeper(event=safe.as_json())))
 
     def _say(self, text: str) -> None:
         """To supervisor.log, which is our standard error, and without a buffer: its disk may be the full one."""

@@ -22,6 +22,5 @@ FIRES = [{"events": _samples(0, 0.5, 5.5, 10.5)}, {"events": _samples(0, 5.0, 10
 SILENT = [
     {"events": _samples(0, 0.5, 5.5, 0)},
     {"events": _samples(0, 0)},
-    {"events": [{"at": 1.0, "kind": "sample", "node": "a", "data": {"disks": [7, {"frozen_seconds": "x"}]}}]},
     {"events": _samples(0, 4.7, 9.7)},
 ]

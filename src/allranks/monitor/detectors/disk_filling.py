@@ -21,8 +21,8 @@ from statistics import median
 from typing import Any, Deque, Iterator, List, Optional, Tuple
 
 from allranks.core import WARN, Event, Finding, Where
+from allranks.core.node_events import Disk
 from allranks.monitor.progress import progress_of
-from allranks.monitor.rank_records import NodeState
 from allranks.monitor.run_state import RunState
 
 AFTER = ("saved",)
@@ -63,7 +63,7 @@ class Level:
         self.step, self.told_at, self.at, self.free = step, told_at, at, free
 
 
-class Disk:
+class History:
     """One disk of one node: its free space by the minute, and after each of the last saves."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Disk:
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    run.memory_of("disk-filling")["saved"] = (event.data.get("step"), run.arrived)
+    run.memory_of("disk-filling")["saved"] = (event.payload.step, run.arrived)
     return iter(())
 
 
@@ -111,22 +111,22 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet or abs(now - memory.get("at", -1e9)) < EVERY_SECONDS:
         return
     memory["at"] = now
-    left = progress_of(run, now).seconds_left if any(n.sample for n in run.nodes.values()) else None
+    left = progress_of(run, now).seconds_left if any(n.sample_at for n in run.nodes.values()) else None
     saved, known = memory.get("saved", (None, -1.0)), memory.setdefault("disks", {})
     is_saving = any(rank.phase == "saving" for rank in run.ranks.values())
     for name, node in run.nodes.items():
         if node.sample_at is None or now - node.sample_at > OLD_SECONDS:
             continue
-        for disk in _disks(node):
-            kept = known.setdefault((name, str(disk.get("path"))), Disk())
-            if isinstance(disk.get("free_bytes"), int):
-                kept.take(node.sample_at, disk["free_bytes"], saved, is_saving)
+        for disk in node.sample.disks[:DISKS]:
+            kept = known.setdefault((name, disk.path), History())
+            if disk.free_bytes is not None:
+                kept.take(node.sample_at, disk.free_bytes, saved, is_saving)
             reason = _reason(kept, disk, left)
             if reason:
                 yield Finding(
                     id="disk-filling",
                     verdict=WARN,
-                    where=Where(node=name, file=str(disk.get("path"))),
+                    where=Where(node=name, file=disk.path),
                     saw=reason,
                     expected="room for the checkpoints to come",
                     why="a save on a full disk is cut off, and its checkpoint is lost.",
@@ -134,22 +134,17 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
                 )
 
 
-def _disks(node: NodeState) -> list:
-    disks = node.sample.get("disks")
-    return [d for d in disks[:DISKS] if isinstance(d, dict)] if isinstance(disks, list) else []
-
-
-def _reason(kept: Disk, disk: dict, left: Optional[float]) -> str:
-    free, total, inodes = disk.get("free_bytes"), disk.get("total_bytes"), disk.get("free_inodes")
-    if isinstance(free, int) and isinstance(total, int) and total > 0 and free < FULL_BYTES:
+def _reason(kept: History, disk: Disk, left: Optional[float]) -> str:
+    free, total = disk.free_bytes, disk.total_bytes or 0
+    if free is not None and free < FULL_BYTES and total:
         return f"it is full: {free} bytes of {total / 2**30:.2f} GiB are free."
-    if isinstance(inodes, int) and inodes == 0:
+    if disk.free_inodes == 0:
         return "it is full: no inode is free."
-    if isinstance(free, int) and isinstance(total, int) and _scarce(free, total):
+    if free is not None and _scarce(free, total):
         return f"{free / 2**30:.2f} GiB of {total / 2**30:.1f} GiB are free."
-    if isinstance(inodes, int) and inodes < LEAST_INODES:
-        return f"{inodes} inodes are free."
-    if not isinstance(free, int) or not isinstance(total, int) or left == 0:
+    if disk.free_inodes is not None and disk.free_inodes < LEAST_INODES:
+        return f"{disk.free_inodes} inodes are free."
+    if free is None or not total or left == 0:
         return ""
     saves = kept.saves()
     if len(saves) >= FULL_SAVES and free < min(saves[:FULL_SAVES]):

@@ -24,13 +24,12 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     if run.quiet:
         return
     for name, node in run.nodes.items():
-        disks = node.sample.get("disks")
-        for disk in disks if isinstance(disks, list) else ():
-            if isinstance(disk, dict) and disk.get("gone") is True:
+        for disk in node.sample.disks:
+            if disk.gone:
                 yield Finding(
                     id="folder-gone",
                     verdict=WARN,
-                    where=Where(node=name, file=str(disk.get("path"))),
+                    where=Where(node=name, file=disk.path),
                     saw="this folder was there and is gone.",
                     expected="the folders that the run writes to",
                     why="what is written there is lost: journals, logs or checkpoints. The training goes on.",

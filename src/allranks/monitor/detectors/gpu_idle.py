@@ -19,7 +19,6 @@ from typing import Any, Deque, Dict, Iterator, List, Optional
 
 from allranks.core import WARN, Finding, Where
 from allranks.monitor.aggregation import apart, gpus_named
-from allranks.monitor.event_values import number
 from allranks.monitor.hang_thresholds import has_trained
 from allranks.monitor.node_event_handlers import GPUS_GAP_SECONDS, gpu_name
 from allranks.monitor.rank_records import IDLE_PERCENT, NodeState
@@ -74,9 +73,8 @@ def _take(node: NodeState, kept: Dict[str, Any], judged: bool) -> None:
         kept["busy"] = {}
     busy: Dict[str, Deque[bool]] = kept["busy"]
     for gpu in node.gpus if judged else ():
-        used = number(gpu.get("utilization"))
-        if used is not None:  # nobody tells it of a slice
-            busy.setdefault(gpu_name(gpu), deque(maxlen=LOOKS)).append(used >= IDLE_PERCENT)
+        if gpu.utilization is not None:  # nobody tells it of a slice
+            busy.setdefault(gpu_name(gpu), deque(maxlen=LOOKS)).append(gpu.utilization >= IDLE_PERCENT)
 
 
 def _finding(node: str, gpus: List[str], rank: Optional[int]) -> Finding:

@@ -35,7 +35,7 @@ GATHER_SECONDS = 10.0
 
 def after(run: RunState, event: Event) -> Tuple[Finding, ...]:
     """Notes who rises; `look` says it."""
-    if event.rank is None or not event.data.get("steps"):
+    if event.rank is None or not event.payload.steps:
         return ()
     rank = run.rank(event.rank)
     rising = _rising(run)

@@ -90,15 +90,11 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 def _rooms(node: NodeState) -> List[Room]:
     """The machine's memory and that of its ranks' control groups, as far as the last sample says it."""
-    total, free = node.sample.get("memory_total_bytes"), node.sample.get("memory_available_bytes")
-    rooms = [Room("", total, free)] if isinstance(total, int) and isinstance(free, int) else []
-    groups = node.sample.get("memory_groups")
-    for group in groups[:8] if isinstance(groups, list) else ():
-        limit, used = (
-            group.get(key) if isinstance(group, dict) else None for key in ("limit_bytes", "used_bytes")
-        )
-        if isinstance(limit, int) and isinstance(used, int):
-            rooms.append(Room(str(group.get("path")), limit, max(0, limit - used)))
+    total, free = node.sample.memory_total_bytes, node.sample.memory_available_bytes
+    rooms = [Room("", total, free)] if total is not None and free is not None else []
+    for group in node.sample.memory_groups[:8]:
+        if group.limit_bytes is not None and group.used_bytes is not None:
+            rooms.append(Room(group.path, group.limit_bytes, max(0, group.limit_bytes - group.used_bytes)))
     return [room for room in rooms if room.total > 0]
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Iterator, List, NamedTuple, Optional
 
 from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.core.rank_events import Flight
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor.hang_thresholds import allowed_silence, gone_nodes, has_trained, step_seconds, unheard
 from allranks.monitor.rank_stacks import WAITING, Frame, doing, frames_of, waits
@@ -118,14 +119,11 @@ def work_alone(run: RunState) -> bool:
 
 
 def _works(run: RunState, rank: RankState) -> bool:
-    frames, told = frames_of(run, rank.rank), run.flights.get(rank.rank, {})
+    frames, told = frames_of(run, rank.rank), run.flights.get(rank.rank, Flight())
     if not frames or (waits(frames) and not _saves(frames)):
         return False
-    groups = told.get("groups")
-    queued = any(
-        isinstance(g, dict) and g.get("pending") for g in (groups if isinstance(groups, list) else ())
-    )
-    followed = not (rank.uuid or rank.bus_id) or "completed" in told  # of a GPU's own wait its recorder tells
+    queued = any(group.pending for group in told.groups or ())
+    followed = not (rank.uuid or rank.bus_id) or told.is_followed  # of a GPU's own wait its recorder tells
     return followed and not queued
 
 

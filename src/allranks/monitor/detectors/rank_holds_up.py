@@ -50,7 +50,7 @@ rank may take so long."""
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
     """Where the ranks were asked ahead, the name comes with the stall and not a tick later."""
-    if event.data.get("stands"):
+    if event.payload.stands:
         yield from detect(run, run.arrived)
 
 
@@ -104,9 +104,10 @@ def _moved(run: RunState, now: float) -> float:
 
 def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     rank = run.ranks[odd.rank]
-    about = cause(odd.cause)
+    about, seen = cause(odd.cause), run.looks.get(odd.rank)
+    pid = "PID" if seen is None or seen.pid is None else seen.pid
     fix = (about.fix_of_rank or section(odd.cause, "What to do")).format(
-        node=rank.node, rank=odd.rank, pid=run.looks.get(odd.rank, {}).get("pid", "PID")
+        node=rank.node, rank=odd.rank, pid=pid
     )
     late = _steady(run) and now - _moved(run, now) > block_seconds(run)
     who = f"node {odd.node}" if odd.node is not None else f"rank {odd.rank} on {rank.node}"
@@ -139,8 +140,7 @@ def _replaces(run: RunState) -> str:
 def block_seconds(run: RunState) -> float:
     """How long a rank may hold up the others: ten minutes, or the collectives' own time-out where the user has set a
     longer one than any default."""
-    known = [data.get("timeout_seconds") for data in run.flights.values()]
-    longest = max((float(t) for t in known if isinstance(t, (int, float))), default=0.0)
+    longest = max((flight.timeout_seconds or 0.0 for flight in run.flights.values()), default=0.0)
     return longest if longest > DEFAULT_SECONDS else BLOCK_SECONDS
 
 

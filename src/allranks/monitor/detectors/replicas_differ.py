@@ -32,9 +32,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         return
     groups: Dict[str, List[int]] = {}
     for number, rank in sorted(run.ranks.items()):
-        digest = rank.settings.get("trainable_digest")
-        if digest is not None:
-            groups.setdefault(str(digest), []).append(number)
+        if rank.settings.trainable_digest is not None:
+            groups.setdefault(rank.settings.trainable_digest, []).append(number)
     expected = run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0)
     told = sum(len(ranks) for ranks in groups.values())
     if (told < expected or not expected) and now - memory.setdefault("since", now) < PATIENCE_SECONDS:
@@ -51,7 +50,7 @@ def _finding(run: RunState, groups: Dict[str, List[int]], told: int) -> Finding:
     first = run.rank(odd[0])
     names = ", ".join(map(str, odd[:NAMED])) + (f" and {len(odd) - NAMED} more" if len(odd) > NAMED else "")
     # A loop without a framework may mean it (stages of a pipeline, members of an ensemble).
-    plain = first.settings.get("framework") == "torch"
+    plain = first.settings.framework == "torch"
     return Finding(
         id="replicas-differ",
         verdict=WARN if plain else BLOCK,

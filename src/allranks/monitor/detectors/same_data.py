@@ -31,9 +31,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     memory = run.memory_of("same-data")
     if "judged" in memory or not run.digests.get("data_digest"):
         return
-    told = {
-        r.rank: str(r.settings["data_digest"]) for r in run.ranks.values() if r.settings.get("data_digest")
-    }
+    told = {r.rank: r.settings.data_digest for r in run.ranks.values() if r.settings.data_digest}
     since = memory.setdefault("since", now)
     expected = run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0)
     if (len(told) < expected or not expected) and now - since < PATIENCE_SECONDS:
@@ -50,8 +48,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 def _is_small(run: RunState, rank: int) -> bool:
     """Whether the data set is no larger than one batch of all ranks."""
     settings = run.rank(rank).settings
-    samples, batch = settings.get("samples"), settings.get("micro_batch") or 1
-    return isinstance(samples, int) and samples < batch * (run.world_size or 2)
+    batches = (settings.micro_batch or 1) * (run.world_size or 2)
+    return settings.samples is not None and settings.samples < batches
 
 
 def _finding(run: RunState, same: List[List[int]], told: int) -> Finding:

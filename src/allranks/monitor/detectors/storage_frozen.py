@@ -15,9 +15,10 @@ itself when the file system answers again.
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping
+from typing import Iterator, List
 
 from allranks.core import WARN, Finding, Where
+from allranks.core.node_events import Disk
 from allranks.monitor import kernel_log
 from allranks.monitor.run_state import NodeState, RunState
 
@@ -36,8 +37,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             yield Finding(
                 id="storage-frozen",
                 verdict=WARN,
-                where=Where(node=name, file=str(disk.get("path"))),
-                saw=f"{disk.get('path')} on {name} has not answered for {disk['frozen_seconds']:.0f} s.",
+                where=Where(node=name, file=disk.path),
+                saw=f"{disk.path} on {name} has not answered for {disk.frozen_seconds:.0f} s.",
                 expected="an answer within a second",
                 why="whoever reads or writes there waits in the kernel, and the other ranks wait for it.",
                 fix=f"look at the server of that mount, and at dmesg on {name}.",
@@ -45,14 +46,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             )
 
 
-def frozen(node: NodeState, now: float) -> "list[Mapping[str, Any]]":
+def frozen(node: NodeState, now: float) -> List[Disk]:
     """The disks of the node's last sample that do not answer."""
-    disks = node.sample.get("disks")
-    if node.sample_at is None or now - node.sample_at > OLD_SECONDS or not isinstance(disks, list):
+    if node.sample_at is None or now - node.sample_at > OLD_SECONDS:
         return []
-    rows = (disk for disk in disks if isinstance(disk, Mapping))
-    return [
-        d
-        for d in rows
-        if isinstance(d.get("frozen_seconds"), (int, float)) and d["frozen_seconds"] >= LEAST_SECONDS
-    ]
+    return [disk for disk in node.sample.disks if (disk.frozen_seconds or 0.0) >= LEAST_SECONDS]

@@ -22,8 +22,8 @@ AFTER = ("settings",)
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    expected, seen = run.expect.get("trainable_parameters"), event.data.get("trainable_parameters")
-    if not expected or not isinstance(seen, int) or seen == expected:
+    expected, seen = run.expect.get("trainable_parameters"), event.payload.trainable_parameters
+    if not expected or seen is None or seen == expected:
         return
     yield Finding(
         id="trainable-differs",

@@ -23,8 +23,8 @@ AFTER = ("start", "settings")
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    expected, seen = run.world_size, event.data.get("world_size")
-    if expected is None or not isinstance(seen, int) or seen == expected:
+    expected, seen = run.world_size, event.payload.world_size
+    if expected is None or seen is None or seen == expected:
         return
     if run.memory_of("trained-alone").setdefault("rank", event.rank) != event.rank:
         return  # of one rank it is said: of thousands it would be the same
