@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from allranks.core import Diagnosis, Event, Where
+from allranks.core.messages import Place
 from allranks.node.paths import RunDirectory
 from allranks.node.spawn import at_place
 from allranks.node.supervisor_link import Message
@@ -148,10 +149,10 @@ def test_torchruns_words_change_and_the_scripts_stay() -> None:
         "--max-restarts=0",
     ]
     script = ["train.py", "--node-rank=3"]
-    place = {"node_rank": 1, "ranks": [4, 5]}
+    place = Place(node_rank=1, ranks=[4, 5])
     placed = [*words[:3], "--nproc-per-node=2", "--node-rank=1", "--max-restarts=0", *script]
     assert at_place([*words, *script], place) == placed
-    assert at_place([*words, *script], {}) == [*words, *script]
+    assert at_place([*words, *script], None) == [*words, *script]
 
 
 def test_spares_have_no_ranks_in_the_plan(tmp_path: Path) -> None:
