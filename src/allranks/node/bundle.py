@@ -46,11 +46,11 @@ if found != digest:
     fail(error="%s: its SHA-256 is %s" % (path, found), bundle="damaged")
 sys.argv[:] = [path] + sys.argv[3:]
 first = zlib.decompressobj(-15).decompress(data[30 + len("__main__.py"):])
-exec(compile(first, path + "/__main__.py", "exec"), {"__name__": "__main__", "bundle_bytes": data})
+exec(compile(first, path + "/__main__.py", "exec"), dict(globals(), bundle_bytes=data))
 """
 """`python3 -c BOOT PATH SHA256 VERB …`; an empty PATH means the place in the node's own home. Readable by
-every Python from 3.4 on, so that an old one can say that it is too old. What runs is the bytes that were compared,
-never what lies at the path a moment later. `__main__.py` is the archive's first entry: 30 bytes, its name, its data."""
+every Python from 3.4 on, so that an old one can say that it is too old. What runs is unpacked from the bytes that
+were compared. `__main__.py` is the archive's first entry: 30 bytes, its name, its data."""
 
 RECEIVE = """
 import hashlib, json, sys
@@ -71,7 +71,7 @@ print(json.dumps({"bundle": path}))
 """`python3 -c RECEIVE SHA256`, the zip on standard input."""
 
 MAIN = """
-kept = install(sys.argv[0], bundle_bytes)
+use(sys.argv[0], bundle_bytes, opened, check)
 from allranks.node.program import main
 
 def keep(directory, job, key, secrets):
@@ -79,11 +79,9 @@ def keep(directory, job, key, secrets):
     from allranks.runs import keeper
     return keeper.keep(directory, job, key, secrets, report_live.Live(int(job.get("world_size") or 1)))
 
-code = main(sys.argv[1:], keep)
-kept.save()
-sys.exit(code)
+sys.exit(main(sys.argv[1:], keep))
 """
-"""The end of the zip's `__main__.py`, behind the text of `bytecode.py`, which makes the rest of the zip importable:
+"""The end of the zip's `__main__.py`, behind the text of `unpacked.py`, which makes the rest of the zip importable:
 only here the node program meets the keeper, which stands above it."""
 
 FLAGS = ("-I", "-S")
@@ -138,7 +136,7 @@ def _private() -> str:
 
 def _entries() -> Iterator[Tuple[str, bytes]]:
     package = os.path.dirname(os.path.abspath(allranks.__file__))
-    yield "__main__.py", _read(os.path.join(package, "node", "bytecode.py")) + MAIN.encode()
+    yield "__main__.py", _read(os.path.join(package, "node", "unpacked.py")) + MAIN.encode()
     yield "sitecustomize.py", _read(os.path.join(package, "node", "sitecustomize_stub.py"))
     yield "allranks/__init__.py", _read(os.path.join(package, "__init__.py"))
     for room in ROOMS:

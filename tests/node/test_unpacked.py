@@ -1,0 +1,183 @@
+"""The bundle runs from a folder that was unpacked from it; one that is not whole and ours is passed over."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from allranks.node import bundle, unpacked
+
+OTHER = "print('{\"other\": true}')\n"
+
+
+@pytest.fixture
+def sent(home: Path) -> Path:
+    return Path(bundle.install())
+
+
+@pytest.fixture
+def folder(sent: Path) -> Path:
+    """As the first call leaves it."""
+    assert "version" in version()
+    return sent.with_suffix("")
+
+
+def version(umask: int = 0o022) -> dict:
+    done = subprocess.run(
+        [sys.executable, *bundle.command("version")], capture_output=True, timeout=60, umask=umask
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout)
+
+
+def marks(folder: Path) -> list[Path]:
+    return list(folder.glob(unpacked.MARK + "*"))
+
+
+def boots(folder: Path) -> None:
+    """As after another boot of the machine: nobody knows any more that the folder is whole."""
+    for mark in marks(folder):
+        mark.unlink()
+
+
+def holds(folder: Path, sent: Path) -> bool:
+    return unpacked.is_whole(str(folder), sent.read_bytes())
+
+
+def test_the_first_call_unpacks_it_and_the_next_ones_run_from_there(folder: Path, sent: Path) -> None:
+    assert sorted(path.name for path in sent.parent.iterdir()) == sorted([folder.name, sent.name])
+    program = folder / "allranks" / "node" / "program.py"
+    assert list(program.parent.glob("__pycache__/program.*.pyc")), "Python keeps what it compiled"
+    program.write_text("def main(words, keep):\n    print('{\"folder\": true}')\n    return 0\n")
+    assert version() == {"folder": True}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o000])
+def test_nobody_else_can_reach_what_is_in_it(sent: Path, umask: int) -> None:
+    version(umask)
+    folder = sent.with_suffix("")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    open_to_others = [
+        path for path in folder.rglob("*") if path.stat().st_mode & 0o077 and path.name != "__pycache__"
+    ]
+    assert open_to_others == []
+
+
+def changed(folder: Path) -> None:
+    (folder / "allranks" / "node" / "program.py").write_text(OTHER)
+
+
+def emptied(folder: Path) -> None:
+    os.truncate(folder / "allranks" / "node" / "program.py", 0)
+
+
+def more(folder: Path) -> None:
+    (folder / "argparse.py").write_text(OTHER)
+    (folder / "json.py").write_text(OTHER)
+
+
+def missing(folder: Path) -> None:
+    (folder / "allranks" / "node" / "program.py").unlink()
+
+
+def a_linked_file(folder: Path) -> None:
+    program = folder / "allranks" / "node" / "program.py"
+    elsewhere = folder.parent / "elsewhere.py"
+    program.rename(elsewhere)
+    program.symlink_to(elsewhere)
+
+
+def a_linked_folder(folder: Path) -> None:
+    (folder.parent / "elsewhere").mkdir()
+    (folder.parent / "elsewhere" / "__init__.py").write_text(OTHER)
+    (folder / "json").symlink_to(folder.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("harm", [changed, emptied, more, missing, a_linked_file, a_linked_folder])
+def test_after_a_boot_a_folder_that_is_not_whole_is_made_anew(
+    folder: Path, sent: Path, harm: Callable[[Path], None]
+) -> None:
+    first = version()
+    harm(folder)
+    boots(folder)
+    assert version() == first and not folder.exists()
+    assert version() == first and holds(folder, sent)
+
+
+def test_after_a_boot_what_was_compiled_is_not_believed(folder: Path) -> None:
+    program = folder / "allranks" / "node" / "program.py"
+    (compiled,) = program.parent.glob("__pycache__/program.*.pyc")
+    head = compiled.read_bytes()[:16]  # the magic number, and of which source it is
+    code = compile("def main(words, keep):\n    print('{\"pyc\": true}')\n    return 0\n", "x", "exec")
+    import marshal
+
+    compiled.write_bytes(head + marshal.dumps(code))
+    assert version() == {"pyc": True}, "this test makes a file that Python takes"
+    boots(folder)
+    assert "version" in version() and len(marks(folder)) == 1
+
+
+def opened_to_others(folder: Path) -> None:
+    folder.chmod(0o755)
+
+
+def writable_by_others(folder: Path) -> None:
+    folder.chmod(0o770)
+
+
+def a_link(folder: Path) -> None:
+    folder.rename(folder.parent / "elsewhere")
+    folder.symlink_to(folder.parent / "elsewhere")
+
+
+def a_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("")
+
+
+@pytest.mark.parametrize("harm", [opened_to_others, writable_by_others, a_link, a_file])
+def test_a_folder_that_is_not_ours_alone_is_passed_over(folder: Path, harm: Callable[[Path], None]) -> None:
+    first = version()
+    changed(folder)
+    harm(folder)
+    assert version() == first
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to act as another user")
+def test_a_folder_of_another_user_is_passed_over(folder: Path) -> None:
+    first = version()
+    changed(folder)
+    os.chown(folder, 20002, 20002)
+    assert version() == first
+
+
+def test_while_somebody_unpacks_it_the_zip_serves_and_a_draft_that_was_left_goes(sent: Path) -> None:
+    folder = sent.with_suffix("")
+    draft = folder.with_name(folder.name + ".draft")
+    draft.mkdir()
+    assert "version" in version() and draft.exists() and not folder.exists()
+    old = draft.stat().st_mtime - unpacked.DRAFT_SECONDS - 60.0
+    os.utime(draft, (old, old))
+    assert "version" in version() and not draft.exists()
+    assert "version" in version() and folder.exists()
+
+
+def test_a_disk_that_takes_nothing_leaves_no_half_of_it(sent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(archive: zipfile.ZipFile, path: str) -> None:
+        archive.extract("allranks/__init__.py", path)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", full)
+    folder = sent.with_suffix("")
+    with pytest.raises(OSError):
+        unpacked.unpack(str(folder), sent.read_bytes(), unpacked.MARK + "x")
+    assert [path.name for path in sent.parent.iterdir()] == [sent.name]
