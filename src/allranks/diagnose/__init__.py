@@ -13,12 +13,12 @@ from allranks.core import Diagnosis
 from allranks.diagnose.catalogue import cause, ids, modules, page, title
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean, parse, read, split
-from allranks.diagnose.ranking import conclude
+from allranks.diagnose.ranking import Statement, conclude, heaviest, weighed
 from allranks.diagnose.streams import Told
 
 __all__ = [
-    "Evidence", "Line", "Told", "cause", "clean", "conclude", "diagnose", "ids", "modules", "page", "parse", "read",
-    "split", "title",
+    "Evidence", "Line", "Statement", "Told", "cause", "clean", "conclude", "diagnose", "heaviest", "ids", "modules",
+    "page", "parse", "read", "split", "title", "weighed",
 ]  # fmt: skip
 
 

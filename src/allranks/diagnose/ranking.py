@@ -7,7 +7,7 @@ training followed is not what ended the run.
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
@@ -20,17 +20,35 @@ EVIDENCE_LINES = 8
 NEVER = float("inf")
 
 
+class Statement(NamedTuple):
+    """What lines or events say of a run. All are weighed on the scale of `symptom.py`; `at` orders equal ones."""
+
+    weight: int
+    diagnosis: Diagnosis
+    at: float = 0.0
+
+
+def heaviest(statements: Iterable[Statement]) -> Optional[Statement]:
+    """The one that counts; of equal ones the earliest, of those the first."""
+    return min(statements, key=lambda one: (-one.weight, one.at), default=None)
+
+
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
+    return weighed(seen).diagnosis
+
+
+def weighed(seen: Evidence) -> Statement:
+    """The same with its weight: 0 if nothing names a cause."""
     cases = find_cases(seen)
     if not cases:
-        return _unproven(seen)
+        return Statement(0, _unproven(seen))
     chosen = cases[0]
     healthy = next((c for c in cases if cause(c.symptom).healthy), None)
     if chosen.weight <= STALE and healthy is not None:
         chosen = healthy
     rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
-    return _diagnosis(seen, chosen, bool(rivals))
+    return Statement(chosen.weight, _diagnosis(seen, chosen, bool(rivals)))
 
 
 def find_cases(seen: Evidence) -> List[Case]:

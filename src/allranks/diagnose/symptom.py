@@ -34,6 +34,18 @@ STALE = 10
 NOISE = 1
 """Progress: a cause only if there is no other statement at all."""
 
+# What events prove is heavier than any line, the surest first.
+WITNESSED = 140
+"""What all ranks did was compared before anything was stopped; a kill elsewhere that ended the wait is surer."""
+GONE = 130
+"""A node was silent before anybody was in trouble."""
+SEEN = 120
+"""An exception that a rank told, or a signal that nobody of ours sent."""
+LOST = 110
+"""A node that is gone."""
+LEFT = CRASH + 1
+"""A rank ended with 0 while steps were left: only a text that names a reason says more."""
+
 
 def is_warning(weight: int) -> bool:
     """Whether a text of this weight only warns of its cause or echoes another rank's."""

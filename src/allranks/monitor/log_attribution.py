@@ -11,7 +11,7 @@ from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence,
 
 from allranks.core import Diagnosis, Event, Where
 from allranks.core.communication import blames
-from allranks.diagnose import Evidence, Line, Told, cause, conclude, parse
+from allranks.diagnose import Evidence, Line, Statement, Told, cause, conclude, parse, weighed
 from allranks.monitor.event_values import listed
 from allranks.monitor.kernel_log import concerns, kernel_lines
 from allranks.monitor.run_state import RankState, RunState
@@ -81,7 +81,7 @@ def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
     return conclude(seen)
 
 
-def read_all(run: RunState, logs: Logs) -> Diagnosis:
+def read_all(run: RunState, logs: Logs) -> Statement:
     """The cause that all exceptions, logs and kernels together show."""
     seen = Evidence()
     if run.world_size:
@@ -97,7 +97,7 @@ def read_all(run: RunState, logs: Logs) -> Diagnosis:
             break
         _feed(seen, lines[:left], number, node, source)
         left -= len(lines)
-    return conclude(seen)
+    return weighed(seen)
 
 
 def _feed(

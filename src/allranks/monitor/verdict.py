@@ -1,22 +1,23 @@
 """Why a run ended: which rank, which node, from what all nodes' events say together.
 
-The order of suspicion is that of the signatures' rules: an exception that is no communication error, then a
-death by a signal that nobody of ours sent, then a lost node, then an early exit, then whoever is silent among
-ranks that only blame each other. torchrun's own "root cause" is never trusted: each node prints another one.
+Events and texts are weighed on one scale (`diagnose/symptom.py`), and the heaviest counts: what all ranks did at a
+stall, a node that was silent before all trouble, an exception that is not about communication or a signal that nobody
+of ours sent, a lost node; then what the logs say, an early exit, whoever is silent among ranks that only blame each
+other. torchrun's own "root cause" is never trusted: each node prints another one.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Finding
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose.catalogue import cause
+from allranks.diagnose import Statement, cause, heaviest
+from allranks.diagnose.symptom import ECHO, GONE, LEFT, LOST, SEEN, STRONG, WITNESSED
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
-from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.diagnose.symptoms.torchelastic_signal import CAUSE as TORCHELASTIC_SIGNAL
 from allranks.monitor.culprit import (
     LATE_SECONDS,
@@ -49,11 +50,11 @@ from allranks.monitor.run_state import RunState
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     """The one statement about a run that went wrong, None where nothing did."""
-    who, settled = _who(run, logs)
+    who = heaviest(of_events(run, logs))
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
-    found = _placed(judged(run, with_cause(run, logs, who, settled) or unproven(run)))
-    told = settled or (found.cause != UNPROVEN and len(found.evidence) > 1)
+    found = _placed(judged(run, with_cause(run, logs, who) or unproven(run)))
+    told = _is_proven(who) or (found.cause != UNPROVEN and len(found.evidence) > 1)
     return found if told else _with_last_words(found, run, logs)
 
 
@@ -99,61 +100,67 @@ def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:
     return cause(killed.cause).by_kill and where.node is not None and where.rank != stalled.where.rank
 
 
-def _who(run: RunState, logs: Logs) -> Tuple[Optional[Diagnosis], bool]:
-    """Who it was, and whether the events alone prove it. Of an exception and a kill, the earlier one; a node that was
-    silent before both of them comes first."""
+def of_events(run: RunState, logs: Logs) -> List[Statement]:
+    """What the events say of who it was. Of an exception and a kill of another rank, the earlier one: clocks of nodes
+    differ, so within `LATE_SECONDS` the exception."""
     waited = aborted_waiting(run, logs)
     killed = by_torchrun(run, logs) or by_signal(run, waited, logs_read(logs))
-    stalled = by_stall(run)
+    stalled, raised = by_stall(run), by_exception(run)
+    said: List[Tuple[int, Optional[Diagnosis]]] = [(WITNESSED, stalled), (SEEN, raised)]
     if stalled is not None and killed is not None and _ends_the_wait(killed, stalled):
-        return replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1])), True
-    first = stalled or (by_node(run) if gone_before(run) or cut_off(run, run.now) else None)
-    if first is not None:
-        return first, True
-    raised = by_exception(run)
-    if raised is not None and killed is not None:
-        earlier = (killed.first_seen or 0.0) < (raised.first_seen or 0.0) - LATE_SECONDS
-        return (killed if earlier and killed.where.rank != raised.where.rank else raised), True
-    found = raised or killed or by_node(run)
-    if found is not None:
-        return found, True
-    return by_early_exit(run) or by_exit_code(run) or by_communication(run, waited), False
+        said.append((WITNESSED + 1, replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1]))))
+    if killed is not None and (raised is None or killed.where.rank != raised.where.rank):
+        said.append((SEEN, killed))
+    said.append((GONE if gone_before(run) or cut_off(run, run.now) else LOST, by_node(run)))
+    if not any(found for _, found in said):
+        said = [(LEFT, by_early_exit(run)), (ECHO + 5, by_exit_code(run))]
+        said.append((ECHO + 2, by_communication(run, waited)))
+    return [Statement(0 if d.cause == UNPROVEN else w, d, _moment(d, d is raised)) for w, d in said if d]
 
 
-def with_cause(run: RunState, logs: Logs, who: Optional[Diagnosis], settled: bool) -> Optional[Diagnosis]:
-    """The events' statement with the cause that the culprit's own text, else all text, names.
+def _moment(found: Diagnosis, is_exception: bool) -> float:
+    return (found.first_seen or 0.0) + (0.0 if is_exception else LATE_SECONDS)
 
-    The text of another rank counts only where the events name no crash: after one, every rank says something.
-    """
-    culprit = run.ranks.get(who.where.rank) if who is not None and who.where.rank is not None else None
-    if culprit is not None and (settled or not culprit.exceptions):
+
+def _is_proven(who: Optional[Statement]) -> bool:
+    """Whether the events alone prove it: no line of another rank weighs as much."""
+    return who is not None and who.weight > STRONG
+
+
+def with_cause(run: RunState, logs: Logs, who: Optional[Statement]) -> Optional[Diagnosis]:
+    """The events' statement with the cause that the culprit's own text names; else the heavier one of it and of what
+    all text says."""
+    found = who.diagnosis if who is not None else None
+    culprit = run.ranks.get(found.where.rank) if found is not None and found.where.rank is not None else None
+    if culprit is not None and (_is_proven(who) or not culprit.exceptions):
         why = read_culprit(run, logs, culprit)
         if says_why(why):
-            return join(who, why)
-    if settled:
-        why = (
-            read_node(logs, who.where.node)
-            if who is not None and who.cause == TORCHELASTIC_SIGNAL.id
-            else None
-        )
-        return join(who, why) if why is not None and says_why(why) else who
-    why = read_all(run, logs)
-    if who is None:
-        return why if why.cause != UNPROVEN and not cause(why.cause).healthy else None
-    if says_why(why):
-        placed = why.where.rank is not None or (
-            cause(why.cause).kernel is not None and why.where.node is not None
-        )
-        return why if placed or who.cause == UNPROVEN else join(who, why)
-    if who.cause == UNPROVEN and why.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id and why.where.rank is not None:
-        return why  # all blame each other, and their logs' numbers tell who came last
-    if (
-        why.cause == RANK_CRASHED_FIRST.id
-        and why.where.rank is not None
-        and who.cause != RANK_EXITED_EARLY.id
-    ):
-        return why
-    return who
+            return join(found, why)
+    if found is not None and _is_proven(who):
+        if found.cause != TORCHELASTIC_SIGNAL.id:
+            return found
+        why = read_node(logs, found.where.node)
+        return join(found, why) if says_why(why) else found
+    text = read_all(run, logs)
+    return _heavier(who, text) if who is not None else _named(text.diagnosis)
+
+
+def _named(text: Diagnosis) -> Optional[Diagnosis]:
+    return None if text.cause == UNPROVEN or cause(text.cause).healthy else text
+
+
+def _heavier(who: Statement, text: Statement) -> Diagnosis:
+    """A text that only says how it ended counts if it names the rank that crashed or came last."""
+    why = text.diagnosis
+    of_rank = why.where.rank is not None and why.cause in (
+        RANK_CRASHED_FIRST.id,
+        COLLECTIVE_TIMEOUT_STRAGGLER.id,
+    )
+    if text.weight <= who.weight or not (says_why(why) or of_rank):
+        return who.diagnosis
+    of_node = cause(why.cause).kernel is not None and why.where.node is not None
+    placed = why.where.rank is not None or of_node or who.diagnosis.cause == UNPROVEN
+    return why if placed else join(who.diagnosis, why)
 
 
 def of_finding(run: RunState, finding: Finding) -> Diagnosis:
