@@ -58,9 +58,8 @@ class Simulated:
         """What became of one connection; a broken data connection carries nothing."""
         there = self.dials[source, target, kind]
         text = more.pop("text", f"no answer within 4 s ({outcome})")
-        self.dials[source, target, kind] = replace(
-            there, outcome=outcome, text=text, seconds=None, saw=None, answered_by=None, **more
-        )
+        more = {"seconds": None, "saw": None, "answered_by": None, **more}
+        self.dials[source, target, kind] = replace(there, outcome=outcome, text=text, **more)
         if kind == DATA:
             self.rates.pop((source, target, DATA), None)
 
@@ -161,6 +160,7 @@ class Case:
     node: str | None = None
     verdict: str | None = None
     saw: str = ""
+    fix: str = ""
     also: tuple[str, ...] = field(default=())
     interface: str = "auto"
 

@@ -50,6 +50,7 @@ def test_cases(rule_id: str, number: int, case: Case) -> None:
     assert case.node is None or {f.where.node for f in mine} == {case.node}
     assert case.verdict is None or {f.verdict for f in mine} == {case.verdict}
     assert case.saw in " | ".join(f.saw for f in mine), [f.saw for f in mine]
+    assert case.fix in " | ".join(f.fix for f in mine), [f.fix for f in mine]
     assert all(f.saw and f.why and (f.fix or f.verdict != "block") for f in mine)
 
 

@@ -20,13 +20,13 @@ CASES = (
     silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT - 8.0, "received_at": TAKEN_AT + 2.0}}),
     silent("cpu"),
     fires(
-        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 61.0, "received_at": TAKEN_AT + 62.0}}, verdict="warn"
+        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 60.0, "received_at": TAKEN_AT + 61.0}}, verdict="warn"
     ),
     fires(
-        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 59.0, "received_at": TAKEN_AT + 60.0}}, verdict="note"
+        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 59.5, "received_at": TAKEN_AT + 60.0}}, verdict="note"
     ),
     fires(
-        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 2.1, "received_at": TAKEN_AT + 3.0}}, verdict="note"
+        "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 2.0, "received_at": TAKEN_AT + 3.0}}, verdict="note"
     ),
     silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 1.9, "received_at": TAKEN_AT + 3.0}}),
 )

@@ -7,6 +7,6 @@ CASES = (
         "cpu", {("node-1", "storage", "paths", "/home/ubuntu/.allranks", "write_seconds"): 4.2}, node="node-1"
     ),
     silent("cpu"),
-    fires("cpu", {TAKES: 1.05}),
-    silent("cpu", {TAKES: 0.95}),
+    fires("cpu", {TAKES: 1.01}),
+    silent("cpu", {TAKES: 1.0}),
 )

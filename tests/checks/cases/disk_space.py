@@ -20,6 +20,6 @@ CASES = (
     ),
     fires("cpu", {("node-2", "storage", "paths", HOME, "free_bytes"): 1_000_000_000}),
     silent("cpu", {("node-2", "storage", "paths", HOME, "free_bytes"): 1_150_000_000}),
-    fires("cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 9_900}),
-    silent("cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 10_100}),
+    fires("cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 9_999}),
+    silent("cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 10_000}),
 )

@@ -32,6 +32,6 @@ CASES = (
         },
     ),
     silent("cpu", {"node-1/gpus/list": [{"processes": _process()}]}),
-    fires("a100", {"node-1/gpus/list/3/memory/used_bytes": 1050 << 20}, verdict="warn"),
-    silent("a100", {"node-1/gpus/list/3/memory/used_bytes": 1000 << 20}),
+    fires("a100", {"node-1/gpus/list/3/memory/used_bytes": (1 << 30) + 1}, verdict="warn"),
+    silent("a100", {"node-1/gpus/list/3/memory/used_bytes": 1 << 30}),
 )

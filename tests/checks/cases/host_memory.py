@@ -15,6 +15,6 @@ CASES = (
     fires("cpu", {"node-1/system/cgroup_memory_bytes": 512 << 20}, node="node-1", saw="control group"),
     silent("cpu"),
     silent("cpu", {"node-1/system/cgroup_memory_bytes": 64 << 30}),
-    fires("cpu", {**SCRIPT, "node-1/system/memory/available_bytes": 680 << 20}),
-    silent("cpu", {**SCRIPT, "node-1/system/memory/available_bytes": 720 << 20}),
+    fires("cpu", {**SCRIPT, "node-1/system/memory/available_bytes": (700 << 20) - 1}),
+    silent("cpu", {**SCRIPT, "node-1/system/memory/available_bytes": 700 << 20}),
 )

@@ -14,4 +14,9 @@ CASES = (
     silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "^lo,docker"}),
     silent("a100", {"run/env/NCCL_SOCKET_IFNAME": "eth"}),
     silent("h100"),
+    fires(
+        "a100",
+        {"node-1/network/interfaces/eth0/addresses": [], "run/network/interface": "eth0"},
+        saw="no address",
+    ),
 )

@@ -11,6 +11,6 @@ CASES = (
     silent("h100"),
     silent("h100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20], "node-1/system/user/uid": 0}),
     silent("a100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20]}),
-    fires("h100", {"node-1/system/limits/memlock": [1000 << 20, None]}),
-    silent("h100", {"node-1/system/limits/memlock": [1050 << 20, None]}),
+    fires("h100", {"node-1/system/limits/memlock": [(1 << 30) - 1, None]}),
+    silent("h100", {"node-1/system/limits/memlock": [1 << 30, None]}),
 )

@@ -51,4 +51,7 @@ CASES = (
     silent("cpu", {**GONE, "node-1/hub/reach": reached(401), "run/secrets": ("HF_TOKEN",)}),
     silent("cpu"),
     silent("laptop", {**RUN, "*/hub/model": ABSENT, "*/hub/reach": reached(200)}),
+    fires("cpu", {**GONE, "node-1/hub/reach": reached(403)}, verdict="warn", saw="no token"),
+    fires("cpu", {**GONE, "node-1/hub/reach": reached(429)}, verdict="warn", saw="would download"),
+    silent("laptop", {"run/train/arguments/model_name_or_path": "models/a/b"}),
 )

@@ -43,8 +43,8 @@ CASES = (
     silent("cpu"),
     fires(
         "cpu",
-        {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER], "age_seconds": 3700.0}]},
+        {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER], "age_seconds": 3600.0}]},
         verdict="warn",
     ),
-    silent("cpu", {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER], "age_seconds": 3500.0}]}),
+    silent("cpu", {"node-1/extensions/locks": [{**LOCK, "held_by": [HOLDER], "age_seconds": 3599.0}]}),
 )

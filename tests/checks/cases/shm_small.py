@@ -9,8 +9,8 @@ CASES = (
     ),
     silent("a100"),
     silent("demo"),
-    fires("a100", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 1000 << 20}),
-    silent("a100", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 1050 << 20}),
-    fires("cpu", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 62 << 20}),
-    silent("cpu", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 66 << 20}),
+    fires("a100", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): (1 << 30) - 1}),
+    silent("a100", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 1 << 30}),
+    fires("cpu", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): (64 << 20) - 1}),
+    silent("cpu", {("node-1", "storage", "paths", "/dev/shm", "total_bytes"): 64 << 20}),
 )

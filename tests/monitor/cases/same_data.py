@@ -14,6 +14,7 @@ def _alike(count: int) -> list:
 
 
 FIRES = [
+    {"expect": {"world_size": 2}, "events": [_settings(0, "aa", 2), _settings(1, "aa", 2)]},
     {"expect": {"world_size": 2}, "events": [_settings(0, "aa"), _settings(1, "aa")]},
     {"events": [_settings(0, "aa"), _settings(1, "aa")], "now": 65.0},
     {
@@ -28,7 +29,7 @@ FIRES = [
 
 SILENT = [
     {"events": [_settings(0, "aa"), _settings(1, "bb")]},
-    {"events": [_settings(0, "aa", 1), _settings(1, "aa", 1)]},
+    {"expect": {"world_size": 2}, "events": [_settings(0, "aa", 1), _settings(1, "aa", 1)]},
     {"events": [_settings(0, "aa"), _settings(0, "aa")]},
     {"expect": _FOUR, "events": [_settings(0, "aa"), _settings(1, "aa")], "now": 30.0},
     {"expect": {"world_size": 2}, "events": [_settings(0, None), _settings(1, None)]},

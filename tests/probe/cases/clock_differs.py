@@ -6,9 +6,9 @@ from allranks.probe.results import RENDEZVOUS
 from tests.probe.case import Simulated, fires, silent
 
 
-def off(seconds: float):
+def off(seconds: float, error: float = 0.001):
     def change(sim: Simulated) -> None:
-        sim.dials["n1", "n0", RENDEZVOUS] = replace(sim.dials["n1", "n0", RENDEZVOUS], clock=(seconds, 0.001))
+        sim.dials["n1", "n0", RENDEZVOUS] = replace(sim.dials["n1", "n0", RENDEZVOUS], clock=(seconds, error))
 
     return change
 
@@ -17,5 +17,9 @@ CASES = (
     fires(off(90.0), node="n1", verdict="warn", saw="90 s ahead of n0's"),
     fires(off(-5.0), node="n1", verdict="note", saw="behind n0's"),
     silent(off(1.0)),
+    fires(off(61.0, 1.0), verdict="warn"),
+    fires(off(60.9, 1.0), verdict="note"),
+    fires(off(3.0, 1.0), verdict="note"),
+    silent(off(2.9, 1.0)),
     silent(),
 )

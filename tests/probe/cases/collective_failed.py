@@ -21,8 +21,24 @@ def hangs(sim: Simulated) -> None:
     ]
 
 
+def one_behind(sim: Simulated) -> None:
+    hangs(sim)
+    ranks = list(sim.collectives[0].ranks)
+    ranks[2] = replace(ranks[2], reached="imported")
+    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks))]
+
+
+def two_fail(sim: Simulated) -> None:
+    ranks = list(sim.collectives[0].ranks)
+    ranks[1] = replace(ranks[1], code=1, reached="imported", tail="first\n", wrong=None)
+    ranks[2] = replace(ranks[2], code=1, reached="joined", tail="Connection reset by peer\n", wrong=None)
+    sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks), stopped="a rank had failed")]
+
+
 CASES = (
     fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
     fires(hangs, verdict="block", saw="4 ranks came only to `joined`: it waits for the others' data"),
+    fires(one_behind, node="n2", saw="1 rank came only to `imported`"),
+    fires(two_fail, node="n1", saw="first"),
     silent(),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from allranks.checks import versions
 from allranks.checks.context import Context
 from allranks.checks.lint import arguments, deepspeed, variables
-from allranks.checks.lint.line import DROPPED, Line
+from allranks.checks.lint.line import Line
 from allranks.core import Where
 
 
@@ -82,8 +82,3 @@ def deepspeed_lines(context: Context) -> Iterator[tuple[Line, Where]]:
 def lines(context: Context) -> list[tuple[Line, Where]]:
     """Every setting that the user wrote. Whether a dropped one was dropped is `spec`'s note."""
     return [*variable_lines(context), *argument_lines(context), *deepspeed_lines(context)]
-
-
-def said_elsewhere(line: Line) -> bool:
-    """`spec` notes what it left out itself."""
-    return line.status == DROPPED

@@ -49,9 +49,7 @@ def check(context: Context) -> Iterator[Finding]:
                 saw=f"/dev/shm of {view.name} is {gib(size)}",
                 expected=f"{gib(least)} for {ranks} ranks",
                 why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
-                fix="container: {shm: 16GiB}"
-                if context.run.container
-                else "as root: mount -o remount,size=16G /dev/shm",
+                fix="container: {shm: 16GiB}" if context.run.container else REMOUNT,
             )
     yield from void(context)
 

@@ -128,9 +128,7 @@ _VERDICTS = ("accept", "drop", "reject", "jump", "goto")
 
 def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
     parts = [part for part in expressions if isinstance(part, dict)] if isinstance(expressions, list) else []
-    verdict = next(
-        (name for part in parts for name in ("accept", "drop", "reject", "jump", "goto") if name in part), ""
-    )
+    verdict = next((name for part in parts for name in _VERDICTS if name in part), "")
     matches = [part["match"] for part in parts if isinstance(part.get("match"), dict)]
     ports = [m.get("right") for m in matches if '"dport"' in json.dumps(m.get("left"))]
     if verdict in ("drop", "reject") and not matches:
