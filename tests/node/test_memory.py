@@ -69,7 +69,7 @@ def test_no_limit_and_no_group_is_nothing(tree: Tree) -> None:
 
 
 def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeypatch) -> None:
-    from allranks.monitor.kernel_log import OUT_OF_MEMORY
+    from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE
     from allranks.node import stall_evidence
 
     tree.set(tree.job, 16 << 30, kills=3)
@@ -82,7 +82,7 @@ def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeyp
     seen._tell_kernel(DEATH_SECONDS)
     (event,) = seen.take()
     (line,) = event.data["lines"]
-    assert "/slurm/job_7/step_0" in line and line.endswith("from 3 to 4") and OUT_OF_MEMORY.search(line)
+    assert "/slurm/job_7/step_0" in line and line.endswith("from 3 to 4") and CAUSE.tells(line)
     assert tree.groups.kills(-1.0) == []  # one that was longer ago
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from allranks.core import procfs
 from allranks.worker import network_counters
 
 DEVICES = """Inter-|   Receive                                                |  Transmit
@@ -81,5 +82,5 @@ def test_what_cannot_be_read_is_no_number(tmp_path: Path) -> None:
 
 
 def test_the_kernels_own_table_can_be_read() -> None:
-    rows = network_counters.rows_of(network_counters.DEVICES)
+    rows = network_counters.rows_of(procfs.NET_DEV)
     assert rows is not None and "lo" in rows

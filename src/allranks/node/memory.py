@@ -12,6 +12,8 @@ import threading
 import time
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
+from allranks.core import procfs
+
 ROOT = "/sys/fs/cgroup"
 NO_LIMIT = 1 << 60
 """Version 1 writes a number near 2^63 where there is no limit."""
@@ -27,13 +29,9 @@ LIMITS = ("memory.max", "memory.limit_in_bytes")
 def machine() -> Dict[str, int]:
     """`memory_total_bytes` and `memory_available_bytes` (the kernel's own estimate of what a new program can get);
     what cannot be read is left out."""
-    names = {"MemTotal:": "memory_total_bytes", "MemAvailable:": "memory_available_bytes"}
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            rows = [line.split() for line in file]
-        return {names[row[0]]: int(row[1]) * 1024 for row in rows if row and row[0] in names}
-    except (OSError, ValueError, IndexError):
-        return {}
+    names = {"MemTotal": "memory_total_bytes", "MemAvailable": "memory_available_bytes"}
+    found = procfs.meminfo(_text(procfs.MEMINFO))
+    return {told: found[name] * 1024 for name, told in names.items() if name in found}
 
 
 def folders(listing: str, root: str = ROOT) -> List[str]:

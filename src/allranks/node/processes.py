@@ -12,6 +12,7 @@ import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from allranks.core import Process, process_from_json
+from allranks.core.procfs import boot_id, pid_namespace
 
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
 """System call numbers, the same on every architecture: they came after the tables were unified. Called
@@ -84,20 +85,6 @@ def start_time(pid: int) -> Optional[int]:
     """Clock ticks since boot; None where there is no such process."""
     stat = read_stat(pid)
     return None if stat is None else stat.start_time
-
-
-def boot_id() -> str:
-    """The kernel's random id of this boot: a pid and start time of another boot are another process."""
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return file.read().strip()
-
-
-def pid_namespace() -> str:
-    """What our pids mean: `pid:[4026531836]`. Two programs that differ here cannot talk of each other's."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
 
 
 def read_environ(pid: int) -> Optional[Dict[str, str]]:

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
+from allranks.core import procfs
 from allranks.core.node_events import Sample
 from allranks.node import memory, processes
 
@@ -208,16 +209,14 @@ def load() -> Optional[float]:
 def nic_counters() -> Dict[str, List[int]]:
     """Per interface [received bytes, errors and drops of both ways, sent bytes]: /proc/net/dev, without lo."""
     try:
-        with open("/proc/net/dev", encoding="ascii", errors="replace") as file:
-            rows = [line.partition(":") for line in file.readlines()[2:]]
+        rows = procfs.net_dev()
     except OSError:
         return {}
     found = {}
-    for name, _, rest in rows:
-        words = rest.split()
-        if name.strip() != "lo" and len(words) >= 12 and all(word.isdigit() for word in words[:12]):
+    for name, words in rows.items():
+        if name != "lo" and len(words) >= 12 and all(word.isdigit() for word in words[:12]):
             n = [int(word) for word in words[:12]]
-            found[name.strip()] = [n[0], n[2] + n[3] + n[10] + n[11], n[8]]
+            found[name] = [n[0], n[2] + n[3] + n[10] + n[11], n[8]]
     return found
 
 

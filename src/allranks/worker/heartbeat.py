@@ -13,6 +13,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
+from allranks.core import procfs
 from allranks.worker import failures, flight_recorder, guard, stack_dumps
 from allranks.worker.rank_journal import Journal
 from allranks.worker.rank_reporter import Rank
@@ -147,7 +148,7 @@ def started(rank: Rank, gpu: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
         "pid": place.pid,
         "start_time": place.start_time,
         "boot_id": boot_id(),
-        "pid_namespace": pid_namespace(),
+        "pid_namespace": procfs.pid_namespace() or None,
         "host": socket.gethostname(),
         "local_rank": place.local_rank,
         "world_size": place.world_size,
@@ -181,17 +182,8 @@ def resident() -> Optional[int]:
 
 def boot_id() -> Optional[str]:
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
+        return procfs.boot_id()
     except (OSError, UnicodeDecodeError):
-        return None
-
-
-def pid_namespace() -> Optional[str]:
-    """What our pid means: `pid:[4026531836]`, another one in another container of this machine; namespaces(7)."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
         return None
 
 

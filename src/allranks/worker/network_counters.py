@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
+from allranks.core import procfs
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Mapping, Optional
 
-DEVICES = "/proc/net/dev"
 NETWORK = "/sys/class/net"
 INFINIBAND = "/sys/class/infiniband"
 LOOPBACK = "lo"
@@ -22,7 +23,7 @@ WORD = 4
 
 def received(
     environment: Mapping[str, str],
-    devices: str = DEVICES,
+    devices: str = procfs.NET_DEV,
     infiniband: str = INFINIBAND,
     network: str = NETWORK,
 ) -> Optional[int]:
@@ -43,17 +44,10 @@ def received(
 def rows_of(devices: str) -> Optional[Dict[str, int]]:
     """The received bytes of each interface; None if the kernel's table cannot be read."""
     try:
-        with open(devices, encoding="ascii") as file:
-            lines = file.read().splitlines()[2:]
-    except (OSError, UnicodeDecodeError):
+        rows = procfs.net_dev(devices)
+    except OSError:
         return None
-    found = {}
-    for line in lines:
-        name, _, counters = line.partition(":")
-        first = counters.split(None, 1)[:1]
-        if first and first[0].isdigit():
-            found[name.strip()] = int(first[0])
-    return found
+    return {name: int(words[0]) for name, words in rows.items() if words and words[0].isdigit()}
 
 
 def once(names: List[str], network: str, hardware: bool) -> List[str]:

@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any
 
-from allranks.core import extensions
+from allranks.core import extensions, procfs
 from allranks.worker import guard
-from allranks.worker.heartbeat import boot_id, pid_namespace
+from allranks.worker.heartbeat import boot_id
 from allranks.worker.rank_identity import identity
 from allranks.worker.rank_reporter import Rank
 
@@ -50,7 +50,7 @@ def note_lock(rank: Rank, path: Any) -> None:
         "pid": pid,
         "start_time": start_time,
         "boot_id": boot_id(),
-        "pid_namespace": pid_namespace(),
+        "pid_namespace": procfs.pid_namespace() or None,
         "host": os.uname().nodename,
         "run_id": rank.place.run_id,
     }

@@ -11,6 +11,7 @@ import errno
 import os
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from allranks.core import procfs
 from allranks.worker import optimizer_state
 from allranks.worker.collective import agree, of_all
 from allranks.worker.optimizer_state import Flat, Part
@@ -85,8 +86,7 @@ def _told(path: Optional[str], trouble: Optional[OSError]) -> Dict[str, Any]:
 def _identity(path: str) -> List[Any]:
     """The machine's boot and the file's number, size and time: on another disk there is none that has all."""
     info = os.stat(path)
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return [file.read().strip(), info.st_ino, info.st_size, info.st_mtime_ns]
+    return [procfs.boot_id(), info.st_ino, info.st_size, info.st_mtime_ns]
 
 
 def _sees(told: Dict[str, Any]) -> bool:

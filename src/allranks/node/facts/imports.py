@@ -15,9 +15,9 @@ import os
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.core import procfs
 from allranks.node import paths, private_folder
 from allranks.node.facts import _environment, _reader_processes
-from allranks.node.facts._commands import line
 from allranks.node.facts._reading import Reading, Unreadable
 
 ASKED, NOTHING = "imports", {"modules": {}}
@@ -134,7 +134,7 @@ def digest(request: Mapping[str, Any], names: List[str]) -> str:
     about = _environment.run_python(request, _ENVIRONMENT, [])
     about["asked"] = names
     about["env"] = sorted(_environment.environment(request).items())
-    about["boot"] = line("/proc/sys/kernel/random/boot_id")
+    about["boot"] = procfs.boot_id()
     about["script"] = _IMPORT
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
 

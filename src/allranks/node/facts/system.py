@@ -13,6 +13,7 @@ import sys
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.core import procfs
 from allranks.node import memory, paths
 from allranks.node.facts._commands import line, text
 from allranks.node.facts._reading import Reading, Unreadable
@@ -35,13 +36,13 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.put("time", time.time())
     reading.fact("kernel", lambda: os.uname().release)
     reading.fact("architecture", lambda: os.uname().machine)
-    reading.fact("boot_id", line, "/proc/sys/kernel/random/boot_id")
+    reading.fact("boot_id", procfs.boot_id)
     reading.fact("machine_id", machine_id)
     reading.fact("os_release", lambda: parse_os_release(text(_os_release())))
     reading.fact("user", user)
     reading.fact("python", lambda: {"version": platform.python_version(), "executable": sys.executable})
     reading.fact("cpus", cpus)
-    reading.fact("memory", lambda: parse_meminfo(text("/proc/meminfo")))
+    reading.fact("memory", lambda: parse_meminfo(text(procfs.MEMINFO)))
     reading.fact("cgroup_memory_bytes", cgroup_memory)
     reading.fact("limits", lambda: {name: limit(resource.getrlimit(n)) for name, n in _LIMITS.items()})
     reading.fact("numa_balancing", numa_balancing)
@@ -156,7 +157,7 @@ def parse_os_release(content: str) -> Dict[str, str]:
 
 def parse_meminfo(content: str) -> Dict[str, int]:
     """Bytes of /proc/meminfo: total, available, swap, huge pages."""
-    found = {name: int(number) for name, number in re.findall(r"^(\w+):\s+(\d+)", content, re.MULTILINE)}
+    found = procfs.meminfo(content)
     if "MemTotal" not in found:
         raise Unreadable("/proc/meminfo names no MemTotal")
     kib = 1024
@@ -180,7 +181,7 @@ def parse_cpu_model(content: str) -> str:
 def parse_memory_limits(values: List[str]) -> Optional[int]:
     """The smallest limit in bytes; `max` and version 1's near-2^63 number mean none."""
     numbers = [int(value) for value in values if value.isdigit()]
-    real = [number for number in numbers if number < 1 << 60]
+    real = [number for number in numbers if number < memory.NO_LIMIT]
     return min(real) if real else None
 
 
