@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from allranks import cli
-from allranks.cli.log_view import Lines, fold_lines
+from allranks.cli.log_view import Lines, fold_lines, read_file
 from allranks.cli.verbs.stop import describe
 from allranks.node.paths import RunDirectory
 
@@ -36,6 +37,19 @@ def test_pieces_become_whole_lines() -> None:
     lines.add("nodes/a/logs/rank-1.log", "e\ntw")
     lines.end()
     assert said == [("b", None, "\\x1b[31mred"), ("a", 1, "one"), ("a", 1, "tw")]
+
+
+def test_a_log_that_grows_faster_than_it_is_read_has_an_end() -> None:
+    class Growing:
+        async def call(self, *words: str) -> dict[str, object]:
+            offset = int(words[4])
+            assert offset < 40, "it reads on behind what stood there"
+            return {"text": "step 1 done\n", "next_offset": offset + 12}
+
+    said: list[str] = []
+    lines = Lines(lambda node, rank, text: said.append(text))
+    asyncio.run(read_file(Growing(), RUN, "nodes/a/logs/rank-0.log", range(0, 30), lines))  # type: ignore[arg-type]
+    assert said == ["step 1 done"] * 3
 
 
 def test_json_is_one_document_with_every_line(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:

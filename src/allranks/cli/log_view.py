@@ -151,7 +151,7 @@ async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Name
         for path, size in logs.items():
             if is_asked_for(path, options):
                 seen.add(rank_of(path))
-                await read_file(nodes[name], run_id, path, first_byte(size, options), lines)
+                await read_file(nodes[name], run_id, path, range(first_byte(size, options), size), lines)
                 lines.end()
     missing = sorted(set(options.rank) - seen)
     if missing:
@@ -159,8 +159,10 @@ async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Name
         raise BadInput(Problem(f"rank {rank} of {run_id} has no log here", do=do) for rank in missing)
 
 
-async def read_file(program: NodeProgram, run_id: str, path: str, offset: int, lines: Lines) -> None:
-    while True:
+async def read_file(program: NodeProgram, run_id: str, path: str, wanted: range, lines: Lines) -> None:
+    """These bytes, and what came behind them with the last piece: a rank may write faster than anybody asks."""
+    offset = wanted.start
+    while offset < wanted.stop:
         answer = await program.call("read", "chunk", run_id, path, str(offset), str(CHUNK_BYTES))
         text, offset = str(answer.get("text", "")), int(answer["next_offset"])
         if not text:
