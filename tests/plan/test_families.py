@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from allranks.checkpoints.expectation import READS_RESIDUAL, WRITES_RESIDUAL
 from allranks.plan import families
 from allranks.plan.model import LINEAR, Model
 from allranks.worker.moe import ROUTERS
+
+DEFAULTS = json.loads((Path(__file__).parent / "data" / "defaults.json").read_text())
+"""By model type: what transformers takes for a key that a config.json leaves out, and how many layers slide then."""
 
 SMALL: dict[str, Any] = {"num_hidden_layers": 6}
 
@@ -49,6 +53,20 @@ def test_separate_experts_are_in_a_block_that_the_ranks_recognize(name: str) -> 
     for block in {module.name.partition(".experts.")[0] for module in apart}:
         assert any(f"{block}.{router}" in names for router in ROUTERS), block
     assert bool(apart) == bool(model.experts and not model.stored_fused)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_a_familys_defaults_are_those_of_transformers(name: str) -> None:
+    """A config.json that leaves a key out means them. `test_families_exact.py` compares the record itself."""
+    theirs, ours = dict(DEFAULTS[name]), dict(families.find(name).DEFAULTS)
+    assert families.describe({"model_type": name}).attention.windowed == theirs.pop("sliding")
+    ours.pop("sliding_window_pattern", None)  # transformers has none; what it decides was compared above
+    assert {key: value or None for key, value in ours.items()} == {k: v or None for k, v in theirs.items()}
+
+
+def test_each_family_has_recorded_defaults() -> None:
+    proved = {families.find(name).__name__.rpartition(".")[2] for name in DEFAULTS}
+    assert proved == set(families.names())
 
 
 @pytest.mark.parametrize("name", families.names())

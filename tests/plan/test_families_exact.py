@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,8 @@ from allranks.plan.trainable import trained_by
 from allranks.spec import Run, Train
 
 pytestmark = pytest.mark.training
+
+DEFAULTS = json.loads((Path(__file__).parent / "data" / "defaults.json").read_text())
 
 BASE: dict[str, Any] = {
     "hidden_size": 64,
@@ -145,6 +150,17 @@ def test_the_familys_defaults(libraries, name: str) -> None:
     model = families.describe(small)
     theirs = {key: tuple(value.shape) for key, value in real_model(libraries, small).named_parameters()}
     assert tensors(model) == theirs
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_the_recorded_defaults_are_those_of_transformers(libraries, name: str) -> None:
+    """`data/defaults.json` is what the fast tests compare the families with."""
+    assert DEFAULTS[name] == recorded(libraries[1].AutoConfig.for_model(name), families.find(name).DEFAULTS)
+
+
+def recorded(config: Any, keys: Iterable[str]) -> dict[str, Any]:
+    found = {key: getattr(config, key) for key in keys if hasattr(config, key)}
+    return {**found, "sliding": (getattr(config, "layer_types", None) or []).count("sliding_attention")}
 
 
 def attention_names(model) -> tuple[str, ...]:
