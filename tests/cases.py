@@ -30,3 +30,15 @@ def loose(rule: ModuleType, proofs: Iterable[Callable[[], None]]) -> dict[str, l
                     proof()
                 found.setdefault(name, []).append(side)
     return found
+
+
+def undeclared(rule: ModuleType) -> list[str]:
+    """The rule's comparisons with a number above two that has no name."""
+    found = []
+    for node in ast.walk(ast.parse(Path(rule.__file__ or "").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            sides = [node.left, *node.comparators]
+            sides += [one for side in sides if isinstance(side, ast.BinOp) for one in (side.left, side.right)]
+            if any(isinstance(one, ast.Constant) and one.value not in (0, 1, 2) for one in sides):
+                found.append(ast.unparse(node))
+    return found

@@ -9,7 +9,7 @@ import pytest
 from allranks import checks
 from allranks.checks.catalogue import HEADINGS, all_rules
 from allranks.core import OK
-from tests.cases import limits, loose
+from tests.cases import limits, loose, undeclared
 from tests.checks.cases import CASES
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, changed, cluster, judged
 from tests.recorded.compose import composed
@@ -52,6 +52,10 @@ def test_cases(rule_id, number, case):
     assert case.saw in " | ".join(f.saw for f in mine), [f.saw for f in mine]
     for finding in mine:
         assert finding.why and finding.saw and finding.expected and finding.fix
+
+
+def test_each_check_names_the_numbers_that_it_judges_by():
+    assert not [one for rule in ALL.values() for one in undeclared(rule.module)]
 
 
 @pytest.mark.parametrize("rule_id", [id_ for id_ in CASES if limits(ALL[id_].module)])

@@ -9,7 +9,7 @@ import pytest
 from allranks import diagnose
 from allranks.diagnose import catalogue
 from allranks.diagnose.symptom import HEADINGS
-from tests.cases import limits, loose
+from tests.cases import limits, loose, undeclared
 from tests.diagnose.cases import CASES
 
 SYMPTOMS = sorted(diagnose.modules().items())
@@ -30,6 +30,10 @@ def test_symptom_fires_and_stays_silent(name, cases):
         assert isinstance(case, str) or found.where.rank == rank
     for text in cases.SILENT:
         assert diagnose.diagnose(diagnose.parse(text, "run.log")).cause != name
+
+
+def test_each_symptom_names_the_numbers_that_it_judges_by():
+    assert not [one for _, module in SYMPTOMS for one in undeclared(module)]
 
 
 @pytest.mark.parametrize(("name", "module"), [one for one in SYMPTOMS if limits(one[1])])

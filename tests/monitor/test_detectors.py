@@ -11,7 +11,7 @@ import pytest
 from allranks import monitor
 from allranks.core import Event, event_from_json
 from allranks.monitor import Watch
-from tests.cases import limits, loose
+from tests.cases import limits, loose, undeclared
 from tests.monitor.cases import CASES
 
 DETECTORS = sorted(monitor.rules().items())
@@ -58,6 +58,10 @@ def test_detector_speaks_and_stays_silent(name, cases):
         assert case.get("saw", "") in found[-1].saw
     for case in cases.SILENT:
         assert name not in {f.id for f in findings(case)}, case
+
+
+def test_each_detector_names_the_numbers_that_it_judges_by():
+    assert not [one for _, module in DETECTORS for one in undeclared(module)]
 
 
 @pytest.mark.parametrize(("name", "module"), [one for one in DETECTORS if limits(one[1])])

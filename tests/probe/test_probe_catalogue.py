@@ -8,6 +8,7 @@ from allranks.checks.catalogue import HEADINGS
 from allranks.core import OK, Finding
 from allranks.probe.catalogue import all_rules, page
 from allranks.probe.judge import judge
+from tests.cases import undeclared
 from tests.probe.case import Case, Simulated
 from tests.probe.cases import CASES
 
@@ -27,6 +28,10 @@ def test_each_finding_has_a_page_with_the_fixed_headings_in_order(rule_id: str) 
     places = [text.find(f"\n## {heading}\n") for heading in HEADINGS]
     assert -1 not in places and places == sorted(places)
     assert all(len(part.split("\n", 1)[1].strip()) > 20 for part in text.split("\n## ")[1:])
+
+
+def test_each_finding_names_the_numbers_that_it_judges_by() -> None:
+    assert not [one for rule in ALL.values() for one in undeclared(rule)]
 
 
 def test_each_finding_has_a_file_of_cases_and_each_file_a_finding() -> None:

@@ -42,6 +42,7 @@ FIRES = [
     {"events": [_sample(1.0, 100 << 30, inodes=990)], "now": 20.0},
     {"events": [_sample(1.0, 4000)], "now": 20.0, "saw": "it is full"},
     {"events": [_sample(1.0, 4200)], "now": 20.0, "saw": "GiB are free"},
+    {"events": _saving(0, 9999, steady=20 << 20, free=270 << 30)},
 ]
 
 SILENT = [
@@ -57,4 +58,5 @@ SILENT = [
     {"events": [_sample(1.0, 10952166604, total=536870912000)], "now": 20.0},
     {"events": [_sample(1.0, 69793218560, total=219902325555200)], "now": 20.0},
     {"events": [_sample(1.0, 100 << 30, inodes=1010)], "now": 20.0},
+    {"events": _saving(0, 9999, steady=20 << 20, free=280 << 30)},
 ]

@@ -79,6 +79,12 @@ def deepspeed_lines(context: Context) -> Iterator[tuple[Line, Where]]:
             yield line, context.run.where("deepspeed")
 
 
+def is_old_transformers(context: Context) -> bool:
+    """Whether transformers is of before 5, as far as the nodes told it."""
+    found = version(context, "transformers")
+    return found is not None and found < (5,)
+
+
 def lines(context: Context) -> list[tuple[Line, Where]]:
     """Every setting that the user wrote. Whether a dropped one was dropped is `spec`'s note."""
     return [*variable_lines(context), *argument_lines(context), *deepspeed_lines(context)]

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context, mapping
-from allranks.checks.lint.run_settings import version
+from allranks.checks.lint.run_settings import is_old_transformers
 from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
@@ -38,7 +38,6 @@ def check(context: Context) -> Iterator[Finding]:
     section = mapping(context.deepspeed.get("zero_optimization"))
     gathers = bool(section.get(KEY, section.get("stage3_gather_fp16_weights_on_model_save", False)))
     method = context.arguments.get("finetuning_type", "lora")
-    major = (version(context, "transformers") or (5,))[0]
     if method == "full" and not gathers:
         yield context.warn(
             "deepspeed",
@@ -47,10 +46,10 @@ def check(context: Context) -> Iterator[Finding]:
             why="no whole model is saved: only shards, which zero_to_fp32.py must put together.",
             fix=f'"zero_optimization": {{"{KEY}": true}}',
         )
-    elif method == "lora" and not gathers and major < 5 and context.users_deepspeed:
+    elif method == "lora" and not gathers and is_old_transformers(context) and context.users_deepspeed:
         yield context.note(
             "deepspeed",
-            saw=f"LoRA under ZeRO-3 with transformers {major}, and {KEY} is off",
+            saw=f"LoRA under ZeRO-3 with transformers before 5, and {KEY} is off",
             expected="true for a start without allranks",
             why="allranks saves the adapter itself; a script started without it would save 40 bytes and no tensor.",
             fix=f'leave it, or "zero_optimization": {{"{KEY}": true}} for scripts of plan --render',

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context, mapping
-from allranks.checks.lint.run_settings import version
+from allranks.checks.lint.run_settings import is_old_transformers
 from allranks.core import Finding
 from allranks.plan import families
 
@@ -39,9 +39,7 @@ either in a block that `worker/moe.py` knows, or in one tensor."""
 
 
 def applies(context: Context) -> bool:
-    return (
-        context.llamafactory and context.zero_stage == 3 and (version(context, "transformers") or (5,))[0] < 5
-    )
+    return context.llamafactory and context.zero_stage == 3 and is_old_transformers(context)
 
 
 def check(context: Context) -> Iterator[Finding]:

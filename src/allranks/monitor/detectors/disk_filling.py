@@ -50,6 +50,9 @@ FALLING = 0.75
 """Share of the minutes between points in which free space must fall; the pace is that of the middle one, so that a save
 among them counts for little."""
 
+ROOMY_SHARE = 0.5
+"""A disk that is more free than full is left alone: the pace of the first minutes says little of the last ones."""
+
 FULL_SAVES = 2
 PACE_SAVES = 4
 """So many saves in a row must each leave less. Where old checkpoints are removed, all but the first few leave as much
@@ -153,7 +156,7 @@ def _reason(kept: History, disk: Disk, left: Optional[float]) -> str:
     pace = kept.steady()
     if len(saves) >= PACE_SAVES:
         pace = max(pace, min(saves) * len(saves) / (kept.levels[-1].at - kept.levels[0].at))
-    if left is not None and pace > 0 and free / pace < left and free < 0.5 * total:
+    if left is not None and pace > 0 and free / pace < left and free < ROOMY_SHARE * total:
         return f"it is full in {free / pace / 60:.0f} minutes at this pace; the run needs {left / 60:.0f}."
     return ""
 

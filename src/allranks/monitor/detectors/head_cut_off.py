@@ -28,6 +28,7 @@ from allranks.monitor.run_state import RunState
 CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("lost", "lease-lost")
 EACH_TIME = True
+NAMED = 4
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
@@ -50,7 +51,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _finding(run: RunState, found: CutOff, now: float, over: bool) -> Finding:
-    names = ", ".join(found.nodes[:4]) + (", …" if len(found.nodes) > 4 else "")
+    names = ", ".join(found.nodes[:NAMED]) + (", …" if len(found.nodes) > NAMED else "")
     return Finding(
         id="head-cut-off",
         verdict=BLOCK if over else WARN,
