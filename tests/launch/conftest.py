@@ -44,6 +44,7 @@ NASTY = (
 
 RECORD = """#!/bin/sh
 # Stands in for Python: writes its words and its environment down, as it got them.
+if [ "$2" = deepspeed.launcher.runner ]; then shift 2; exec deepspeed "$@"; fi
 exec 9>"$ALLRANKS_OUTPUT_DIR.$$.record" || exit 99
 printf '%s\\0' "$#" "$@" >&9
 /bin/cat "/proc/$$/environ" >&9
@@ -85,6 +86,16 @@ while [ $# -gt 0 ]; do
 done
 """
 
+FLUX = """#!/bin/sh
+# Stands in for flux run: one task on each of the two machines, started without a shell.
+while :; do case $1 in run|-*) shift ;; *) break ;; esac; done
+for host in alpha beta; do FAKE_HOST=$host "$@" || exit; done
+"""
+
+HOSTNAME = """#!/bin/sh
+echo "${FAKE_HOST-here}"
+"""
+
 DOCKER = """#!/usr/bin/python3
 # Stands in for docker: a program in an environment of its own, with what --env names.
 import os, sys
@@ -111,12 +122,7 @@ pool = {}
 for line in open(options["--hostfile"]):
     match = re.search(r"^(\S+)\s+slots=(\d+)", line)
     pool[match[1]] = int(match[2])
-exports = ""
-for line in open(".deepspeed_env").readlines():
-    name, value = line.split("=", maxsplit=1)
-    value = value.strip()
-    exports += "export %s=%s; " % (name, '"%s"' % value if re.search(r"[^\w@%+=:,./-]", value) else value)
-launch = [exports, "cd %s;" % os.path.abspath("."), "CROSS_RANK=%n"] + words
+launch = ["cd %s;" % os.path.abspath("."), "CROSS_RANK=%n"] + words
 os.environ["PDSH_RCMD_TYPE"] = "ssh"
 os.execvp("pdsh", ["pdsh", "-S", "-f", "1024", "-w", ",".join(pool)] + launch)
 """
@@ -191,6 +197,8 @@ STUBS = {
     "scontrol": SCONTROL,
     "mpirun": MPIRUN,
     "docker": DOCKER,
+    "flux": FLUX,
+    "hostname": HOSTNAME,
     "deepspeed": DEEPSPEED,
 }
 
@@ -318,7 +326,7 @@ def make() -> Callable[..., Run]:
 
 def hostile(target: str) -> Run:
     """The run of the golden files: everything that a target can be given, each value nasty."""
-    own = {} if target in ("slurm",) else {"ONE_NODE": "only 'beta'\n$HOME"}
+    own = {} if target in ("slurm", "kubernetes") else {"ONE_NODE": "only 'beta'\n$HOME"}
     env = {f"V{place}": value for place, value in enumerate(NASTY)}
     run = make_run(
         NASTY,
@@ -338,6 +346,9 @@ def hostile(target: str) -> Run:
             "slurm", partition="gpu", account="lab", time="1-00:00:00", extra=("--comment=two words",)
         )
         run = replace(run, launch=launch, sweep={"lr": (1e-5, 5e-5), "note": ("it's", "a\nb")})
+    if target == "kubernetes":
+        container = Container("docker", "org/image@sha256:00", mounts=("/nfs:/nfs:ro", "/a {{ 7*7 }}:/b"))
+        run = replace(run, container=container, environment=Environment(python="/shared/my env/bin/python"))
     if target == "ansible":
         pip = ("numpy<3", "odd @ https://example.org/{{ lookup('pipe','id') }}.whl")
         mounts = ("/nfs:/nfs:ro", "/a {{ 7*7 }}:/b")

@@ -15,12 +15,16 @@ import pytest
 
 from allranks import spec
 from allranks.core import BadInput
-from allranks.launch import engines, jobs
-from allranks.launch.engines import Launch, _ray_driver, ray
+from allranks.launch import jobs, starting
+from allranks.launch.launchers import ray as ray_launcher
+from allranks.launch.launchers.ray import driver
+from allranks.launch.launchers.ray import nodes as ray_nodes
+from allranks.launch.launchers.ray import words as ray
+from allranks.launch.starting import Start
 from allranks.node import processes, ray_cluster, ray_job, sweep
 from allranks.node.paths import NodeDirectory, RunDirectory
 from allranks.plan import make_plan
-from allranks.runs import keeper_engine, ray_nodes
+from allranks.runs import keeper_engine
 from allranks.transport import Nodes
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
@@ -29,10 +33,10 @@ TRAIN = "train: {command: [x.py]}\n"
 TOKEN = "a-token-of-the-cluster"
 
 
-def launch(text: str = NODES + TRAIN, more: str = SITE) -> Launch:
+def launch(text: str = NODES + TRAIN, more: str = SITE) -> Start:
     run = spec.loads(text + more)
     scripts = {node.name: f"/h/runs/r/nodes/{node.name}/start.sh" for node in run.cluster.nodes}
-    return Launch(run, make_plan(run, None, {}), scripts)
+    return starting.starting(run, make_plan(run, None, {}), scripts)
 
 
 class Program:
@@ -50,7 +54,7 @@ class Program:
         return ["python3", *words]
 
 
-def begun(one: Launch, answer: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Program]]:
+def begun(one: Start, answer: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Program]]:
     """What `ray submit` gets, and what the nodes were told before."""
     programs = {node.name: Program(answer) for node in one.nodes}
     nodes = Nodes(programs, {node.name: node for node in one.nodes})  # type: ignore[arg-type]  # it only calls
@@ -238,7 +242,7 @@ def test_lines_of_the_driver_are_handed_on_until_everything_has_been_started(
     head = {"name": "node1", "address": "10.0.0.1"}
     assert list(ray_job.submit(wanted(dashboard, tmp_path, head=head))) == ["one", ray_job.READY]
     assert Dashboard.jobs[0]["entrypoint_resources"] == {"node:10.0.0.1": 0.001}
-    assert _ray_driver.READY == ray_job.READY and _ray_driver.READY in _ray_driver.DRIVER
+    assert driver.READY == ray_job.READY and driver.READY in driver.DRIVER
 
 
 def test_a_job_that_ends_before_the_start_says_why(
@@ -248,7 +252,7 @@ def test_a_job_that_ends_before_the_start_says_why(
     Dashboard.status = "FAILED"
     lines = list(ray_job.submit(wanted(dashboard, tmp_path)))
     assert "it failed" in lines[-1] and "python: not found" in lines[-1]
-    assert engines.failure(ray, lines, [], 1).id == "engine-failed"
+    assert starting.failure(ray_launcher.LAUNCHER, lines, [], 1).id == "engine-failed"
 
 
 @pytest.mark.parametrize(
@@ -263,8 +267,8 @@ def test_a_cluster_that_says_no_is_named(
     dashboard: str, tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
     lines = list(ray_job.submit({**wanted(dashboard, tmp_path), **change}))
-    assert len(lines) == 1 and engines.blamed(lines[0], ray) is not None
-    assert said in engines.failure(ray, lines, [], 1).saw
+    assert len(lines) == 1 and starting.blamed(lines[0], ray_launcher.LAUNCHER) is not None
+    assert said in starting.failure(ray_launcher.LAUNCHER, lines, [], 1).saw
     assert TOKEN not in lines[0] and "another" not in lines[0]
 
 
@@ -318,7 +322,7 @@ def test_a_lost_actor_is_a_finding_once_and_lines_of_strangers_are_none(
 
 
 def test_the_driver_names_rays_own_reason() -> None:
-    text = _ray_driver.DRIVER
+    text = driver.DRIVER
     compile(text, "ray_driver.py", "exec")
     names: dict[str, Any] = {}
     start, end = text.index("def why_of"), text.index("def main")

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 
 from allranks import spec
 from allranks.core import BadInput, Node
-from allranks.launch import engines, pages
-from allranks.launch.engines import Launch, deepspeed, mpi, pdsh, slurm
+from allranks.launch import jobs, pages, starting
+from allranks.launch.launchers import deepspeed, mpi, pdsh
+from allranks.launch.launchers.slurm import jobs as slurm_jobs
+from allranks.launch.launchers.slurm import words as slurm
+from allranks.launch.starting import Start
 from allranks.node import engine_orders
 from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
-from allranks.runs import allocation, slurm_jobs, sweep
+from allranks.runs import sweep
 from allranks.transport import Completed
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
@@ -28,10 +31,10 @@ CPU = "{count: 4, model: cpu}"
 FILE = NODES + "train: {command: [x.py]}\n"
 
 
-def launch(text: str = FILE, more: str = "") -> Launch:
+def launch(text: str = FILE, more: str = "") -> Start:
     run = spec.loads(text + more)
     folders = {node.name: f"/root/.allranks/runs/r/engine/{node.rank}.sh" for node in run.cluster.nodes}
-    return Launch(run, make_plan(run, None, {}), folders)
+    return starting.starting(run, make_plan(run, None, {}), folders)
 
 
 def test_pdsh_starts_one_file_of_each_nodes_place_on_all_at_once() -> None:
@@ -60,8 +63,8 @@ def test_deepspeeds_launcher_starts_one_process_a_node_in_a_session_of_its_own()
 
 @pytest.mark.parametrize("engine", [pdsh, mpi, deepspeed])
 def test_what_an_engine_cannot_be_told_is_refused(engine: ModuleType) -> None:
-    with pytest.raises(BadInput, match="several users"):
-        engine.command(launch(FILE.replace("10.0.0.2", "10.0.0.2, user: other")))
+    with pytest.raises(BadInput, match="SSH ports"):
+        engine.command(launch(FILE.replace("10.0.0.2", "10.0.0.2, port: 2222")))
     with pytest.raises(BadInput, match="as an address"):
         engine.command(launch(FILE.replace("10.0.0.2", "'fe80::1'")))
 
@@ -69,9 +72,16 @@ def test_what_an_engine_cannot_be_told_is_refused(engine: ModuleType) -> None:
 def test_pdsh_refuses_homes_that_differ_or_mean_something_to_a_shell() -> None:
     one = launch()
     with pytest.raises(BadInput, match="differ"):
-        pdsh.command(replace(one, scripts={"a": "/x/engine/0.sh", "b": "/y/engine/1.sh"}))
+        pdsh.command(replace(one, scripts={"host-a": "/x/engine/0.sh", "host-b": "/y/engine/1.sh"}))
     with pytest.raises(BadInput, match="shell"):
-        pdsh.command(replace(one, scripts={"a": "/x y/0.sh", "b": "/x y/1.sh"}))
+        pdsh.command(replace(one, scripts={"host-a": "/x y/0.sh", "host-b": "/x y/1.sh"}))
+
+
+def test_mpirun_takes_one_user_and_the_others_one_for_each_node() -> None:
+    several = launch(FILE.replace("10.0.0.2", "10.0.0.2, user: other"))
+    with pytest.raises(BadInput, match="several users"):
+        mpi.command(several)
+    assert "10.0.0.1,other@10.0.0.2" in pdsh.command(several)
 
 
 def test_sbatch_asks_for_the_named_nodes_one_by_one_and_whole_unless_told_otherwise() -> None:
@@ -96,8 +106,8 @@ def test_no_gpus_are_asked_for_where_training_on_cpus_is_meant(monkeypatch: pyte
     async def counts(_: list[str]) -> Completed:
         return Completed(0, b"gpu:4", b"")
 
-    monkeypatch.setattr(allocation.slurm_jobs, "ask", counts)
-    asked = [asyncio.run(allocation.counts_gpus(launch(more=f"gpus: {form}\n").run)) for form in ("4", CPU)]
+    monkeypatch.setattr(slurm_jobs, "slurm_command", counts)
+    asked = [asyncio.run(slurm_jobs.counts_gpus(launch(more=f"gpus: {form}\n").run)) for form in ("4", CPU)]
     assert asked == [True, False]
 
 
@@ -124,7 +134,7 @@ def test_a_sweep_of_llamafactorys_arguments_replaces_them() -> None:
 
 @pytest.mark.parametrize("again", [[], [["a", "it's"]]])
 def test_the_jobs_script_is_shell(again: list[list[str]]) -> None:
-    for text in (slurm.script(again), slurm.INSIDE, slurm.BEGIN, slurm.NOTICED):
+    for text in (slurm.script(again), slurm.INSIDE, slurm.BEGIN, jobs.NOTICED):
         assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
 
 
@@ -153,9 +163,10 @@ def test_a_short_job_is_not_told_of_its_end_at_its_beginning() -> None:
 def test_the_notice_is_slurms_file_or_the_users_own_command(
     mine: list[str], code: int, tmp_path: Path
 ) -> None:
-    words = slurm.notice(str(tmp_path), mine)
+    run = launch(more=f"save: {{notice: {mine}}}\nlaunch: {{with: slurm}}\n").run
+    words = jobs.notice_command(run, str(tmp_path))
     assert subprocess.run(words, check=False).returncode == code
-    (tmp_path / slurm.LEAVING).touch()
+    (tmp_path / jobs.LEAVING).touch()
     assert subprocess.run(words, check=False).returncode == 0
 
 
@@ -171,16 +182,16 @@ def test_a_job_is_ours_by_its_comment_alone() -> None:
 
 def test_a_requeue_takes_no_secret_along() -> None:
     more = "resume: auto\nlaunch: {with: slurm}\n"
-    assert allocation.requeues(launch(more=more).run)
-    assert not allocation.requeues(launch(more=more + "secrets: [TOKEN]\n").run)
+    assert slurm_jobs.requeues(launch(more=more).run)
+    assert not slurm_jobs.requeues(launch(more=more + "secrets: [TOKEN]\n").run)
     with pytest.raises(BadInput, match="stand in no file"):
-        allocation.requeues(launch(more="launch: {with: slurm, extra: [--requeue]}\nsecrets: [TOKEN]\n").run)
+        slurm_jobs.requeues(launch(more="launch: {with: slurm, extra: [--requeue]}\nsecrets: [TOKEN]\n").run)
 
 
 def test_the_waiting_job_is_told_by_a_file_that_is_whole_at_once() -> None:
     one = launch(more="launch: {with: slurm}\n")
     one = replace(one, run=replace(one.run, launch=replace(one.run.launch, address="17")))
-    scripts = {node.name: f"/nfs/home/runs/r/{slurm.path_of(node)}" for node in one.nodes}
+    scripts = {node.name: f"/nfs/home/runs/r/nodes/{node.name}/start.sh" for node in one.nodes}
     assert slurm.command(replace(one, scripts=scripts))[-2:] == ["/nfs/home/runs/r", "/nfs/home/slurm-17.go"]
 
 
@@ -214,7 +225,7 @@ REFUSED = "ssh: connect to host 10.0.0.2 port 22: Connection refused"
 def test_a_failure_names_the_node_where_the_engines_words_do(
     engine: ModuleType, lines: list[str], node: str | None, saw: str
 ) -> None:
-    finding = engines.failure(engine, lines, launch().nodes, 1)
+    finding = starting.failure(engine.LAUNCHER, lines, launch().nodes, 1)
     assert (finding.id, finding.where.node) == ("engine-failed", node)
     assert saw in finding.saw
     assert finding.id in pages.ids()
@@ -223,13 +234,13 @@ def test_a_failure_names_the_node_where_the_engines_words_do(
 @given(st.lists(st.text(max_size=60), max_size=5))
 def test_no_output_of_an_engine_breaks_the_naming(lines: list[str]) -> None:
     nodes = (Node("a", "10.0.0.1", 0), Node("a.b", "10.0.0.10", 1))
-    finding = engines.failure(mpi, lines, nodes, 1)
-    assert len(finding.evidence) <= engines.LAST_LINES
+    finding = starting.failure(mpi.LAUNCHER, lines, nodes, 1)
+    assert len(finding.evidence) <= starting.LAST_LINES
 
 
 def test_an_address_is_not_found_in_a_longer_one() -> None:
     nodes = [Node("a", "10.0.0.1", 0), Node("ab", "10.0.0.10", 1)]
-    named = engines.named("cannot reach 10.0.0.10.", nodes)
+    named = starting.named("cannot reach 10.0.0.10.", nodes)
     assert named is not None and named.name == "ab"
 
 

@@ -17,6 +17,7 @@ from allranks.launch import scripts
 from allranks.plan import Plan, make_plan
 from allranks.spec import Run
 
+AS_TORCHRUN = ("ssh", "local")
 GOLDEN = Path(__file__).parent / "golden"
 
 SEEDS_ENVIRONMENT = {"all": {"OMP_NUM_THREADS": "1", "NCCL_SOCKET_IFNAME": "=eth0"}, "nodes": {}}
@@ -32,14 +33,14 @@ def seeds(root: Path) -> tuple[Run, Plan]:
 
 
 @pytest.mark.parametrize("which", ["seeds", "hostile"])
-@pytest.mark.parametrize("target", scripts.targets())
+@pytest.mark.parametrize("target", [name for name in scripts.targets() if name not in AS_TORCHRUN])
 def test_the_files_are_the_golden_ones(seeds, hostile_run, target: str, which: str) -> None:
     run, plan = seeds
     if which == "hostile":
         run = hostile_run(target)
         plan = make_plan(run)
-    elif target == "deepspeed":  # it starts nothing in containers
-        run = replace(run, container=None)
+    elif target == "kubernetes" and run.container is not None:  # its pods start no pip
+        run = replace(run, container=replace(run.container, pip=()))
     python = run.environment.python or "python3"
     files = scripts.render(target, run, plan, python)
     golden = GOLDEN / which / target
@@ -52,6 +53,13 @@ def test_the_files_are_the_golden_ones(seeds, hostile_run, target: str, which: s
         path = golden / name
         assert path.read_bytes() == file.text.encode("utf-8"), name
         assert bool(stat.S_IMODE(path.stat().st_mode) & 0o100) == bool(file.mode & 0o100), name
+
+
+@pytest.mark.parametrize("target", AS_TORCHRUN)
+def test_a_start_by_our_own_connections_is_rendered_as_torchruns_scripts(hostile_run, target: str) -> None:
+    run = hostile_run(target)
+    plan = make_plan(run)
+    assert scripts.render(target, run, plan, "python3") == scripts.render("torchrun", run, plan, "python3")
 
 
 def test_rendering_twice_is_the_same(hostile_run) -> None:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from allranks import spec
-from allranks.launch.scripts import ansible
+from allranks.launch.launchers import ansible
 
 pytestmark = pytest.mark.lengthy
 
@@ -60,10 +60,11 @@ def test_python_reads_the_ray_job() -> None:
 
 @pytest.mark.parametrize("which", WHICH)
 def test_hostfiles_hold_the_nodes(which: str) -> None:
-    for path in (GOLDEN / which / "deepspeed" / "hostfile", GOLDEN / which / "mpi" / "hosts"):
-        cluster = spec.cluster_from_hostfile(path.read_text())
-        wanted = (3, 24) if which == "seeds" else (2, 4)
-        assert (len(cluster.nodes), cluster.world_size) == wanted
+    nodes, ranks = (3, 24) if which == "seeds" else (2, 4)
+    # DeepSpeed's launcher starts one process a node, which starts torchrun.
+    for path, slots in (("deepspeed/hostfile", nodes), ("mpi/hosts", ranks)):
+        cluster = spec.cluster_from_hostfile((GOLDEN / which / path).read_text())
+        assert (len(cluster.nodes), cluster.world_size) == (nodes, slots)
 
 
 @pytest.mark.parametrize("which", WHICH)

@@ -11,7 +11,7 @@ from allranks.core import BadInput, Cluster, Node
 from allranks.launch import scripts
 from allranks.launch.scripts import File
 from allranks.plan import make_plan
-from allranks.spec import Container, Environment, Launch
+from allranks.spec import Container, Environment, Launch, Save
 
 PAIR = (Node("a", "10.0.0.1", 0, gpus=2), Node("b", "10.0.0.2", 1, gpus=2))
 
@@ -72,12 +72,12 @@ def test_python_is_a_program(make) -> None:
     assert "begins with a dash" in refused("torchrun", make(), python="-c")
 
 
-@pytest.mark.parametrize("target", ["torchrun", "mpi", "pdsh", "deepspeed", "accelerate", "ansible"])
+@pytest.mark.parametrize("target", ["torchrun", "mpi", "pdsh", "deepspeed", "flux", "accelerate", "ansible"])
 def test_machines_that_nobody_knows_cannot_be_named(make, target: str) -> None:
     assert "names no machine" in refused(target, make(nodes_known=False))
 
 
-@pytest.mark.parametrize("target", ["torchrun", "mpi", "pdsh", "deepspeed", "accelerate", "ray"])
+@pytest.mark.parametrize("target", ["torchrun", "mpi", "pdsh", "deepspeed", "flux", "accelerate", "ray"])
 def test_a_sweep_needs_an_array(make, target: str) -> None:
     said = refused(target, make(sweep={"lr": (1, 2, 3)}))
     assert "sweep: 3 runs" in said
@@ -121,17 +121,17 @@ def test_slurm_options_are_one_line(make) -> None:
 
 @pytest.mark.parametrize("target", ["mpi", "pdsh", "deepspeed"])
 def test_what_a_list_of_hosts_cannot_hold(make, target: str) -> None:
-    assert "colon" in refused(target, make(nodes=(PAIR[0], replace(PAIR[1], address="fd00::1"))))
-    assert "ssh port" in refused(target, make(nodes=(PAIR[0], replace(PAIR[1], port=2222))))
+    assert "as an address" in refused(target, make(nodes=(PAIR[0], replace(PAIR[1], address="fd00::1"))))
+    assert "SSH ports" in refused(target, make(nodes=(PAIR[0], replace(PAIR[1], port=2222))))
     assert "split it" in refused(target, make(user="me@corp"))
 
 
 def test_the_same_port_everywhere_can_be_said(make) -> None:
     run = make(nodes=tuple(replace(node, port=2222) for node in PAIR), user="me")
     for target, words in (
-        ("mpi", "--mca plm_rsh_args '-l me -p 2222'"),
-        ("pdsh", "PDSH_SSH_ARGS_APPEND='-p 2222'"),
-        ("deepspeed", "--ssh_port 2222"),
+        ("mpi", "--mca plm_rsh_args '-o BatchMode=yes -o ConnectTimeout=10 -l me -p 2222'"),
+        ("pdsh", "'PDSH_SSH_ARGS_APPEND=-o BatchMode=yes -o ConnectTimeout=10 -p 2222'"),
+        ("deepspeed", "'PDSH_SSH_ARGS_APPEND=-o BatchMode=yes -o ConnectTimeout=10 -p 2222'"),
     ):
         files = scripts.render(target, run, make_plan(run), "python3")
         assert words in "".join(file.text for file in files.values())
@@ -139,7 +139,6 @@ def test_the_same_port_everywhere_can_be_said(make) -> None:
 
 def test_containers_where_they_cannot_be(make) -> None:
     run = make(container=Container("docker", "i"))
-    assert "not in a container" in refused("deepspeed", run)
     assert "mpirun-ranks.sh" not in scripts.render("mpi", run, make_plan(run), "python3")
     assert "read-only" in refused("torchrun", make(container=Container("apptainer", "i.sif", pip=("a",))))
 
@@ -169,7 +168,7 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
 
 
 def test_one_node_is_enough(make) -> None:
-    run = replace(make(), cluster=Cluster(PAIR[:1]))
+    run = replace(make(container=Container("docker", "i"), save=Save(to="/out")), cluster=Cluster(PAIR[:1]))
     for target in scripts.targets():
         files = scripts.render(target, run, make_plan(run), "python3")
         assert files and all(file.text.strip() for file in files.values()), target

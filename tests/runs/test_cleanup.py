@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from allranks.core import Node
+from allranks.launch.launchers.slurm import jobs as slurm_jobs
+from allranks.launch.launchers.slurm.jobs import Job
 from allranks.runs import cleanup
 from allranks.runs.cleanup import Leftovers, once_a_host, remaining
-from allranks.runs.slurm_jobs import Job
 from allranks.transport import Nodes, Outcome, ProgramFailed, Unreachable
 
 
@@ -167,8 +168,8 @@ def test_a_cancelled_job_that_still_ends_is_no_run_of_which_nothing_is_left(
     async def cancel(_number: str, _run_id: str) -> bool:
         return True
 
-    monkeypatch.setattr(cleanup.slurm_jobs, "job", job)
-    monkeypatch.setattr(cleanup.slurm_jobs, "cancel", cancel)
+    monkeypatch.setattr(slurm_jobs, "job", job)
+    monkeypatch.setattr(slurm_jobs, "cancel", cancel)
     monkeypatch.setattr(cleanup, "JOB_SECONDS", 0.0)
     nodes = [{"name": "node-0"}, {"name": "node-1"}]
     cleanup.index.write("a-run", {"id": "a-run", "launch": "slurm", "address": "77", "nodes": nodes})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from allranks.runs import slurm_jobs
+from allranks.launch.launchers.slurm import jobs as slurm_jobs
 
 FIRST = "8|7_0|RUNNING|ann|node1|None|node1|allranks:lora-1"
 LAST = "7|7_1|RUNNING|ann|node2|None|node2|allranks:lora-1"
@@ -55,5 +55,5 @@ def test_the_end_of_a_task_is_not_the_end_of_another(slurm: Path) -> None:
 def test_a_comment_is_given_to_one_task_alone(slurm: Path) -> None:
     program(slurm, "squeue", FIRST, LAST)
     program(slurm, "scontrol")
-    asyncio.run(slurm_jobs.mark(asyncio.run(slurm_jobs.job("7")), "lora-1-1"))
+    asyncio.run(slurm_jobs.claim(asyncio.run(slurm_jobs.job("7")), "lora-1-1"))
     assert (slurm / "scontrol.asked").read_text() == "update JobId=7_1 Comment=allranks:lora-1-1\n"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from allranks.core import CouldNotTell
-from allranks.runs import allocation, slurm_jobs, slurm_queue
+from allranks.launch.launchers.slurm import jobs as slurm_jobs
+from allranks.runs import allocation, queued
 from allranks.transport.base import Completed
 
 
@@ -71,7 +72,7 @@ def in_fake_time(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def waits(number: str) -> tuple[float, str]:
-    job = await allocation.granted(number, "r", lambda event: None)
+    job = await allocation.granted(slurm_jobs, number, "r", lambda event: None)
     return asyncio.get_running_loop().time(), job.shown
 
 
@@ -140,7 +141,7 @@ def test_the_states_of_many_runs_are_one_call(squeue: Squeue) -> None:
 
     async def states() -> list[dict[str, Any]]:
         entries = [{"id": f"r-{name}", "address": name} for name in squeue.runs_at]
-        return await asyncio.gather(*(slurm_queue.waiting(entry) for entry in entries))
+        return await asyncio.gather(*(queued.waiting(slurm_jobs, entry) for entry in entries))
 
     assert [state["state"] for state in in_fake_time(states())] == ["checking"] * 4
     assert [numbers for _, numbers in squeue.asked] == ["5,6,7"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from allranks.cli import main
-from allranks.runs import allocation
+from allranks.launch.launchers.slurm import jobs as slurm_jobs
 from allranks.spec import loads
 
 SBATCH = """#!/bin/sh
@@ -38,7 +38,7 @@ def test_ctrl_c_while_the_job_is_submitted_gives_it_back(
     run = loads("nodes: 2\nlaunch: {with: slurm}\ntrain: {command: [train.py]}\n")
 
     async def interrupted() -> None:
-        task = asyncio.ensure_future(allocation.submitted(run, "lora-1", [[]]))
+        task = asyncio.ensure_future(slurm_jobs.submit(run, "lora-1", [[]]))
         end = time.monotonic() + 60
         while not (tmp_path / "asked").exists() and not task.done() and time.monotonic() < end:
             await asyncio.sleep(0.02)
@@ -62,5 +62,5 @@ def test_a_dry_run_submits_no_job(
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     (tmp_path / "run.yaml").write_text("nodes: 2\nlaunch: {with: slurm}\ntrain: {command: [train.py]}\n")
     assert main(["run", "-n", str(tmp_path / "run.yaml")]) == 2
-    assert "within salloc" in capsys.readouterr().err
+    assert "in an allocation" in capsys.readouterr().err
     assert not (tmp_path / "asked").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -63,20 +64,22 @@ def test_names():
 
 def test_a_slurm_job(monkeypatch):
     monkeypatch.setenv("SLURM_GPUS_ON_NODE", "8")
-    run = loads(init_text(slurm_nodelist="gpu[01-04],big1"))
+    run = loads(init_text(environ={**os.environ, "SLURM_JOB_NODELIST": "gpu[01-04],big1"}))
     assert [(n.name, n.gpus) for n in run.cluster.nodes] == [(f"gpu0{n}", 8) for n in range(1, 5)] + [
         ("big1", 8)
     ]
     assert run.launch.with_ == "slurm"
     monkeypatch.setenv("SLURM_GPUS_ON_NODE", "a100:4")
-    assert loads(init_text(slurm_nodelist="gpu1")).cluster.world_size == 4
+    assert loads(init_text(environ={**os.environ, "SLURM_JOB_NODELIST": "gpu1"})).cluster.world_size == 4
     monkeypatch.delenv("SLURM_GPUS_ON_NODE")
     monkeypatch.delenv("SLURM_GPUS_PER_NODE", raising=False)
-    assert loads(init_text(slurm_nodelist="gpu1")).cluster.world_size == 1
+    assert loads(init_text(environ={**os.environ, "SLURM_JOB_NODELIST": "gpu1"})).cluster.world_size == 1
 
 
 def test_named_nodes_go_before_the_slurm_job():
-    assert [n.name for n in loads(init_text(nodes="a", slurm_nodelist="b")).cluster.nodes] == ["a"]
+    assert [
+        n.name for n in loads(init_text(nodes="a", environ={"SLURM_JOB_NODELIST": "b"})).cluster.nodes
+    ] == ["a"]
 
 
 HOSTFILES = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from allranks.launch.launchers.slurm.transport import SlurmTransport
 from allranks.transport.base import Completed
-from allranks.transport.slurm import SlurmTransport
 
 STEP = "srun: error: Unable to create step for job 7: Job/step already completing or completed"
 PROGRAM = ["echo", "ran here"]

@@ -36,6 +36,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "limits": {"imports": IMPORT_SECONDS},
         "libraries": not run.on_cpu,
         "ssh": ssh_targets(run, node),
+        "programs": [run.launcher.program] if run.launcher.program else [],
         "code": code(run),
     }
     if run.container is not None:
@@ -121,13 +122,9 @@ def peers(run: Run, node: Node) -> list[Node]:
     return list({peer.name: peer for peer in (nodes[0], *near, *far)}.values())
 
 
-REACHING = ("pdsh", "mpi", "deepspeed")
-"""Launchers that reach the other nodes from the head over SSH."""
-
-
 def ssh_targets(run: Run, node: Node) -> dict[str, str]:
     """The nodes that this one must reach over SSH: all others from the head, where the launcher does so."""
-    if run.launch.with_ not in REACHING or node.rank != 0:
+    if not run.launcher.logs_in_from_head or node.rank != 0:
         return {}
     return {other.name: other.address for other in run.cluster.nodes if other.rank != 0}
 

@@ -248,7 +248,7 @@ def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
 
 def describe(inspection: Inspection) -> dict[str, Any]:
     """What would run where: per node the command and its environment."""
-    from allranks import launch
+    from allranks.launch import jobs
     from allranks.node import bundle
     from allranks.runs.inspection import python_of
 
@@ -256,10 +256,10 @@ def describe(inspection: Inspection) -> dict[str, Any]:
     places = {}
     for facts in inspection.facts:
         home = str(facts.get("system.allranks_home", "~/.allranks"))
-        places[facts.node] = launch.Places(home, bundle.path_in(home), python_of(run))
-    jobs = launch.make(run, inspection.plan, "RUN-ID", places, run.network.port)
+        places[facts.node] = jobs.Places(home, bundle.path_in(home), python_of(run))
+    made = jobs.make(run, inspection.plan, "RUN-ID", places, run.network.port)
     nodes = [
-        {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in jobs
+        {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in made
     ]
     return {
         "nodes": nodes,

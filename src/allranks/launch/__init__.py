@@ -1,5 +1,4 @@
-"""Plan → commands (pure) → what each node's supervisor is asked to start. Knows nothing of failures."""
+"""Plan → commands (pure) → what each node's supervisor is asked to start. Knows nothing of failures.
 
-from allranks.launch.jobs import Job, Places, make
-
-__all__ = ["Job", "Places", "make"]
+Nothing is imported here: whoever reads a run file asks for a launcher, and for nothing else of this room.
+"""

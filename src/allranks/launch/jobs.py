@@ -10,7 +10,6 @@ from typing import Any
 
 from allranks.core import Node, extensions
 from allranks.launch import render, trackers, trainer
-from allranks.launch.engines import slurm
 from allranks.plan import Plan, families
 from allranks.spec import Run
 
@@ -25,6 +24,12 @@ Kubernetes after 40 s; a shorter lease would turn a busy head node into a stoppe
 MANY_RANKS = 4000
 """From here on a rank beats every two seconds: one keeper hears all of them, and a beat costs it 0.1 to 0.2 ms of a
 core (`python -m benchmarks keeper_cpu`). A stall may be told a second later than in smaller runs."""
+
+LEAVING = "leaving"
+"""In the run directory: what holds the nodes takes them away soon."""
+
+NOTICED = 'test -e "$1" && exit 0; shift; test $# -gt 0 || exit 1; exec "$@"'
+"""The supervisors' notice command: `sh -c NOTICED sh FILE [the user's own words]`."""
 
 JOIN_SECONDS = 60.0
 """How long the keeper waits for every supervisor: they have been started already, only the dial is left."""
@@ -138,9 +143,11 @@ def node_job(
 
 
 def notice_command(run: Run, run_directory: str) -> list[str]:
-    """Where SLURM or Ray holds the nodes its own notice is looked for too, before the user's command."""
+    """What each supervisor asks for a notice: its launcher's, by the file, and then the user's own command."""
     words = list(run.save.notice)
-    return slurm.notice(run_directory, words) if run.launch.with_ in ("slurm", "ray") else words
+    if not run.launcher.notices:
+        return words
+    return ["sh", "-c", NOTICED, "sh", f"{run_directory}/{LEAVING}", *words]
 
 
 def secret_names(run: Run, places: Places, env: Mapping[str, str]) -> list[str]:

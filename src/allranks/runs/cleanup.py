@@ -9,7 +9,7 @@ from typing import Any
 
 from allranks import prepare
 from allranks.core import Finding, Node
-from allranks.runs import index, launch_record, slurm_jobs, slurm_poll
+from allranks.runs import index, launch_record
 from allranks.runs.leftovers import Leftovers
 from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 
@@ -24,14 +24,14 @@ UNDOING_SECONDS = 90.0
 """For who starts a run to undo it: a call under way ends (30 s), then supervisors stop and folders go."""
 
 JOB_SECONDS = 60.0
-"""From scancel to the job's end: SLURM's KillWait, 30 s by default, and its epilog."""
+"""From a job's cancelling to its end: SLURM's KillWait, for one, is 30 s by default, and there is its epilog."""
 
 
 async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
     """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
 
-    With `save` the ranks save first, where they can. A job of ours in SLURM is ended where it still waits, and where
-    its keeper no longer answers. `left` counts the processes that live, `unreadable` names the nodes that could not
+    With `save` the ranks save first, where they can. A job of ours is ended if it still waits, and if its
+    keeper no longer answers. `left` counts the processes that live, `unreadable` names the nodes that could not
     be asked, each with why.
     """
     job = index.waiting(run_id)
@@ -43,7 +43,8 @@ async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
 
 async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
     """Takes a job of ours out of the queue. Nothing of the run is on any node yet."""
-    cancelled = await slurm_jobs.cancel(job, run_id)
+    queue = index.job_of(index.entry(run_id))[0]
+    cancelled = queue is not None and await queue.cancel(job, run_id)
     index.forget(run_id)
     return {
         "id": run_id,
@@ -85,20 +86,24 @@ async def stop_starting(run_id: str) -> dict[str, Any] | None:
 
 
 async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
-    """`scancel` where a run of ours in SLURM could not be stopped by its own people; None where there is no need
-    of it, or no job of ours."""
+    """Cancels the job of a run that could not be stopped by its own people; None if there is no need of it, or no job
+    of ours."""
     run_id = str(result["id"])
-    job = index.own_job(run_id)
-    if job is None or (result["state"] in FINAL and not result["left"] and not result["unreadable"]):
+    queue, job = index.job_of(index.entry(run_id))
+    if (
+        queue is None
+        or job is None
+        or (result["state"] in FINAL and not result["left"] and not result["unreadable"])
+    ):
         return None
-    if not await slurm_jobs.cancel(job, run_id):
+    if not await queue.cancel(job, run_id):
         return None
-    deadline = time.monotonic() + JOB_SECONDS
-    slurm_poll.turns().begin()
-    while (now := await slurm_jobs.job(job)).runs and time.monotonic() < deadline:
-        await slurm_poll.turns().next()
+    deadline, first = time.monotonic() + JOB_SECONDS, True
+    while (now := await queue.job(job)).runs and time.monotonic() < deadline:
+        await queue.turn(first)
+        first = False
     if now.runs:
-        why = f"SLURM's job {job} is still {now.state} {JOB_SECONDS:.0f} s after scancel: squeue -j {job}"
+        why = f"{queue.NAME}'s job {job} is still {now.state} {JOB_SECONDS:.0f} s after it was cancelled"
         names = index.node_names(run_id) or ["its nodes"]
         return {
             **result,
@@ -106,7 +111,7 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
             "cancelled": job,
         }
     state = result["state"] if result["state"] in FINAL else "lost"
-    # With its job SLURM ends every process of it, on nodes too that did not answer.
+    # With its job every process of it ends, on nodes too that did not answer.
     return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
 
 

@@ -16,7 +16,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from allranks import launch, prepare
+from allranks import prepare
 from allranks.core import (
     BLOCK,
     UNKNOWN,
@@ -30,6 +30,7 @@ from allranks.core import (
     Where,
     stopping_launch,
 )
+from allranks.launch import jobs
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.node.redaction import Redactor
@@ -262,9 +263,7 @@ class Starting:
             )
 
     def _jobs(self, keeper_port: int) -> list[Job]:
-        return launch.make(
-            self.run, self.plan, self.run_id, self._places(), self.run.network.port, keeper_port
-        )
+        return jobs.make(self.run, self.plan, self.run_id, self._places(), self.run.network.port, keeper_port)
 
     def _places(self) -> dict[str, Places]:
         places = {}

@@ -1,19 +1,19 @@
-"""Supervisors started by an engine (pdsh, mpirun, Ray): its command runs on the head, and the orders follow."""
+"""Supervisors started by a launcher's own program: its command runs on the head, and the orders follow."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping
-from types import ModuleType
 from typing import Any
 
 from allranks.core import Finding, Node
-from allranks.launch import Places, engines
-from allranks.launch.engines import ray
+from allranks.launch import starting
+from allranks.launch.jobs import Places
 from allranks.plan import Plan
 from allranks.prepare.container_commands import ContainedTransport
 from allranks.spec import Run
+from allranks.spec.launchers import Launcher
 from allranks.transport import Nodes, ProgramFailed, Unreachable
 from allranks.transport.base import Transport
 from allranks.transport.local import LocalTransport
@@ -36,8 +36,8 @@ class EngineFailed(Exception):
 class EngineStart:
     """One launch by an engine. `outside` reaches the nodes themselves, `inside` their training environments."""
 
-    def __init__(self, engine: ModuleType, run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes):
-        self.engine, self.run, self.plan, self.run_id = engine, run, plan, run_id
+    def __init__(self, launcher: Launcher, run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes):
+        self.launcher, self.run, self.plan, self.run_id = launcher, run, plan, run_id
         self.outside, self.inside = outside, inside
         self.lines: list[str] = []
         self.task: asyncio.Task[None] | None = None
@@ -45,42 +45,41 @@ class EngineStart:
     def files(self, node: Node, places: Places) -> dict[str, str]:
         """What must lie in the node's run directory before the engine begins."""
         program = self.inside[node.name]
-        stay = ["--stay"] if getattr(self.engine, "STAYS", False) else []
+        stay = ["--stay"] if self.launcher.stays else []
         argv = program.argv("start", self.run_id, node.name, "--ordered", *stay)
         if isinstance(program.transport, ContainedTransport):
             argv = program.transport.contained.execute(argv)
-        return {self.engine.path_of(node): engines.start_script(argv, places.home)}
+        return {self.launcher.script_path(node): starting.start_script(argv, places.home)}
 
     async def begin(self, places: Mapping[str, Places]) -> None:
         """Starts the engine's command on the head. Raises BadInput for a run that it cannot start."""
         scripts = {
-            node.name: str(places[node.name].run_directory(self.run_id) / self.engine.path_of(node))
+            node.name: str(places[node.name].run_directory(self.run_id) / self.launcher.script_path(node))
             for node in self.run.cluster.nodes
         }
-        launch = engines.Launch(self.run, self.plan, scripts)
-        words, stdin = await self._words(launch)
+        words, stdin = await self._words(starting.starting(self.run, self.plan, scripts))
         head: Transport = self.outside[self.run.cluster.head.name].transport
-        if hasattr(self.engine, "runs_here") and self.engine.runs_here(launch):
+        if self.launcher.runs_here(self.run):
             head = LocalTransport("this machine")
         self.task = asyncio.ensure_future(self._listen(head, words, stdin))
 
-    async def _words(self, launch: engines.Launch) -> tuple[list[str], bytes]:
-        """The engine's command and its input. Ray is spoken to before that: it may have to be started."""
-        if self.engine is not ray:
-            return engines.headed(self.engine.command(launch)), b""
+    async def _words(self, start: starting.Start) -> tuple[list[str], bytes]:
+        """The launcher's command and its input. One with `begin` may have to start something else first."""
+        if self.launcher.begin is None:
+            assert self.launcher.command is not None
+            return starting.headed(self.launcher.command(start)), b""
         try:
-            return await ray.begin(launch, self.outside, self.run_id)
-        except ray.ClusterFailed as error:
-            saw = f"ray: it did not start: {error.text}"
-            fix = "ray start --head by hand on that node shows more"
-            raise EngineFailed(engines.said(ray, error.node, saw, fix, [error.text])) from None
+            return await self.launcher.begin(start, self.outside, self.run_id)
+        except starting.StartFailed as error:
+            finding = starting.said(self.launcher, error.node, error.saw, error.fix, [error.text])
+            raise EngineFailed(finding) from None
 
     async def _listen(self, head: Transport, words: list[str], stdin: bytes) -> None:
         """Until the engine has ended; raises EngineFailed at the first line that tells of a failure."""
         failed = False
         async for line in head.stream(words, stdin=stdin):
             self.lines.append(line.decode("utf-8", "replace"))
-            failed = failed or engines.blamed(self.lines[-1], self.engine) is not None
+            failed = failed or starting.blamed(self.lines[-1], self.launcher) is not None
             if failed and len(self.lines) > 1 and self._is_settled():
                 break
         if failed:
@@ -91,7 +90,7 @@ class EngineStart:
         return self._finding().where.node is not None
 
     def _finding(self) -> Finding:
-        return engines.failure(self.engine, self.lines, self.run.cluster.nodes, None)
+        return starting.failure(self.launcher, self.lines, self.run.cluster.nodes, None)
 
     async def order(self, call: Coroutine[Any, Any, dict[str, Any]], node: Node) -> dict[str, Any]:
         """Waits for one node's order to be taken; the engine's own failure ends the waiting."""
@@ -132,7 +131,7 @@ class EngineStart:
         failure = self._failure()
         if isinstance(failure, EngineFailed):
             return failure
-        finding = engines.failure(self.engine, [*self.lines, error.text], self.run.cluster.nodes, None)
+        finding = starting.failure(self.launcher, [*self.lines, error.text], self.run.cluster.nodes, None)
         return EngineFailed(finding)
 
     async def end(self) -> None:
@@ -151,5 +150,7 @@ class EngineStart:
 
 def made(run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes) -> EngineStart | None:
     """None where the controller starts the supervisors itself."""
-    engine = engines.find(run.launch.with_)
-    return None if engine is None else EngineStart(engine, run, plan, run_id, outside, inside)
+    launcher = run.launcher
+    if launcher.command is None and launcher.begin is None:
+        return None
+    return EngineStart(launcher, run, plan, run_id, outside, inside)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from allranks.core import BadInput, Node, Problem
+from allranks.launch.queue import Queue
 from allranks.node import paths, private_folder
 from allranks.node.paths import RunDirectory
-from allranks.runs import launch_record, lost_head, slurm_queue
-from allranks.spec import Run, load
+from allranks.runs import launch_record, lost_head, queued
+from allranks.spec import Run, launchers, load
 from allranks.transport import Nodes, ProgramFailed, Unreachable, open_nodes, reached
 
 ASKED = 50
@@ -109,19 +111,17 @@ def entries() -> list[dict[str, Any]]:
 
 async def all_runs() -> list[dict[str, Any]]:
     """Every run that this machine knows of, newest first, with the state its own head tells."""
-    answer = await reached([HERE], "local")[HERE.name].call("read", "runs")
+    answer = await reached([HERE], launchers.LOCAL)[HERE.name].call("read", "runs")
     here = list(answer["runs"])
     ids = {run["id"] for run in here}
     known = entries()
-    elsewhere = [
-        e for e in known if e.get("id") not in ids and (e.get("launch") != "local" or e.get("starting"))
-    ]
+    elsewhere = [e for e in known if e.get("id") not in ids and (not is_here(e) or e.get("starting"))]
     elsewhere = elsewhere[:ASKED]
     begins = {e.get("id"): e for e in known if e.get("starting")}
     here = [launch_record.settled(begins.get(run["id"], {}), run) for run in here]
     told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
-    jobs = {str(e.get("id")): str(e.get("address")) for e in known if e.get("launch") == "slurm"}
-    here = await asyncio.gather(*(slurm_queue.settled(run, jobs.get(run["id"])) for run in here))
+    jobs = {str(e.get("id")): job_of(e) for e in known}
+    here = await asyncio.gather(*(queued.settled(*jobs.get(run["id"], (None, None)), run) for run in here))
     return sorted([*here, *told], key=lambda run: -_moment(run.get("started_at")))
 
 
@@ -134,15 +134,22 @@ def _moment(value: Any) -> float:
 
 
 def waiting(run_id: str) -> str | None:
-    """The number of the job that a run waits for in SLURM's queue; None for one that has its nodes."""
+    """The number of the job that a run waits for in a queue; None for one that has its nodes."""
     entry = next((e for e in entries() if e.get("id") == run_id), {})
     return str(entry["address"]) if entry.get("waiting") else None
 
 
-def own_job(run_id: str) -> str | None:
-    """The number of SLURM's job that a run was started in; whether it is the run's own, its comment says."""
-    entry = next((e for e in entries() if e.get("id") == run_id), {})
-    return str(entry["address"]) if entry.get("launch") == "slurm" and entry.get("address") else None
+def job_of(entry: Mapping[str, Any]) -> tuple[Queue | None, str | None]:
+    """The queue and the number of the job that a run was started in; whether it is the run's own, the queue knows."""
+    name = str(entry.get("launch"))
+    make = launchers.find(name).queue if name in launchers.names() else None
+    return (None, None) if make is None or not entry.get("address") else (make(), str(entry["address"]))
+
+
+def is_here(entry: Mapping[str, Any]) -> bool:
+    """Whether the run's nodes are this machine."""
+    name = str(entry.get("launch"))
+    return name in launchers.names() and launchers.find(name).reach == launchers.HERE
 
 
 def node_names(run_id: str) -> list[str]:
@@ -154,29 +161,31 @@ def node_names(run_id: str) -> list[str]:
 async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     """The state of a run that lies on other machines, as its head tells it; unknown where it cannot be asked."""
     run_id = str(entry["id"])
-    if entry.get("waiting"):
-        return await slurm_queue.waiting(entry)
-    nodes = nodes_of(run_id)
+    queue, job = job_of(entry)
+    if entry.get("waiting") and queue is not None:
+        return await queued.waiting(queue, entry)
+    names = [node["name"] for node in entry.get("nodes") or ()]
+    known = {
+        "id": run_id,
+        "name": entry.get("name"),
+        "nodes": names,
+        "findings": [],
+        "adapter": None,
+        "state": None,
+        "step": None,
+        "started_at": entry.get("created_at"),
+    }
+    try:
+        nodes = nodes_of(run_id)
+    except BadInput as error:
+        return {**known, "why": str(error)}  # such as a launcher that only a newer version knows
     try:
         told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
         told["id"] = run_id  # of this run, whatever the node calls it
         told = launch_record.settled(entry, told)
-        return await slurm_queue.settled(
-            told, entry.get("address") if entry.get("launch") == "slurm" else None
-        )
+        return await queued.settled(queue, job, told)
     except (Unreachable, ProgramFailed) as error:
-        names = [node["name"] for node in entry.get("nodes") or ()]
-        known = {
-            "id": run_id,
-            "name": entry.get("name"),
-            "nodes": names,
-            "findings": [],
-            "adapter": None,
-            "state": None,
-            "why": str(error),
-            "step": None,
-            "started_at": entry.get("created_at"),
-        }
+        known["why"] = str(error)
         if isinstance(error, ProgramFailed):
             # A head that answers is not gone, even if its program fails.
             missing = {"missing": True} if await lacks(nodes, run_id) else {}
@@ -272,7 +281,7 @@ def nodes_of(run_id: str) -> Nodes:
     entry = next((e for e in entries() if e.get("id") == run_id), None)
     if entry is not None and entry.get("waiting"):
         problem = Problem(
-            f"{run_id} has no nodes: job {entry.get('address')} waits in SLURM's queue",
+            f"{run_id} has no nodes: job {entry.get('address')} waits in its queue",
             do=f"allranks ps says its reason; allranks stop {run_id} gives the job back",
         )
         raise BadInput(problem)
@@ -284,4 +293,4 @@ def nodes_of(run_id: str) -> Nodes:
     known = entry or {}
     transport = str(known.get("transport") or "asyncssh")
     user, address = known.get("user"), known.get("address")
-    return reached(nodes, known.get("launch", "local"), user, transport=transport, address=address)
+    return reached(nodes, known.get("launch", launchers.LOCAL), user, transport=transport, address=address)

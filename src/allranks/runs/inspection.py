@@ -25,7 +25,7 @@ from allranks.core import (
 from allranks.plan import Plan, make_plan
 from allranks.runs import local_inputs
 from allranks.runs.shared_storage import look_again
-from allranks.spec import Environment, Run
+from allranks.spec import Environment, Run, launchers
 from allranks.transport import NodeProgram, Nodes
 
 FACTS_SECONDS = 240.0
@@ -53,7 +53,7 @@ def python_of(run: Run) -> str:
     """The training environment's Python: what the run file says, else the one in use here or `python3`."""
     if run.environment.python:
         return run.environment.python
-    return sys.executable if run.launch.with_ == "local" and run.container is None else "python3"
+    return sys.executable if run.is_here and run.container is None else "python3"
 
 
 def local_config(run: Run) -> dict[str, Any] | None:
@@ -208,16 +208,17 @@ async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = 
 def without_effect(run: Run) -> list[Finding]:
     """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
     unheard = {
-        "sweep": bool(run.sweep) and run.launch.with_ != "slurm",
+        "sweep": bool(run.sweep) and run.launcher.queue is None,
     }
+    queues = " or ".join(one.name for one in launchers.every() if one.queue) if any(unheard.values()) else ""
     return [
         Finding(
             id="key-without-effect",
             verdict=BLOCK,
             where=run.where(key),
-            saw=f"{key} is carried out with launch: {{with: slurm}} alone, and not here.",
+            saw=f"{key} is carried out with launch: {{with: {queues}}} alone, and not here.",
             why="the run would not be the one that was asked for.",
-            fix=f"launch: {{with: slurm}}, or take {key} out of the run file",
+            fix=f"launch: {{with: {queues}}}, or take {key} out of the run file",
         )
         for key, is_set in unheard.items()
         if is_set

@@ -123,13 +123,13 @@ What to do
     "key-without-effect": """A key of the run file that nothing carries out with this launcher.
 
 What it looks at
-  `sweep` where `launch.with` is not slurm: the combinations are the tasks of a SLURM job array.
+  `sweep` with a launcher that has no queue: the combinations are the tasks of a job array, as SLURM has them.
 
 Why it matters
   The run would not be the ones that were asked for: one instead of one for each combination.
 
 What to do
-  `launch: {with: slurm}`, or take the key out of the run file. Accepted, one run starts without it.
+  A launcher with a queue (docs/run-file.md), or take the key out of the run file. Accepted, one run starts without it.
 """,
     "restarted": """The whole job failed and was started again.
 
@@ -282,7 +282,7 @@ What to do
     "ray-actor-died": """Ray lost the actor that holds a node's resources.
 
 What it looks at
-  With `launch: {with: ray}` one actor a node stays for as long as the run's supervisor works there. The driver of
+  In Ray one actor a node stays for as long as the run's supervisor works there. The driver of
   the run's Ray job waits for all of them, and hands on what Ray says of one that is gone: its process was killed,
   its node fell silent (Ray notices after about 30 s), somebody ended the job (`ray job stop`).
 

@@ -187,7 +187,7 @@ def script_findings(run: Run) -> list[Finding]:
             return []
         verdict, saw = BLOCK, f"{path} is not on this machine, and so not in the code that is shipped."
         fix = "the script's path inside code"
-    elif run.launch.with_ == "local":
+    elif run.is_here:
         path = Path(run.here(script, bare=True)).expanduser()
         if path.is_file():
             return []

@@ -18,7 +18,7 @@ def takes_place(run: Run, asked: bool | None) -> bool:
     nothing between the nodes that could be broken, and it would take 3 to 5 s of each start."""
     if asked is not None:
         return asked
-    return len(run.cluster.nodes) > 1 and run.launch.with_ != "local" and not run.same_host
+    return len(run.cluster.nodes) > 1 and not run.is_here and not run.same_host
 
 
 async def probe_run(nodes: Nodes, run: Run, plan: Plan, pythons: Mapping[str, str]) -> Probed:

@@ -1,4 +1,4 @@
-"""`sweep`: one run for each combination of values. In SLURM they are the tasks of one job array."""
+"""`sweep`: one run for each combination of values. They are the tasks of one job array."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ async def all_of(
     """
     ones = combinations(run)
     base = new_run_id(run.name)
-    array = await allocation.submitted(run, base, [again(*single.sets) for single in ones], tasks=len(ones))
+    queue = allocation.queue_of(run)
+    array = await queue.submit(run, base, [again(*single.sets) for single in ones], tasks=len(ones))
 
     async def one(index: int) -> dict[str, Any]:
         single, run_id = ones[index], f"{base}-{index}"

@@ -9,16 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from allranks.spec.run import CPU, Run
-from allranks.spec.sections import (
-    LAUNCHERS,
-    Container,
-    Environment,
-    Gpus,
-    Launch,
-    Network,
-    Save,
-    Train,
-)
+from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Save, Train
 
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
@@ -42,7 +33,6 @@ LATER = {
 
 __all__ = [
     "CPU",
-    "LAUNCHERS",
     "Container",
     "Environment",
     "Gpus",

@@ -11,17 +11,14 @@ import re
 from typing import Any
 
 from allranks.core import BadInput
+from allranks.spec import launchers, validate
 from allranks.spec import text as files
-from allranks.spec import validate
 from allranks.spec.drafts import KEYS, NAMES, Draft, from_text
 from allranks.spec.hostfile import read_hostfile
 from allranks.spec.names import MAX_NAMES, expanded
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.reading import MISSING, Reading, scalar
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
-
-PLACED_BY_LAUNCHER = ("slurm", "ray")
-"""Launchers that choose the nodes themselves, so that a number of them is enough."""
 
 NODELIST = ("$SLURM_JOB_NODELIST", "${SLURM_JOB_NODELIST}", "$SLURM_NODELIST", "${SLURM_NODELIST}")
 HOSTFILE_NAME = re.compile(r"(?i).*(?:host_?file|machine_?file|\.(?:txt|hosts|cfg|lst))")
@@ -79,7 +76,11 @@ def read_scalar(tree: Tree, reading: Reading, launcher: str) -> list[Draft]:
     if raw in NODELIST:
         listed = os.environ.get("SLURM_JOB_NODELIST") or os.environ.get("SLURM_NODELIST")
         if not listed:
-            raise Wrong(f"{raw} is not set.", "this is no SLURM job.", "node names, or launch: {with: slurm}")
+            raise Wrong(
+                f"{raw} is not set.",
+                "this is no SLURM job.",
+                "node names, or a number of nodes with a launcher that chooses them",
+            )
         return from_text(listed, node)
     path = hostfile_path(raw, reading)
     if path is None:
@@ -93,10 +94,11 @@ def read_scalar(tree: Tree, reading: Reading, launcher: str) -> list[Draft]:
 
 def counted(node: Scalar, launcher: str) -> list[Draft]:
     count = node.value
-    if launcher not in PLACED_BY_LAUNCHER:
+    if not launchers.find(launcher).chooses_nodes:
+        choosing = [one.name for one in launchers.every() if one.chooses_nodes]
         raise Wrong(
             f"{node.raw} is a number, not machines.",
-            f"only {' and '.join(PLACED_BY_LAUNCHER)} choose the machines themselves.",
+            f"only {' and '.join(choosing)} choose the machines themselves.",
             "nodes: node[1-3], or on this machine alone nodes: node-[0-2] with same_host: true",
         )
     if not 1 <= count <= MAX_NAMES:

@@ -27,7 +27,7 @@ Why it matters
   The key has no effect: a time limit, for one, is not kept.
 
 What to do
-  launch: {with: slurm} or {with: ray}, or take the key out.
+  A launcher that reads it (docs/run-file.md lists them), or take the key out.
 """,
     "launcher-dropped": """A python or torchrun before the training script was left out.
 

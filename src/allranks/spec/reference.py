@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allranks.spec import drafts
+from allranks.spec import drafts, launchers
 from allranks.spec.keys import Key
 from allranks.spec.run import KEYS, SECTIONS
 
@@ -110,6 +110,24 @@ def table(keys: list[Key]) -> str:
     return "\n".join(rows) + "\n"
 
 
+def launcher_table() -> str:
+    """What each file of `launch/launchers/` says of itself."""
+    rows = [
+        "| launcher | starts | keys of its own | needs on the head |",
+        "|---|---|---|---|",
+    ]
+    for one in sorted(launchers.every(), key=lambda one: (not one.starts, one.name)):
+        keys = ", ".join(f"`{key}`" for key in one.keys) or "–"
+        needs = f"`{one.program}`" if one.program else "–"
+        starts = one.says if one.starts else f"Rendered alone: {one.says[0].lower()}{one.says[1:]}"
+        rows.append(f"| `{one.name}` | {starts} | {keys} | {needs} |")
+    return (
+        "## Launchers\n\nWhat may stand at `launch.with`. `plan --render` writes the files of each.\n\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+
+
 def page() -> str:
     """docs/run-file.md as it has to be."""
     parts = [INTRODUCTION, "## Keys\n", table(KEYS), NODES, table(drafts.KEYS)]
@@ -117,4 +135,6 @@ def page() -> str:
         parts += [f"## {section}\n", table(keys)]
         if section == "train":
             parts.append(TRAIN)
+        if section == "launch":
+            parts.append(launcher_table())
     return "\n".join([*parts, CONFIG])

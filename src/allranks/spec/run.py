@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.core import Cluster, Finding, Where
-from allranks.spec import validate
+from allranks.spec import launchers, validate
 from allranks.spec.keys import Key, declared, key
 from allranks.spec.reading import (
     GPU_COUNT,
@@ -147,7 +147,7 @@ class Run:
     alerts: Mapping[str, Any] = key(None, "Who hears of a verdict.", {}, unset="nobody", section=Alerts)
     sweep: Mapping[str, tuple[Any, ...]] = key(
         read_sweep,
-        "One run for each combination of values, as one SLURM job array: `launch.with: slurm` alone.",
+        "One run for each combination of values, as the tasks of one job array: with a launcher that has a queue.",
         {},
     )
     model_config: str | None = None
@@ -162,6 +162,16 @@ class Run:
     def without_spares(self) -> Run:
         """The run as if it had the nodes alone that train from the beginning."""
         return replace(self, cluster=Cluster(self.cluster.training)) if self.cluster.spares else self
+
+    @property
+    def launcher(self) -> launchers.Launcher:
+        """What starts the run, and all that is known of it. Raises BadInput for an unknown name."""
+        return launchers.find(self.launch.with_)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the nodes are this machine."""
+        return self.launcher.reach == launchers.HERE
 
     @property
     def on_cpu(self) -> bool:
@@ -190,7 +200,7 @@ class Run:
         any relative one is. It can only mean something where the nodes are this machine; elsewhere, and where it
         begins with `~`, it stays as written."""
         relative = not path.startswith(("/", "~")) if bare else path.startswith(("./", "../"))
-        if self.file and self.launch.with_ == "local" and relative:
+        if self.file and relative and self.is_here:
             # Not for every reader of a run file: it brings urllib and ipaddress along.
             from pathlib import Path
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from allranks.core import BadInput, Cluster, Problem
 from allranks.core.net import is_loopback
+from allranks.spec import launchers, validate
 from allranks.spec import text as files
 from allranks.spec import train as training
-from allranks.spec import validate
 from allranks.spec.drafts import make_cluster
 from allranks.spec.keys import Key
+from allranks.spec.launchers import Launcher
 from allranks.spec.nodes import read_nodes
 from allranks.spec.problems import Problems, Wrong, looks_like_token, shown
 from allranks.spec.reading import MISSING, Reading, described
@@ -26,7 +27,6 @@ from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
 from allranks.spec.yaml12 import parse
 
 TOP = [key.name for key in KEYS]
-SLURM_ALONE = ("partition", "account", "time")
 
 
 def load(path: str | os.PathLike[str], sets: Iterable[str] = (), accept: Iterable[str] = ()) -> Run:
@@ -261,13 +261,13 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
             place("launch.spares"), seen, "none would be left to train.", f"spares: {count - 1} at most"
         )
     away = [node for node in run.cluster.nodes if not is_loopback(node.address)]
-    if run.launch.with_ == "local" and away:
-        seen = f"launch.with: local, but {away[0].name} is {away[0].address}."
+    if run.is_here and away:
+        seen = f"launch.with: {run.launch.with_}, but {away[0].name} is {away[0].address}."
         reading.wrong(
             place("launch.with"),
             seen,
-            "local starts everything on this machine.",
-            "with: ssh, or same_host: true",
+            f"{run.launch.with_} starts everything on this machine.",
+            f"with: {launchers.DEFAULT}, or same_host: true",
         )
     for name in run.secrets:
         if name in run.env:
@@ -284,10 +284,12 @@ def finish(run: Run, tree: Table, reading: Reading) -> Run:
     env = training.settle_env(dict(run.env), tree.get("env"), run.network.interface != "auto", reading)
     launch = run.launch
     local = all(is_loopback(node.address) and node.port is None for node in run.cluster.nodes)
-    if launch.with_ == "ssh" and local and (run.same_host or len(run.cluster.nodes) == 1):
-        launch = replace(launch, with_="local")
-    refuse_nowhere(run, launch.with_, tree, reading)
-    note_unread(tree.get("launch"), launch.with_, reading)
+    here = run.launcher.here
+    if here and local and (run.same_host or len(run.cluster.nodes) == 1):
+        launch = replace(launch, with_=here)
+    launcher = launchers.find(launch.with_)
+    refuse_nowhere(run, launcher, tree, reading)
+    note_unread(tree.get("launch"), launcher, reading)
     return replace(
         run,
         cluster=replace(run.cluster, spares=launch.spares),
@@ -351,11 +353,11 @@ def first_existing(path: str, source: str | None, reading: Reading) -> str:
     return next((candidate for candidate in candidates if files.is_file(candidate)), candidates[0])
 
 
-def refuse_nowhere(run: Run, launcher: str, tree: Table, reading: Reading) -> None:
+def refuse_nowhere(run: Run, launcher: Launcher, tree: Table, reading: Reading) -> None:
     """A relative `train.workdir` that begins nowhere: neither code is shipped, nor are the nodes this machine."""
     folder = run.train.workdir
     train = tree.get("train")
-    if not folder or folder.startswith(("/", "~")) or run.code or launcher == "local":
+    if not folder or folder.startswith(("/", "~")) or run.code or launcher.reach == launchers.HERE:
         return
     reading.wrong(
         train.entries["workdir"] if isinstance(train, Table) else tree,
@@ -365,19 +367,19 @@ def refuse_nowhere(run: Run, launcher: str, tree: Table, reading: Reading) -> No
     )
 
 
-def note_unread(table: Tree | None, launcher: str, reading: Reading) -> None:
+def note_unread(table: Tree | None, launcher: Launcher, reading: Reading) -> None:
     """Keys of `launch` that the chosen launcher does not read."""
     if not isinstance(table, Table):
         return
-    readers: Mapping[str, tuple[str, ...]] = {**dict.fromkeys(SLURM_ALONE, ("slurm",)), "address": ("ray",)}
-    for key, launchers in readers.items():
-        if table.get(key) is not None and launcher not in launchers:
+    for key, entry in table.entries.items():
+        readers = [one.name for one in launchers.every() if key in one.keys and table.get(key) is not None]
+        if readers and launcher.name not in readers:
             reading.note(
                 "setting-unread",
-                table.entries[key],
-                f"launch.{key}: not used with {launcher}.",
-                f"only {launchers[0]} reads it.",
-                f"launch: {{with: {launchers[0]}}}, or take it out",
+                entry,
+                f"launch.{key}: not used with {launcher.name}.",
+                f"only {' and '.join(readers)} read{'s' if len(readers) == 1 else ''} it.",
+                f"launch: {{with: {' or '.join(readers)}}}, or take it out",
             )
 
 

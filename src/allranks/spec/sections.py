@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.spec import validate
+from allranks.spec import launchers, validate
 from allranks.spec.keys import key
 from allranks.spec.reading import (
     GPU_COUNT,
@@ -15,20 +15,32 @@ from allranks.spec.reading import (
     PATH,
     PORT,
     WORDS,
+    Reader,
+    Reading,
     choice,
     free_mapping,
     integer,
     listed,
     own_path,
     program_path,
+    scalar,
     size,
     text,
 )
-
-LAUNCHERS = ("ssh", "local", "ray", "slurm", "mpi", "pdsh", "deepspeed")
-"""`ssh` on a cluster whose nodes all are this machine needs no SSH: it becomes `local`."""
+from allranks.spec.tree import Tree
 
 SCHEDULER_WORD = text(validate.scheduler_word, pattern=validate.SCHEDULER_WORD)
+
+
+def read_launcher(tree: Tree, key: str, reading: Reading) -> str:
+    """The name of a launcher that starts runs; all of them are imported for an error alone."""
+    raw = scalar(tree, f"a launcher, such as {launchers.DEFAULT}").raw
+    if raw in launchers.names() and launchers.find(raw).starts:
+        return raw
+    return choice(launchers.startable())(tree, key, reading)
+
+
+LAUNCHER = Reader(read_launcher, launchers.Startable())
 
 
 @dataclass(frozen=True)
@@ -147,7 +159,11 @@ class Network:
 @dataclass(frozen=True)
 class Launch:
     with_: str = key(
-        choice(LAUNCHERS), "`ssh` becomes `local` if every node is this machine.", "ssh", name="with"
+        LAUNCHER,
+        "What starts the supervisors.",
+        launchers.DEFAULT,
+        form="a [launcher](#launchers)",
+        name="with",
     )
     restarts: int = key(
         integer(0, 1000, "number of restarts", 1),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 
 from allranks.core import BadInput, Cluster, Node, Problem
+from allranks.spec import launchers
 from allranks.spec.drafts import from_text, make_cluster
 from allranks.spec.hostfile import cluster_from_hostfile
 from allranks.spec.names import fold
@@ -73,19 +73,19 @@ def init_text(
     nodes: str | None = None,
     gpus: int | None = None,
     train: str | None = None,
-    slurm_nodelist: str | None = None,
+    environ: Mapping[str, str] | None = None,
     local_nodes: int = 1,
     file: str = "run.yaml",
     gpus_here: int | None = None,
 ) -> str:
     """A commented run file that `loads` reads back.
 
-    `nodes` is the path of a hostfile or node names; without it the nodes of `slurm_nodelist`, and without
-    that `local_nodes` on this machine. `gpus` is the number of ranks of a node that says none itself,
-    `train` a LLaMA-Factory YAML or a script, `file` what the text will be called, `gpus_here` the GPUs of this
-    machine, if they could be counted. Raises BadInput.
+    `nodes` is the path of a hostfile or node names; without it the nodes of the allocation that a process with the
+    variables `environ` is in, and without that `local_nodes` on this machine. `gpus` is the number of ranks of a node
+    that says none itself, `train` a LLaMA-Factory YAML or a script, `file` what the text will be called, `gpus_here`
+    the GPUs of this machine, if they could be counted. Raises BadInput.
     """
-    slurm = False
+    launcher = None
     if nodes is not None and is_file(at_home(nodes)):
         cluster = cluster_from_hostfile(read(at_home(nodes), nodes), nodes, gpus or 1)
     elif nodes is not None and ("/" in nodes or nodes.startswith("~")):
@@ -94,12 +94,12 @@ def init_text(
         )
     elif nodes is not None:
         cluster = cluster_from_names(nodes, gpus or 1)
-    elif slurm_nodelist:
-        slurm = True
-        cluster = cluster_from_names(slurm_nodelist, gpus or slurm_gpus(os.environ))
+    elif found := allocation(environ or {}):
+        launcher, names, count = found
+        cluster = cluster_from_names(names, gpus or count)
     else:
         cluster = local_cluster(local_nodes, gpus or (gpus_here or local_nodes) // local_nodes or 1)
-    local = nodes is None and not slurm
+    local = nodes is None and launcher is None
     parts = [
         HEAD.format(file=file),
         nodes_text(cluster, local),
@@ -107,21 +107,21 @@ def init_text(
         "\n",
         train_text(train),
     ]
-    if slurm:
+    if launcher:
         parts.append(
             "\n# The allocation that this was written in. ssh where the site lets you log in to your nodes.\n"
         )
-        parts.append("launch: {with: slurm}\n")
+        parts.append(f"launch: {{with: {launcher}}}\n")
     return "".join(parts) + TAIL
 
 
-def slurm_gpus(environ: Mapping[str, str]) -> int:
-    """GPUs a node of the SLURM job in whose environment we are (`8`, `a100:8`); 1 where it has none."""
-    for name in ("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"):
-        count = environ.get(name, "").rpartition(":")[2]
-        if re.fullmatch(r"[1-9][0-9]{0,2}", count):
-            return int(count)
-    return 1
+def allocation(environ: Mapping[str, str]) -> tuple[str, str, int] | None:
+    """The launcher whose allocation a process with these variables is in, its nodes, and the GPUs of one of them."""
+    for launcher in launchers.every():
+        found = launcher.allocation(environ)
+        if found is not None:
+            return (launcher.name, *found)
+    return None
 
 
 def nodes_text(cluster: Cluster, local: bool) -> str:

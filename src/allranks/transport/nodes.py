@@ -10,12 +10,10 @@ from typing import Any
 
 from allranks.core import BadInput, Node, Problem
 from allranks.spec import Run
+from allranks.spec.launchers import HERE, find
 from allranks.transport.base import Unreachable
 from allranks.transport.local import LocalTransport
 from allranks.transport.program import NodeProgram, ProgramFailed
-
-REACHED = ("local", "ssh", "pdsh", "mpi", "deepspeed", "ray")
-"""The launchers whose nodes are this machine or are reached over SSH; pdsh and mpirun start from the head."""
 
 AT_ONCE = 64
 """Calls under way at the same time: enough to hide the latency of 1,000 nodes, few enough for open files."""
@@ -58,17 +56,12 @@ class Nodes:
 
 def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
     """The nodes of a run by the transport that it names. Connecting happens at the first call."""
-    if run.launch.with_ not in REACHED:
-        slurm = run.launch.with_ == "slurm"
+    if run.launcher.queue is not None:
         raise BadInput(
             Problem(
-                "launch.with: slurm has no nodes before its job runs"
-                if slurm
-                else f"launch.with: {run.launch.with_} is not built into this version",
-                why="this verb looks at nodes, and starts no job." if slurm else "allranks cannot start it.",
-                do="allranks run FILE checks in the job, before training; within salloc, check and --dry-run look too"
-                if slurm
-                else "launch: {with: ssh}",
+                f"launch.with: {run.launch.with_} has no nodes before its job runs",
+                why="this verb looks at nodes, and starts no job.",
+                do="allranks run FILE checks in the job, before training; in an allocation check looks too",
                 file=run.file,
                 line=run.line("launch.with"),
             )
@@ -87,14 +80,13 @@ def reached(
     address: str | None = None,
     secrets: Iterable[str] = (),
 ) -> Nodes:
-    """Programs for nodes that are this machine (`local`) or are reached over SSH, by asyncssh or the system's."""
+    """Programs for nodes, reached as their launcher says; over SSH by asyncssh or the system's."""
     nodes = {node.name: node for node in described}
-    if launch == "local":
+    how = find(launch).reach
+    if how == HERE:
         return Nodes({n: NodeProgram(LocalTransport(n, secrets), sys.executable) for n in nodes}, nodes)
-    if launch == "slurm":
-        from allranks.transport.slurm import SlurmTransport
-
-        return Nodes({n: NodeProgram(SlurmTransport(n, str(address))) for n in nodes}, nodes)
+    if callable(how):
+        return Nodes({n: NodeProgram(how(node, address)) for n, node in nodes.items()}, nodes)
     if transport == "openssh":
         from allranks.transport.openssh import OpensshTransport, Sockets
 

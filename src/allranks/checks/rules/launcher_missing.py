@@ -1,9 +1,8 @@
 """The launcher's program is not on the head.
 
 ## What it looks at
-With `launch: {with: slurm | mpi | pdsh | deepspeed}`: whether srun, mpirun or pdsh (which DeepSpeed's launcher
-uses) is on the head's path. With
-`launch: {with: ray}` and no address, where the run brings its own Ray cluster: whether ray is on every node's path.
+Whether the program of the launcher that `launch.with` names (srun, mpirun, pdsh, which DeepSpeed's launcher uses,
+flux) is on the head's path. A run that brings a Ray cluster of its own needs ray on every node's path.
 
 ## Why it matters
 The launch ends at its first command.
@@ -22,30 +21,28 @@ from collections.abc import Iterator
 
 from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.spec.launchers import DEFAULT
 
 NEEDS = ("software.programs",)
 UNKNOWN_BLOCKS = False
 
-PROGRAMS = {"slurm": "srun", "mpi": "mpirun", "pdsh": "pdsh", "deepspeed": "pdsh", "ray": "ray"}
-
 
 def applies(context: Context) -> bool:
-    return context.run.launch.with_ in PROGRAMS
+    launcher = context.run.launcher
+    return launcher.program is not None and launcher.needs_program(context.run.launch)
 
 
 def check(context: Context) -> Iterator[Finding]:
-    launch = context.run.launch
-    program = PROGRAMS[launch.with_]
-    if launch.with_ == "ray" and launch.address is not None:
-        return  # the cluster runs already, with a Ray of its own
-    for view in context.answered if launch.with_ == "ray" else (context.head,):
+    launcher = context.run.launcher
+    program = str(launcher.program)
+    for view in context.answered if launcher.on_every_node else (context.head,):
         programs = view.map("software.programs")
         if programs and not programs.get(program):
             yield context.block(
                 view,
                 key="launch.with",
                 saw=f"{program} is not on the path of {view.name}",
-                expected=f"{program}, since launch.with is {launch.with_}",
+                expected=f"{program}, since launch.with is {launcher.name}",
                 why="the launch would end at its first command.",
-                fix=f"install {program} on {view.name}, load its module, or launch: {{with: ssh}}",
+                fix=f"install {program} on {view.name}, load its module, or launch: {{with: {DEFAULT}}}",
             )

@@ -1,8 +1,8 @@
 """The head cannot start the other nodes over SSH, as this launcher does.
 
 ## What it looks at
-With `launch: {with: pdsh | mpi | deepspeed}`: whether a command runs on every other node over SSH from the
-head, without a question being asked.
+With a launcher that logs in from the head (pdsh, OpenMPI, DeepSpeed's): whether a command runs on every other node
+over SSH from the head, without a question being asked.
 
 ## Why it matters
 These launchers open SSH connections from the head. A password, an unknown host key or a closed port stops
@@ -22,14 +22,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context
-from allranks.checks.fact_request import REACHING
 from allranks.core import Finding
+from allranks.spec.launchers import DEFAULT
 
 NEEDS = ("ssh.reached",)
 
 
 def applies(context: Context) -> bool:
-    return context.run.launch.with_ in REACHING and len(context.views) > 1
+    return context.run.launcher.logs_in_from_head and len(context.views) > 1
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -45,5 +45,5 @@ def check(context: Context) -> Iterator[Finding]:
                 saw=f"{context.head.name} cannot run a command on {node.name} over SSH: {reason}",
                 expected=f"SSH without a question, since launch.with is {context.run.launch.with_}",
                 why="the launch would stop in the middle, with ranks running on some nodes.",
-                fix=f"ssh {node.address} true on {context.head.name} shows the same; or launch: {{with: ssh}}",
+                fix=f"ssh {node.address} true on {context.head.name} shows the same; or launch: {{with: {DEFAULT}}}",
             )

@@ -37,7 +37,7 @@ def call(options: argparse.Namespace) -> int:
         nodes=options.nodes,
         gpus=options.gpus,
         train=options.train,
-        slurm_nodelist=os.environ.get("SLURM_JOB_NODELIST"),
+        environ=os.environ,
         file="run.yaml" if options.output == "-" else options.output,
         gpus_here=gpus_here() if options.nodes is None else None,
     )

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import allranks
 from allranks.cli.common import add_file, add_json, load_run, positive, print_json
+from allranks.spec.launchers import names
 
 if TYPE_CHECKING:
     from allranks.plan import Plan
@@ -38,17 +37,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--render",
-        metavar="TARGET",
-        choices=targets(),
-        help="write the scripts that run it without allranks: " + ", ".join(targets()),
+        choices=names(),
+        help="write the files that run it without allranks, for a launcher or another tool",
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder that --render writes, new or empty")
-
-
-def targets() -> list[str]:
-    """The targets of --render by their files: importing them would make every `--help` wait."""
-    folder = Path(allranks.__file__).parent / "launch" / "scripts"
-    return sorted(m.name for m in pkgutil.iter_modules([str(folder)]) if not m.name.startswith("_"))
 
 
 def price(text: str) -> float:
@@ -101,7 +93,7 @@ def rendered(options: argparse.Namespace, run: Run, plan: Plan) -> dict[str, Any
 
     if not options.render or not options.output:
         raise BadInput(
-            Problem("--render and -o go together.", do="plan FILE --render slurm -o DIR, with both of them")
+            Problem("--render and -o go together.", do="plan FILE --render TARGET -o DIR, with both of them")
         )
     files = scripts.render(options.render, run, plan, python_of(run))
     write(files, Path(options.output))

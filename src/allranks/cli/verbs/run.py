@@ -44,7 +44,7 @@ def call(options: argparse.Namespace) -> int:
     if options.resume is not None:
         options.sets = [*options.sets, f"resume={resume_of(options.resume)}"]
     run = load_run(options)
-    if run.sweep and run.launch.with_ == "slurm" and not options.dry_run:
+    if run.sweep and run.launcher.queue is not None and not options.dry_run:
         from allranks.cli.sweep_verb import sweep_command
 
         return sweep_command(run, options)

@@ -12,6 +12,7 @@ from allranks.core import BadInput, Node
 from allranks.launch import jobs, render, trackers, trainer
 from allranks.launch.jobs import Places
 from allranks.launch.scripts._phrases import HERE, TASK, at_home, matches, plain, refuse, variable
+from allranks.launch.starting import Start
 from allranks.plan import Plan
 from allranks.plan.deepspeed import is_profile
 from allranks.spec import Container, Run, validate
@@ -112,6 +113,16 @@ class ScriptJob:
             start = f"--{option.replace('_', '-')}="
             words = [start + variable(name) if word.startswith(start) else word for word in words]
         return words
+
+    def start(self, program: str) -> Start:
+        """The start of every node's script by this launcher, in the words of its own starts."""
+        scripts = {node.name: f"{HERE}/node-{place}.sh" for place, node in enumerate(self.nodes)}
+        run = self.run
+        return Start(run, self.plan, scripts, self.nodes, program, "bash", run.secrets, self.extra(program))
+
+    def extra(self, target: str) -> tuple[str, ...]:
+        """`launch.extra`, which is meant for the launcher that `launch.with` names."""
+        return self.run.launch.extra if self.run.launch.with_ == target else ()
 
     def environment(self, node: Node) -> dict[str, str]:
         """What the ranks on this node get, besides what they inherit."""

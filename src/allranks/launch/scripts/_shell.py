@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from allranks.core import Node
 from allranks.launch.scripts import _container
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
-from allranks.launch.scripts._phrases import array, assignment, at_home, bash, line, matches, variable
+from allranks.launch.scripts._phrases import array, assignment, at_home, bash, line, variable
 
+FOLD = 60
 SAFE_FOLDER = r"A-Za-z0-9_./@+,=-"
 
 START = """#!/usr/bin/env bash
@@ -38,15 +39,12 @@ def common_files(job: ScriptJob, deepspeed: bool = True) -> dict[str, File]:
     return files
 
 
-def environment(job: ScriptJob, elsewhere: Collection[str] = ()) -> str:
-    """The variables as words for `env`: bash itself never takes them over (it would act on IFS or UID).
-
-    `elsewhere` are names whose values stand in another file.
-    """
+def environment(job: ScriptJob) -> str:
+    """The variables as words for `env`: bash itself never takes them over (it would act on IFS or UID)."""
     text = VALUES + "# The ranks' variables, for `env`.\n"
     path = f"{parent(job.python)}:{variable('PATH')}" if "/" in job.python else None
     common = job.common_environment()
-    words = [assignment(name, value) for name, value in common.items() if name not in elsewhere]
+    words = [assignment(name, value) for name, value in common.items()]
     if path is not None and "PATH" not in job.environment(job.nodes[0]):
         # What lies beside the environment's Python comes first, as after `activate`.
         words.insert(0, assignment("PATH", path))
@@ -115,6 +113,17 @@ def activation(job: ScriptJob) -> str:
 
 def start(says: str) -> str:
     return START.format(says=says)
+
+
+def exec_line(words: Iterable[str]) -> str:
+    """`exec WORDS`, folded before options."""
+    lines = ["exec"]
+    for word in words:
+        is_option = word.startswith("-") and " " not in word
+        if word == ":" or (is_option and len(lines[-1]) > FOLD):
+            lines.append(" ")
+        lines[-1] += " " + bash(word)
+    return " \\\n".join(lines) + "\n"
 
 
 def command(words: Sequence[str], together: int = 1) -> str:
@@ -201,44 +210,6 @@ def no_own_environment(job: ScriptJob, target: str) -> None:
             )
 
 
-def users(job: ScriptJob, target: str) -> list[str | None]:
-    """Who logs in on each node. These launchers split `user@host` themselves, so a user with @ is refused."""
-    found = [node.user or job.run.user for node in job.nodes]
-    for user in found:
-        if user is not None and not matches(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", user):
-            raise job.refuse(
-                "user",
-                f"user {user}.",
-                f"{target} reads user@host and would split it at the wrong place.",
-                "User in ~/.ssh/config, and no user here",
-            )
-    return found
-
-
-def plain_addresses(job: ScriptJob, target: str, ports: bool = False) -> None:
-    """Refuses IPv6 addresses and, unless `ports`, ssh ports: the target's host list holds neither."""
-    for node in job.nodes:
-        if ":" in node.address:
-            raise job.refuse(
-                "nodes",
-                f"{node.name} has the address {node.address}.",
-                f"{target} reads a colon in a list of hosts as something else.",
-                "a name for it in /etc/hosts or ~/.ssh/config",
-            )
-        if node.port is not None and not ports:
-            raise job.refuse(
-                "nodes",
-                f"{node.name} has the ssh port {node.port}.",
-                f"the host list of {target} holds no ports.",
-                "Port in ~/.ssh/config, and no port here",
-            )
-
-
-def extra(job: ScriptJob, target: str) -> tuple[str, ...]:
-    """`launch.extra`, which is meant for the launcher that `launch.with` names."""
-    return job.run.launch.extra if job.run.launch.with_ == target else ()
-
-
 def plain_folder(program: str) -> str:
     """Shell lines that refuse a folder whose path a remote shell would read as more than one word."""
     return (
@@ -256,12 +227,6 @@ def need_secrets(job: ScriptJob) -> str:
         f': "${{{name}:?export {name} where this is started: its value stands in no file}}"\n'
         for name in job.run.secrets
     )
-
-
-def send_secrets(job: ScriptJob, options: Sequence[str] = ()) -> str:
-    """Shell lines by which pdsh's ssh takes the secrets over by name. pdsh splits the variable at blanks."""
-    words = [*(f"-o SendEnv={name}" for name in job.run.secrets), *options]
-    return need_secrets(job) + (f"export PDSH_SSH_ARGS_APPEND={bash(' '.join(words))}\n" if words else "")
 
 
 def send_secrets_says(job: ScriptJob) -> str:

@@ -102,9 +102,8 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.fact("ninja", lambda: which(request, "ninja"))
     reading.fact("compiler", lambda: compiler(request))
     reading.fact("nvcc", lambda: nvcc(request))
-    reading.fact(
-        "programs", lambda: {name: which(request, name) for name in ("srun", "mpirun", "pdsh", "ray")}
-    )
+    wanted = [name for name in request.get("programs") or () if isinstance(name, str)]
+    reading.fact("programs", lambda: {name: which(request, name) for name in wanted})
 
 
 def which(request: Mapping[str, Any], name: str) -> Optional[str]:

@@ -9,10 +9,9 @@ case $here in *[!A-Za-z0-9_./@+,=-]*)
   exit 2 ;;
 esac
 : "${HF_TOKEN:?export HF_TOKEN where this is started: its value stands in no file}"
-export PDSH_SSH_ARGS_APPEND='-o SendEnv=HF_TOKEN'
-cd -- "$here"
-exec '/shared/my env/bin/deepspeed' --hostfile hostfile \
-  --launcher pdsh \
-  --master_addr 10.0.0.1 \
-  --master_port 39500 \
-  --no_python --no_local_rank ./rank.sh
+cd /
+exec env 'PDSH_SSH_ARGS_APPEND=-o BatchMode=yes -o ConnectTimeout=10 -o SendEnv=HF_TOKEN' '/shared/my env/bin/python' \
+  -m deepspeed.launcher.runner --hostfile "$here"/hostfile --launcher pdsh \
+  --no_ssh_check --num_nodes 2 --num_gpus 1 --force_multi --master_addr 10.0.0.1 \
+  --master_port 39500 --no_python --no_local_rank env -u CUDA_VISIBLE_DEVICES \
+  -u ROCR_VISIBLE_DEVICES -u HIP_VISIBLE_DEVICES bash "$here"/node-%n.sh

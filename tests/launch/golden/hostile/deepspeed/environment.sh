@@ -2,6 +2,9 @@
 # The ranks' variables, for `env`.
 environment=(
   PATH='/shared/my env/bin:'"$PATH"
+  CUDA_DEVICE_ORDER=PCI_BUS_ID
+  OMP_NUM_THREADS=1
+  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
   V0=
   V1=' '
   V10=--launcher=evil

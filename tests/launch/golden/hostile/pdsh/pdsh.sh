@@ -8,8 +8,5 @@ case $here in *[!A-Za-z0-9_./@+,=-]*)
   exit 2 ;;
 esac
 : "${HF_TOKEN:?export HF_TOKEN where this is started: its value stands in no file}"
-export PDSH_SSH_ARGS_APPEND='-o SendEnv=HF_TOKEN'
-exec pdsh -R ssh -S \
-  -f 2 \
-  -w some.one@10.0.0.1,some.one@10.0.0.2 \
-  "exec bash $here/node-%n.sh"
+exec env 'PDSH_SSH_ARGS_APPEND=-o BatchMode=yes -o ConnectTimeout=10 -o SendEnv=HF_TOKEN' pdsh \
+  -R ssh -S -f 2 -w some.one@10.0.0.1,some.one@10.0.0.2 'exec bash '"$here"/node-%n.sh

@@ -8,9 +8,9 @@ case $here in *[!A-Za-z0-9_./@+,=-]*)
   echo "$here: deepspeed hands this path to a shell on every node; move the folder to a path of letters, digits and _./@+,=- alone." >&2
   exit 2 ;;
 esac
-cd -- "$here"
-exec deepspeed --hostfile hostfile \
-  --launcher pdsh \
-  --master_addr 10.18.122.130 \
-  --master_port 39500 \
-  --no_python --no_local_rank ./rank.sh
+cd /
+exec env 'PDSH_SSH_ARGS_APPEND=-o BatchMode=yes -o ConnectTimeout=10' python3 \
+  -m deepspeed.launcher.runner --hostfile "$here"/hostfile --launcher pdsh \
+  --no_ssh_check --num_nodes 3 --num_gpus 1 --force_multi --master_addr 10.18.122.130 \
+  --master_port 39500 --no_python --no_local_rank env -u CUDA_VISIBLE_DEVICES \
+  -u ROCR_VISIBLE_DEVICES -u HIP_VISIBLE_DEVICES bash "$here"/node-%n.sh

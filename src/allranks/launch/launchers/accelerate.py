@@ -1,0 +1,97 @@
+"""Accelerate: a configuration a node, and the command that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.core import Node
+from allranks.launch.scripts import _shell
+from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._phrases import HERE, at_home
+from allranks.launch.scripts._readme import readme
+from allranks.spec.launchers import Launcher
+
+
+def render(job: ScriptJob) -> Mapping[str, File]:
+    _shell.known_nodes(job, "accelerate")
+    _shell.no_sweep(job, "accelerate")
+    _shell.same_gpus(job, "accelerate")
+    if job.deepspeed is None and not job.uses_gpu and len(job.plan.ranks) > 1:
+        raise job.refuse(
+            "train",
+            f"{len(job.plan.ranks)} ranks on CPUs without DeepSpeed.",
+            "accelerate launch starts one process for them unless MPI is there too.",
+            "--render torchrun or mpi",
+        )
+    files: dict[str, File] = {}
+    for place, node in enumerate(job.nodes):
+        files[f"node-{place}.yaml"] = File(configuration(job, node))
+        files[f"node-{place}.sh"] = File(script(job, node, place), SCRIPT)
+    lines = "\n".join(f"bash node-{place}.sh    # on {node.name}" for place, node in enumerate(job.nodes))
+    how = f"```sh\n{lines}\n```\n\nEach runs `accelerate launch` with the configuration of its node.\n"
+    return {**files, **_shell.common_files(job), **readme(job, "Accelerate", how)}
+
+
+def configuration(job: ScriptJob, node: Node) -> str:
+    """Accelerate 1.11's keys (commands/config/config_args.py). Precision and batch stand in deepspeed.json:
+    Accelerate refuses them in both places."""
+    import yaml
+
+    ranks = len(job.plan.ranks)
+    config: dict[str, Any] = {
+        "compute_environment": "LOCAL_MACHINE",
+        "debug": False,
+        "distributed_type": distributed_type(job),
+        "machine_rank": node.rank,
+        "main_process_ip": job.run.cluster.head.address,
+        "main_process_port": job.run.network.port,
+        "main_training_function": "main",
+        "num_machines": len(job.nodes),
+        "num_processes": ranks,
+        "rdzv_backend": "static",
+        "same_network": True,
+        "use_cpu": not job.uses_gpu,
+    }
+    if job.deepspeed is not None:
+        config["deepspeed_config"] = {
+            # Relative to where accelerate starts; the script names it in full.
+            "deepspeed_config_file": "deepspeed.json",
+            "deepspeed_multinode_launcher": "standard",
+            "zero3_init_flag": stage(job) == 3,
+        }
+    return yaml.safe_dump(config, sort_keys=True)
+
+
+def stage(job: ScriptJob) -> Any:
+    return ((job.plan.deepspeed or {}).get("zero_optimization") or {}).get("stage")
+
+
+def distributed_type(job: ScriptJob) -> str:
+    if job.deepspeed is not None:
+        return "DEEPSPEED"
+    if len(job.plan.ranks) == 1:
+        return "NO"
+    return "MULTI_GPU"
+
+
+def script(job: ScriptJob, node: Node, place: int) -> str:
+    name = f"node-{place}.sh"
+    text = _shell.start(_shell.node_says(job, node, place)) + f"self=$here/{name}\nnode={place}\n"
+    words = [
+        at_home(job.python),
+        "-m",
+        "accelerate.commands.launch",
+        f"--config_file={HERE}/node-{place}.yaml",
+    ]
+    if job.deepspeed is not None:
+        words.append(f"--deepspeed_config_file={HERE}/deepspeed.json")
+    return text + _shell.SOURCE_COMMON + "\n" + _shell.command(words, together=3)
+
+
+LAUNCHER = Launcher(
+    name="accelerate",
+    says="Accelerate's configuration and command, one a node.",
+    starts=False,
+    render=render,
+)

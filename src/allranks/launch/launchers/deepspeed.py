@@ -1,0 +1,107 @@
+"""DeepSpeed's own launcher over pdsh: one process a node, which starts the supervisor (or torchrun) and ends.
+
+For sites that have only this. DeepSpeed sees one slot a node, so that it starts one process there; what it sets
+for that process (one visible GPU, a rank) is taken away again, since torchrun starts the ranks. Of an
+environment it carries little and spoils some of it; here nothing of a run is in it: the order, or the node's script,
+brings all.
+
+On SIGINT and SIGTERM it runs `pkill -f` on every node, for every process whose command line looks like one of
+its own: another person's DeepSpeed run too. So a run's is started in a session of its own, and nothing of ours ever
+sends it a signal: what it started ends by the order that does not come. Tried with deepspeed 0.19.8 and pdsh 2.34.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+
+from allranks.launch.launchers import pdsh
+from allranks.launch.scripts import _shell
+from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._phrases import HERE, at_home
+from allranks.launch.scripts._readme import readme
+from allranks.launch.starting import Start
+from allranks.spec.launchers import Launcher
+
+FORGET = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+"""What DeepSpeed sets by its slots (accelerator.set_visible_devices_envs), of what the ranks inherit."""
+
+BEGIN = """\
+printf %s "$2" >"$1" || exit 1
+shift 2
+cd / && exec setsid --wait "$@"
+"""
+
+
+def command(start: Start) -> list[str]:
+    file = posixpath.join(posixpath.dirname(start.numbered_script()), "hostfile")
+    python = start.run.environment.python or "python3"
+    return ["sh", "-c", BEGIN, "sh", file, hostfile(start), *launch(start, file, python)]
+
+
+def hostfile(start: Start) -> str:
+    return "".join(f"{host} slots=1\n" for host in start.hosts())
+
+
+def launch(start: Start, file: str, python: str) -> list[str]:
+    """The launcher and its options. It puts arguments into a shell's command line unquoted: there is only a path."""
+    words = ["env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"]
+    words += [python, "-m", "deepspeed.launcher.runner", "--hostfile", file, "--launcher", "pdsh"]
+    words += ["--no_ssh_check", "--num_nodes", str(len(start.nodes)), "--num_gpus", "1", "--force_multi"]
+    # Both are for ranks, and torchrun makes those: only the options that DeepSpeed insists on.
+    words += ["--master_addr", start.run.cluster.head.address, "--master_port", str(start.run.network.port)]
+    words += [*start.extra, "--no_python", "--no_local_rank"]
+    forgotten = [word for name in FORGET for word in ("-u", name)]
+    return [*words, "env", *forgotten, start.shell, start.numbered_script()]
+
+
+def render(job: ScriptJob) -> Mapping[str, File]:
+    _shell.known_nodes(job, "deepspeed")
+    _shell.no_sweep(job, "deepspeed")
+    _shell.one_machine_each(job, "deepspeed")
+    start = job.start("deepspeed")
+    how = (
+        "```sh\n./deepspeed.sh\n```\n\nThe launcher logs in over ssh with pdsh, which must be here, as must"
+        f" DeepSpeed in `{job.python}`. It starts one script a node, which starts torchrun.\n\n"
+        "When it is interrupted it ends processes on the nodes with `pkill -f`, by their command line: it also ends"
+        " another run of yours that was started the same way there.\n"
+    )
+    text = _shell.start("DeepSpeed's launcher.") + (
+        "# On Ctrl-C it ends processes on the nodes with `pkill -f`: by their command line, not by what they are.\n"
+    )
+    text += _shell.plain_folder("deepspeed") + _shell.need_secrets(job)
+    # It starts the nodes in a folder of the same path, and reads a .deepspeed_env that lies there.
+    text += "cd /\n" + _shell.exec_line(launch(start, f"{HERE}/hostfile", at_home(job.python)))
+    return {
+        "deepspeed.sh": File(text, SCRIPT),
+        "hostfile": File(hostfile(start)),
+        **_shell.node_scripts(job),
+        **_shell.common_files(job),
+        **readme(job, "DeepSpeed's launcher", how + _shell.send_secrets_says(job)),
+    }
+
+
+FAILED = "by hand on the head: deepspeed --hostfile FILE --launcher pdsh --no_python hostname"
+FAILURES = (
+    *pdsh.FAILURES,
+    (
+        r"No module named '?deepspeed",
+        "DeepSpeed is not in this Python",
+        "environment: {python: …} with deepspeed",
+    ),
+    (r"launcher 'pdsh' not installed", "pdsh is not on its path", "install pdsh on the head"),
+    (r"(RuntimeError|ValueError|AssertionError): ", "it ended with an error", FAILED),
+    (r"exits with return code = [1-9]", "a supervisor did not begin", FAILED),
+)
+
+LAUNCHER = Launcher(
+    name="deepspeed",
+    says="DeepSpeed's own launcher on the head, over pdsh.",
+    logs_in_from_head=True,
+    program="pdsh",
+    packages=pdsh.LAUNCHER.packages,
+    command=command,
+    script_path=pdsh.script_path,
+    failures=FAILURES,
+    render=render,
+)

@@ -1,0 +1,222 @@
+"""Kubernetes: an indexed JobSet, one pod a node, each of which runs its torchrun.
+
+A pod's completion index is its node rank, and the first pod's name in the JobSet's headless service is where the others
+meet. Kubernetes chooses the machines, among the named ones if the run file names some. No shell reads any value: all
+stand in the manifest, with `$` doubled, since Kubernetes expands `$(NAME)` itself. Fields: jobset.x-k8s.io/v1alpha2
+(JobSet 0.12) and batch/v1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.launch.scripts import _shell
+from allranks.launch.scripts._job import File, ScriptJob
+from allranks.launch.scripts._phrases import HERE, NUL
+from allranks.launch.scripts._readme import readme
+from allranks.spec import Container
+from allranks.spec.launchers import Launcher
+
+FOLDER = "/allranks"
+"""Where the pods see deepspeed.json."""
+
+JOB, CONTAINER = "node", "training"
+INDEX = "$(JOB_COMPLETION_INDEX)"
+"""A variable that the Job controller gives each pod of an indexed Job; Kubernetes expands it in `command`."""
+
+LONGEST_NAME = 40
+"""A pod's host name, NAME-node-0-INDEX, is a DNS label of at most 63 characters."""
+
+
+def render(job: ScriptJob) -> Mapping[str, File]:
+    _shell.no_sweep(job, "kubernetes")
+    _shell.one_machine_each(job, "kubernetes")
+    _shell.same_gpus(job, "kubernetes")
+    _shell.no_own_environment(job, "kubernetes")
+    container = image(job)
+    name = name_of(job.run.name)
+    documents = [*([config_map(job, name)] if job.deepspeed else []), jobset(job, container, name)]
+    how = (
+        f"```sh\nkubectl apply -f jobset.yaml\nkubectl logs -f {name}-{JOB}-0-0-<TAB>    # the first node\n"
+        f"kubectl delete jobset {name}\n```\n\n"
+        "The cluster needs the JobSet controller (jobset.sigs.k8s.io)"
+        + (" and NVIDIA's device plugin.\n" if job.uses_gpu else ".\n")
+    )
+    if job.run.secrets:
+        given = " ".join(f'--from-literal={name}="${name}"' for name in job.run.secrets)
+        how += f"\nThe secrets come from the cluster:\n\n```sh\nkubectl create secret generic {name} {given}\n```\n"
+    return {"jobset.yaml": File(dumped(documents)), **readme(job, "Kubernetes", how)}
+
+
+def image(job: ScriptJob) -> Container:
+    """The container that the pods run. Raises BadInput for what a manifest without a shell cannot say."""
+    run, container = job.run, job.container
+    if container is None:
+        raise job.refuse(
+            "container",
+            "no container.",
+            "a pod starts an image.",
+            "container: {image: …, mounts: [/nfs:/nfs]}",
+        )
+    if not run.save.to or run.save.to.startswith("~"):
+        raise job.refuse(
+            "save.to",
+            f"save.to: {run.save.to or 'missing'}.",
+            "what a pod writes elsewhere goes with the pod.",
+            "save: {to: a folder below one of container.mounts}",
+        )
+    shell = {
+        "container.pip": container.pip,
+        "container.extra": container.extra,
+        "environment.modules": run.environment.modules,
+        "environment.activate": run.environment.activate,
+    }
+    for key, value in shell.items():
+        if value:
+            raise job.refuse(
+                key,
+                f"{key} is set.",
+                "the pods start Python itself, without a shell before it.",
+                "an image that has it",
+            )
+    return container
+
+
+def name_of(run: str) -> str:
+    """The run's name as Kubernetes takes one: small letters, digits and dashes, a letter first."""
+    name = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")
+    return (name if name[:1].isalpha() else f"run-{name}")[:LONGEST_NAME].strip("-")
+
+
+def config_map(job: ScriptJob, name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"deepspeed.json": job.deepspeed},
+    }
+
+
+def jobset(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
+    count = len(job.nodes)
+    one = {
+        "completionMode": "Indexed",
+        "completions": count,
+        "parallelism": count,
+        "backoffLimit": 0,
+        "template": {"metadata": {"labels": {"allranks": name}}, "spec": pod(job, container, name)},
+    }
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": name},
+        "spec": {
+            # A node that starts anew alone would wait for the others for ever.
+            "failurePolicy": {"maxRestarts": 0},
+            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True, "subdomain": name},
+            "replicatedJobs": [{"name": JOB, "replicas": 1, "template": {"spec": one}}],
+        },
+    }
+
+
+def pod(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
+    volumes, mounts = volumes_of(job, container, name)
+    training: dict[str, Any] = {"name": CONTAINER, "image": container.image, "command": command(job, name)}
+    training |= {"workingDir": job.workdir} if job.workdir else {}
+    training["env"] = variables(job, name)
+    training["ports"] = [{"containerPort": job.run.network.port}]
+    if job.uses_gpu:
+        training["resources"] = {"limits": {"nvidia.com/gpu": str(job.nodes[0].gpus)}}
+        # NCCL pins host memory.
+        training["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
+    training["volumeMounts"] = mounts
+    return {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": job.run.save.grace_seconds,
+        "affinity": affinity(job, name),
+        "containers": [training],
+        "volumes": volumes,
+    }
+
+
+def command(job: ScriptJob, name: str) -> list[str]:
+    """The words of the pod's torchrun: its node rank is the completion index, the head the first pod."""
+    first = job.nodes[0]
+    torchrun = [
+        word for word in job.torchrun(first) if not word.startswith(("--node-rank=", "--master-addr="))
+    ]
+    own = [f"--node-rank={INDEX}", f"--master-addr={name}-{JOB}-0-0.{name}"]
+    return [*(text(job, word) for word in torchrun), *own, *(text(job, word) for word in job.script())]
+
+
+def variables(job: ScriptJob, name: str) -> list[dict[str, Any]]:
+    found = [{"name": key, "value": text(job, value)} for key, value in job.environment(job.nodes[0]).items()]
+    refs = [
+        {"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": key}}} for key in job.run.secrets
+    ]
+    return [*found, *refs]
+
+
+def volumes_of(job: ScriptJob, container: Container, name: str) -> tuple[list[Any], list[Any]]:
+    """The run file's mounts are folders of the machine; shared memory is the pod's."""
+    shared: dict[str, Any] = {"medium": "Memory"}
+    shared |= {"sizeLimit": str(container.shm_bytes)} if container.shm_bytes is not None else {}
+    volumes: list[Any] = [{"name": "shared-memory", "emptyDir": shared}]
+    mounts: list[Any] = [{"name": "shared-memory", "mountPath": "/dev/shm"}]
+    if job.deepspeed:
+        volumes.append({"name": "configuration", "configMap": {"name": name}})
+        mounts.append({"name": "configuration", "mountPath": FOLDER, "readOnly": True})
+    for place, mount in enumerate(container.mounts):
+        source, target, *how = mount.split(":")
+        volumes.append({"name": f"mount-{place}", "hostPath": {"path": source, "type": "Directory"}})
+        mounts.append({"name": f"mount-{place}", "mountPath": target or source, "readOnly": "ro" in how})
+    return volumes, mounts
+
+
+def affinity(job: ScriptJob, name: str) -> dict[str, Any]:
+    """One pod a machine, and on the machines that the run file names, if it names some."""
+    alone = {"labelSelector": {"matchLabels": {"allranks": name}}, "topologyKey": "kubernetes.io/hostname"}
+    found: dict[str, Any] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
+    if job.run.nodes_known:
+        names = [node.name for node in job.nodes]
+        term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": names}]}
+        required = {"nodeSelectorTerms": [term]}
+        found["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    return found
+
+
+def text(job: ScriptJob, word: str) -> str:
+    """A word as Kubernetes hands it on: `$$` becomes `$`."""
+    word = word.replace(HERE, FOLDER)
+    if NUL in word:
+        raise job.refuse(
+            "train",
+            "a path that begins with ~.",
+            "a pod's home folder is not known.",
+            "the whole path in the container",
+        )
+    return word.replace("$", "$$")
+
+
+def dumped(documents: list[dict[str, Any]]) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """A file in the manifest stays readable."""
+
+    def written(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, written)
+    options = {"explicit_start": True, "sort_keys": False, "allow_unicode": True, "width": 110}
+    return yaml.dump_all(documents, Dumper=Dumper, **options)
+
+
+LAUNCHER = Launcher(
+    name="kubernetes",
+    says="An indexed JobSet, one pod a node.",
+    starts=False,
+    render=render,
+)

@@ -1,0 +1,148 @@
+"""OpenMPI's mpirun: one process a node, which becomes the supervisor's parent and ends.
+
+Each node is a context of its own (`-np 1 --host H … : …`), so that mpirun's order is the run file's. The other ways
+were tried with OpenMPI 4.1.4 and do not hold: `--map-by ppr` numbers the machine that mpirun runs on first;
+`--map-by seq` refuses that machine under an address; a rankfile ties each process to one core; `username=` in a
+hostfile is read and not used.
+
+mpirun ends when the supervisors have been started: they are daemons by then, and neither its death nor that of an
+orted can end a run that trains. Within an allocation of a batch system that OpenMPI knows, its processes belong to the
+job as mpirun's own do. As root it refuses to start without OMPI_ALLOW_RUN_AS_ROOT; whoever logs in as root has
+decided that already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from allranks.launch.scripts import _shell
+from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._phrases import HERE, at_home, bash
+from allranks.launch.scripts._readme import readme
+from allranks.launch.starting import SSH_FAILURES, Start
+from allranks.spec.launchers import Launcher
+
+
+def command(start: Start, hostfile: str | None = None, ranks: str | None = None) -> list[str]:
+    """One process a node; with `ranks`, the path of a script, as many as the node has GPUs."""
+    interface = interface_of(start)
+    addresses = start.addresses(several=True)
+    words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun"]
+    words += ["--hostfile", hostfile] if hostfile else []
+    # A supervisor must not inherit one core, nor be counted against slots.
+    words += ["--oversubscribe", "--bind-to", "none"]
+    words += ["--mca", "plm_rsh_args", " ".join(start.ssh_options(one_user=True))]
+    words += (
+        ["--mca", "oob_tcp_if_include", interface, "--mca", "btl_tcp_if_include", interface]
+        if interface
+        else []
+    )
+    words += [word for name in start.secrets for word in ("-x", name)]
+    words += start.extra
+    for place, (node, address) in enumerate(zip(start.nodes, addresses, strict=True)):
+        words += [":"] if place else []
+        count, script = (node.gpus, ranks) if ranks else (1, start.scripts[node.name])
+        words += ["-np", str(count), "--host", address, start.shell, script]
+    return words
+
+
+def interface_of(start: Start) -> str | None:
+    """The interface for mpirun's own connections: what the plan found, if it is one name on all nodes."""
+    every = start.plan.environment.get("all", {})
+    by_node = start.plan.environment.get("nodes", {})
+    found = {
+        by_node.get(node.name, {}).get("GLOO_SOCKET_IFNAME") or every.get("GLOO_SOCKET_IFNAME")
+        for node in start.nodes
+    }
+    one = found.pop() if len(found) == 1 else None
+    return str(one).lstrip("=") if one and one != "lo" else None
+
+
+def render(job: ScriptJob) -> Mapping[str, File]:
+    _shell.known_nodes(job, "mpi")
+    _shell.no_sweep(job, "mpi")
+    start = job.start("mpi")
+    files = {
+        "mpirun.sh": mpirun(job, "one torchrun a node", command(start, f"{HERE}/hosts")),
+        "hosts": File(hostfile(job)),
+        **_shell.node_scripts(job),
+        **_shell.common_files(job),
+    }
+    how = "```sh\n./mpirun.sh          # one torchrun a node\n"
+    if job.container is None:
+        words = command(start, f"{HERE}/hosts", ranks=f"{HERE}/rank.sh")
+        files["mpirun-ranks.sh"] = mpirun(job, "one process a rank", words)
+        files["rank.sh"] = File(rank_script(job), SCRIPT)
+        how += "./mpirun-ranks.sh    # or: one process a rank, without torchrun\n"
+    how += "```\n"
+    if job.container is not None:
+        how += "\nOne process a rank is not written: each would be a container of its own, which NCCL cannot join up.\n"
+    if job.run.secrets:
+        how += "\nmpirun hands the secrets on by name (`-x`).\n"
+    return {**files, **readme(job, "mpirun", how)}
+
+
+def mpirun(job: ScriptJob, says: str, words: Iterable[str]) -> File:
+    text = _shell.start(f"mpirun: {says}.") + _shell.need_secrets(job)
+    return File(text + _shell.exec_line(words), SCRIPT)
+
+
+def hostfile(job: ScriptJob) -> str:
+    """OpenMPI's hostfile. A machine stands in it once, also if several nodes are one."""
+    slots: dict[str, int] = {}
+    for node in job.nodes:
+        slots[node.address] = slots.get(node.address, 0) + node.gpus
+    return "".join(f"{address} slots={count}\n" for address, count in slots.items())
+
+
+def rank_script(job: ScriptJob) -> str:
+    """What torchrun would set for a rank, from OpenMPI's number and the nodes' sizes."""
+    sizes = " ".join(str(node.gpus) for node in job.nodes)
+    text = _shell.start("Started by mpirun: one rank.") + (
+        "self=$here/rank.sh\n"
+        "rank=${OMPI_COMM_WORLD_RANK:?mpirun starts this}\n"
+        f"sizes=({sizes})\n"
+        "node=0 local=$rank\n"
+        'while [ "$local" -ge "${sizes[node]}" ]; do local=$((local - sizes[node])); node=$((node + 1)); done\n'
+    )
+    text += _shell.SOURCE_COMMON + (
+        "environment+=(\n"
+        '  "RANK=$rank" "LOCAL_RANK=$local" "GROUP_RANK=$node" "LOCAL_WORLD_SIZE=${sizes[node]}"\n'
+        f"  WORLD_SIZE={sum(node.gpus for node in job.nodes)}\n"
+        f"  MASTER_ADDR={bash(job.run.cluster.head.address)} MASTER_PORT={job.run.network.port}\n"
+        ")\n\n"
+    )
+    return text + _shell.command([at_home(job.python), "-u"])
+
+
+HINT = "`ssh NODE which orted` must work from the head; launch.extra takes --prefix and --mca"
+FAILURES = (
+    *SSH_FAILURES,
+    (r"(orted|prted): (command )?not found", "OpenMPI is not on its path", HINT),
+    (r"(orted|prted).{0,40}No such file", "OpenMPI is not on its path", HINT),
+    (r"was unable to reliably start", "its daemon (orted) could not be started", HINT),
+    (
+        r"[Dd]aemon has unexpectedly failed|lost communication with a remote daemon",
+        "its daemon (orted) died",
+        HINT,
+    ),
+    (r"not enough slots", "mpirun counts too few slots", "launch: {extra: [--oversubscribe]}"),
+    (r"could not find an executable|unable to find the specified executable", "sh is not there", HINT),
+    (
+        r"None of the TCP networks specified|if_include",
+        "the interface is not there",
+        "network: {interface: NAME}",
+    ),
+    (r'"error":', "a supervisor did not begin", "the message is its own"),
+)
+
+LAUNCHER = Launcher(
+    name="mpi",
+    says="OpenMPI's mpirun on the head, over SSH.",
+    logs_in_from_head=True,
+    program="mpirun",
+    packages={"Debian": ("openmpi-bin",), "RedHat": ("openmpi",)},
+    command=command,
+    failures=FAILURES,
+    render=render,
+)

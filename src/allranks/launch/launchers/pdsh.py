@@ -1,0 +1,73 @@
+"""pdsh over ssh: one command for all nodes, `sh <folder>/%n.sh`; %n is a host's place in the list.
+
+Tried with pdsh 2.34: it hands on no standard input and no environment, keeps the list's order and substitutes `%n` in
+the remote command. It ends when every supervisor has been started, so nothing of it can die later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from allranks.core import Node
+from allranks.launch.scripts import _shell
+from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
+from allranks.launch.scripts._readme import readme
+from allranks.launch.starting import SSH_FAILURES, TRY, Start
+from allranks.spec.launchers import Launcher
+
+
+def script_path(node: Node) -> str:
+    """By rank, which is the node's place in the list of hosts."""
+    return f"engine/{node.rank}.sh"
+
+
+def command(start: Start) -> list[str]:
+    script = start.numbered_script()
+    hosts = ",".join(start.hosts())
+    return [
+        *("env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"),
+        *("pdsh", "-R", "ssh", "-S"),
+        # Below the number of nodes the last ones would wait for the first, whose order waits for them.
+        *("-f", str(len(start.nodes))),
+        *start.extra,
+        *("-w", hosts, f"exec {start.shell} {script}"),
+    ]
+
+
+def render(job: ScriptJob) -> Mapping[str, File]:
+    _shell.known_nodes(job, "pdsh")
+    _shell.no_sweep(job, "pdsh")
+    _shell.one_machine_each(job, "pdsh")
+    how = (
+        "```sh\n./pdsh.sh\n```\n\npdsh logs in on all nodes at once and puts the host's name before each line. Ctrl-C"
+        " twice ends pdsh, not what it started: to stop a run, end its torchrun on each node.\n"
+    )
+    text = _shell.start("pdsh: the script of each node, on all nodes at once.")
+    text += _shell.plain_folder("pdsh") + _shell.need_secrets(job)
+    return {
+        "pdsh.sh": File(text + _shell.exec_line(command(job.start("pdsh"))), SCRIPT),
+        **_shell.node_scripts(job),
+        **_shell.common_files(job),
+        **readme(job, "pdsh", how + _shell.send_secrets_says(job)),
+    }
+
+
+FAILURES = (
+    *SSH_FAILURES,
+    (r"command not found", "a program is missing there", "install it on that node"),
+    (r'"error":', "its supervisor did not begin", "the message is its own"),
+    (r"exited with exit code", "the start ended with an error", TRY),
+    (r"^pdsh@.*: (?!.*exited)", "it could not begin", "run the same pdsh by hand on the head"),
+)
+
+LAUNCHER = Launcher(
+    name="pdsh",
+    says="pdsh on the head, over SSH.",
+    logs_in_from_head=True,
+    program="pdsh",
+    packages={"Debian": ("pdsh",), "RedHat": ("pdsh", "pdsh-rcmd-ssh")},
+    command=command,
+    script_path=script_path,
+    failures=FAILURES,
+    render=render,
+)

@@ -1,0 +1,23 @@
+"""The controller starts each node's supervisor over its own SSH connection; nothing is needed on the nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allranks.spec.launchers import Launcher
+
+
+def render(job: Any) -> Any:
+    """torchrun's scripts, whose README starts them over SSH. Every run file asks for this launcher: nothing of the
+    rendering is imported for that."""
+    from allranks.launch.launchers import torchrun
+
+    return torchrun.render(job)
+
+
+LAUNCHER = Launcher(
+    name="ssh",
+    says="A login on each node; it becomes `local` if every node is this machine.",
+    here="local",
+    render=render,
+)

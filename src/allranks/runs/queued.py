@@ -1,0 +1,61 @@
+"""What a queue says of runs that their own files cannot tell about: those that wait, and those it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.core import CouldNotTell
+from allranks.launch.queue import Queue
+
+FINAL = ("succeeded", "failed", "stopped", "lost")
+
+
+async def waiting(queue: Queue, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of a run that waits for its nodes: `checking` with the queue's reason, or `lost` with its job."""
+    number, run_id = str(entry.get("address")), str(entry["id"])
+    known: dict[str, Any] = {
+        "id": run_id,
+        "name": entry.get("name"),
+        "state": None,
+        "nodes": [],
+        "step": None,
+        "adapter": None,
+        "findings": [],
+        "started_at": entry.get("created_at"),
+    }
+    try:
+        job = await queue.job(number)
+    except CouldNotTell as error:
+        return {**known, "why": str(error)}
+    if job.waits:
+        return {
+            **known,
+            "state": "checking",
+            "why": f"job {job.shown} waits in {queue.NAME}'s queue: {job.reason}",
+        }
+    if job.runs:
+        why = f"job {job.shown} has its nodes ({job.nodes}) and waits to be told what to start"
+        return {**known, "state": "checking", "why": why}
+    how = await queue.ending(number) or f"{queue.NAME} knows it no more"
+    return {**known, "state": "lost", "why": f"job {number} ended before the run began: {how}"}
+
+
+async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]) -> dict[str, Any]:
+    """A run's state; `lost` if it has not ended by its own word and its job has ended, with the queue's why."""
+    if queue is None or number is None or state.get("state") in FINAL[:3]:
+        return state
+    try:
+        job = await queue.job(number)
+    except CouldNotTell:
+        return state
+    if job.waits:
+        why = f"{queue.NAME} has put job {number} back into its queue ({job.reason}); it takes the run up when it runs"
+        return {**state, "state": "lost", "why": why}
+    if job.runs:
+        return state
+    how = await queue.ending(number)
+    why = (
+        f"{queue.NAME}'s job {number} has ended: {how}" if how else f"{queue.NAME} knows job {number} no more"
+    )
+    return {**state, "state": "lost", "why": why}
