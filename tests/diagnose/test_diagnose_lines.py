@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import tracemalloc
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.diagnose import Line, clean, diagnose, parse, read, split
+from allranks.diagnose.facts import signal_code
 from allranks.diagnose.lines import LINE_LIMIT, place_of_source, seconds
 
 PREFIXES = [
@@ -156,3 +158,17 @@ def test_a_long_log_is_folded_in_bounded_memory():
     tracemalloc.stop()
     assert found.cause == "nccl-remote-process-exited"
     assert peak < 32 << 20
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+def test_seconds_of_each_months_first_day_follow_the_calendar(month: int) -> None:
+    """Of a leap year, since the year is not looked at."""
+    first = datetime(2024, month, 1, 5, 6, 7)
+    assert seconds(f"{first:%Y-%m-%d %H:%M:%S}") == (first - datetime(2023, 12, 31)).total_seconds()
+
+
+def test_what_a_shell_says_of_signals_is_their_number_and_other_codes_stay() -> None:
+    of_signals = {code: -number for number in (1, 2, 3, 4, 6, 7, 8, 9, 11, 15) for code in [128 + number]}
+    assert {code: signal_code(code) for code in range(-20, 256)} == {
+        code: of_signals.get(code, code) for code in range(-20, 256)
+    }

@@ -11,6 +11,7 @@ import pytest
 from allranks.core import BLOCK, WARN, Cluster, Node
 from allranks.plan import make_plan
 from allranks.plan.deepspeed_keys import ZERO_KEYS, void_keys
+from allranks.plan.versions import Versions
 from allranks.spec import Gpus, Run, Train
 
 DATA = Path(__file__).parent / "data"
@@ -206,3 +207,50 @@ def test_auto_follows_the_network() -> None:
     plan = make_plan(a_run("auto", cluster=one), small)
     layer = 4 * 512 * 512 + 3 * 512 * 1408 + 2 * 512
     assert plan.deepspeed["zero_optimization"]["stage3_prefetch_bucket_size"] == layer
+
+
+@pytest.mark.parametrize(
+    ("gpu", "optimizer", "scheduler", "there"),
+    [
+        ("A100-SXM4-80GB", "adamw_torch", "linear", True),
+        ("A100-SXM4-80GB", "adamw_torch_fused", "linear", True),
+        ("A100-SXM4-80GB", "adafactor", "linear", False),
+        ("A100-SXM4-80GB", "adamw_torch", "cosine", False),
+        ("cpu", "adamw_torch", "linear", False),
+    ],
+)
+def test_deepspeeds_own_adam_takes_the_place_of_torchs_on_a_gpu_alone(
+    gpu, optimizer, scheduler, there
+) -> None:
+    arguments = {"optim": optimizer, "lr_scheduler_type": scheduler}
+    config = make_plan(a_run("zero3", arguments, gpus=Gpus(8, gpu)), CONFIG).deepspeed
+    assert ("optimizer" in config, "scheduler" in config) == (there, there)
+
+
+@pytest.mark.parametrize(
+    ("rank", "whole"),
+    [(8, True), (500, True), (600, False), (1000, False)],
+    ids=["small", "just below a twentieth", "more than a twentieth of the model", "large tensors"],
+)
+def test_adapters_stay_whole_while_they_are_small(rank: int, whole: bool) -> None:
+    """Of 336 million parameters: a rank adds 32,768 to all of them, and 2,048 to a tensor (at most two millions)."""
+    plan = make_plan(a_run("auto", {"lora_rank": rank}), CONFIG)
+    assert plan.trained is not None and plan.deepspeed is not None
+    largest = max(shape[0] * shape[1] for _, shape in plan.trained.tensors)
+    threshold = plan.deepspeed["zero_optimization"]["stage3_param_persistence_threshold"]
+    assert threshold == (max(largest + 1, 10 * 2048) if whole else 10 * 2048)
+
+
+@pytest.mark.parametrize(
+    ("version", "float32", "holds"),
+    [((0, 19, 1), False, False), ((0, 19, 2), True, False), ((0, 19, 3), True, True), (None, True, False)],
+)
+def test_what_deepspeeds_version_decides(version: Any, float32: bool, holds: bool) -> None:
+    versions = Versions(None, version)
+    assert (versions.float32_adapters, versions.holds_recomputed) == (float32, holds)
+
+
+def test_experts_are_fused_from_transformers_5_on() -> None:
+    assert [Versions(one, None).fused_experts for one in ((4, 57, 6), (5,), (5, 0, 0), None)] == [
+        False, True, True, True,
+    ]  # fmt: skip

@@ -95,3 +95,21 @@ def test_no_family_is_named_outside_its_file() -> None:
 def test_only_a_family_of_its_own_is_described() -> None:
     assert families.is_described("gemma3_text") and families.is_described("llama")
     assert not any(map(families.is_described, ("hunyuan_v1_moe", "", None, ["llama"], "_parts")))
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, (None, 0)),
+        ({"use_sliding_window": True, "sliding_window": 4096, "max_window_layers": 4}, (4096, 2)),
+        ({"use_sliding_window": True, "sliding_window": 4096, "max_window_layers": 9}, (4096, 0)),
+        ({"use_sliding_window": False, "sliding_window": 4096}, (None, 0)),
+        (
+            {"use_sliding_window": True, "sliding_window": 99, "layer_types": ["sliding_attention"] * 9},
+            (99, 6),
+        ),
+    ],
+)
+def test_which_layers_of_qwen2_have_a_window(more: dict[str, Any], expected: tuple[int | None, int]) -> None:
+    attention = families.describe({**SMALL, "model_type": "qwen2", **more}).attention
+    assert (attention.window, attention.windowed) == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from allranks.checks.catalogue import HEADINGS
@@ -64,3 +66,13 @@ def test_a_healthy_cluster_is_quiet(nodes: int) -> None:
     simulated = Simulated(nodes)
     findings = judge(simulated.results(), simulated.run)
     assert {f.id for f in findings} <= {"interface-proved"} and all(f.verdict == OK for f in findings)
+
+
+def test_each_node_whose_interface_was_seen_to_work_is_said_to() -> None:
+    simulated = Simulated(3)
+    proved = [f for f in judge(simulated.results(), simulated.run) if f.id == "interface-proved"]
+    assert {f.where.node for f in proved} == {"n1", "n2"} and {f.verdict for f in proved} == {OK}
+    assert "eth0 (10.0.0.2) carries its traffic to n0" in proved[0].saw
+    simulated.ears["n1"] = replace(simulated.ears["n1"], address="10.9.9.9")
+    again = judge(simulated.results(), simulated.run)
+    assert {f.where.node for f in again if f.id == "interface-proved"} == {"n2"}

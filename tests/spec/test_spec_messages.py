@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from allranks.core import BadInput
 from allranks.spec import loads
+from allranks.spec.problems import MAX_PROBLEMS, Problems
 from allranks.spec.start import quoted
 from tests.spec.test_spec_reference import ALL
 
@@ -352,3 +353,13 @@ def test_garbage_is_a_run_or_bad_input(text):
             loads(whole)
         except BadInput as error:
             assert error.problems
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_problems_beyond_the_limit_are_counted(more):
+    problems = Problems()
+    for number in range(MAX_PROBLEMS + more):
+        problems.add(f"problem {number}", line=number)
+    shown = [one.saw for one in problems.all()]
+    assert shown[:MAX_PROBLEMS] == [f"problem {number}" for number in range(MAX_PROBLEMS)]
+    assert shown[MAX_PROBLEMS:] == ([f"and {more} more problems that are not shown."] if more else [])

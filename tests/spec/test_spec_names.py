@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BadInput
-from allranks.spec import expand, fold
+from allranks.spec import expand, fold, slurm_list
 from allranks.spec.names import MAX_NAMES
 
 SCONTROL = {
@@ -154,3 +154,18 @@ def test_ten_thousand_names_fold_quickly():
     start = time.process_time()
     assert fold(names) == "rack[0-99]n[01-100]"
     assert time.process_time() - start < 1
+
+
+def test_a_list_for_slurm_joins_numbers_of_different_length_but_not_of_different_width():
+    assert slurm_list(["a9", "a10", "a11"]) == "a[9-11]"
+    assert slurm_list(["a09", "a10"]) == "a09,a10"
+
+
+@pytest.mark.parametrize("length", [40, 41])
+def test_how_long_a_number_in_brackets_may_be(length):
+    text = f"a[{'0' * (length - 1)}7]"
+    if length > 40:
+        with pytest.raises(BadInput, match="is no range"):
+            expand(text)
+    else:
+        assert expand(text) == [f"a{'0' * (length - 1)}7"]

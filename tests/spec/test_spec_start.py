@@ -26,6 +26,7 @@ def test_this_machine():
 def test_several_nodes_on_this_machine_are_the_local_cluster():
     run = loads(init_text(local_nodes=3, gpus=2))
     assert run.cluster == local_cluster(3, 2)
+    assert [node.gpus for node in local_cluster(2).nodes] == [1, 1] and len(local_cluster().nodes) == 1
     assert run.same_host
 
 
