@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from allranks import diagnose, monitor
+from allranks import checks, diagnose, monitor, probe
 from allranks.core import causes
 from allranks.core.causes import AFTER_A_STEP, BLAME, END, NEVER, PASSES, REASON, Cause
 from allranks.diagnose import catalogue, cause
 
 IDS = frozenset(diagnose.ids()) | frozenset(monitor.ids())
-FOLDERS = ("diagnose/symptoms", "monitor/detectors")
+RULES = frozenset(checks.ids()) | frozenset(probe.ids())
+FOLDERS = ("diagnose/symptoms", "monitor/detectors", "checks/rules", "probe/rules")
 EVENTS = frozenset(("lease-lost",))
 """Ids that are also kinds of events: as such they may stand anywhere."""
 
@@ -24,10 +25,10 @@ ABOVE = "core/causes.py"
 
 
 def strays(source: str, name: str) -> list[str]:
-    """The ids of other files' causes that stand as text in this one."""
+    """The ids of other files' causes and rules that stand as text in this one."""
     own = name.rpartition("/")[2][:-3].replace("_", "-") if name.startswith(FOLDERS) else ""
     texts = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
-    named = {text for text in texts if isinstance(text, str) and text in IDS | {causes.UNPROVEN}}
+    named = {text for text in texts if isinstance(text, str) and text in IDS | RULES | {causes.UNPROVEN}}
     return sorted(named - {own} - EVENTS)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.checks.fact_request import hub_model, shipped
+from allranks.checks.rules import script_missing
 from allranks.core import BLOCK, WARN, Facts, Finding
 from allranks.node import hub_cache
 from allranks.node.facts._reading import Unreadable
@@ -203,7 +204,7 @@ def script_findings(run: Run) -> list[Finding]:
         fix = "its absolute path on the nodes"
     return [
         Finding(
-            id="script-missing",
+            id=script_missing.ID,
             verdict=verdict,
             where=run.where("train.command"),
             saw=saw,

@@ -23,6 +23,7 @@ from allranks.checks.context import Context, mapping
 from allranks.checks.fact_request import shipped
 from allranks.core import UNKNOWN, Finding
 
+ID = "script-missing"
 NEEDS = ("storage.files",)
 
 
