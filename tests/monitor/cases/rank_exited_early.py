@@ -46,6 +46,7 @@ def _told(*events: dict) -> list:
 FIRES = [
     {"events": _told(*_START, *_beats(31, 44, (0, 2), False))},
     {"events": _told(*_UNSEEN, *_beats(31, 70, (0, 2), False))},
+    {"events": _told(*_START, *_beats(31, 39, (0, 2), True), *_beats(40, 61, (0, 2), False))},
 ]
 
 SILENT = [
@@ -54,4 +55,5 @@ SILENT = [
     {"events": _told(*_START, *_left(30.5, rank=2), *_ALONE, *_beats(31, 60, (0,), False))},
     {"events": _told(*_beats(1, 30, (0, 1, 2), True), *_left(30.1, 1), *_beats(31, 60, (0, 2), False))},
     {"events": _told(*_START, *_beats(31, 60, (0,), False)), "now": 60.0},
+    {"events": _told(*_START, *_beats(31, 40, (0, 2), True), *_beats(41, 62, (0, 2), False))},
 ]
