@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from allranks.core import BLOCK, Diagnosis, Event, Finding
+from allranks.core.node_events import Left
 from allranks.monitor import Watch
 from allranks.runs import keeper
 from allranks.runs.keeper_attempt import NEXT, Attempt, State
@@ -113,7 +114,7 @@ def test_a_sweep_of_a_torchruns_own_end_is_no_answer_to_a_stop() -> None:
 def test_a_node_with_processes_left_is_not_swept() -> None:
     attempt = made()
     hung = [{"pid": 7, "start_time": 70, "name": "python3", "state": "D"}]
-    assert attempt.hear_swept(Event(1.0, "swept", "b", None, {"left": hung})) == hung
+    assert attempt.hear_swept(Event(1.0, "swept", "b", None, {"left": hung})) == (Left(**hung[0]),)
     assert attempt.swept == set() and set(attempt.left) == {"b"}
     assert not attempt.hear_swept(Event(2.0, "swept", "b", None, {"left": []}))
     assert attempt.swept == {"b"} and not attempt.left

@@ -384,3 +384,26 @@ def test_a_spare_takes_the_ranks_of_a_node_that_failed_twice(runner: Runner) -> 
     sizes = {e["data"]["world_size"] for e in events if e["kind"] == "start"}
     assert sizes == {2}
     assert runner.left() == []
+
+
+def test_what_a_supervisor_says_is_refused_where_it_makes_no_sense(waiting: Keeper) -> None:
+    for word in ({"event": {"at": 1.0, "kind": "end", "data": {"code": "x"}}}, {"alive": "x"}, {"logs": 3}):
+        waiting._on_message("a", word)
+    waiting._on_message("b", {"event": {"at": 1e12, "kind": "beat", "rank": 2}})
+    journal = Path(waiting.directory.keeper.journal).read_text().splitlines()
+    told = [one for one in map(json.loads, journal) if one["kind"] in ("refused", "finding")]
+    assert [
+        (one["kind"], one["data"].get("id"), one["node"]) for one in told if one["kind"] == "refused"
+    ] == [
+        ("refused", None, "a"),
+        ("refused", None, "b"),
+    ]
+    findings = [one["data"] for one in told if one["kind"] == "finding"]
+    assert [(one["id"], one["where"]["node"]) for one in findings] == [
+        ("event-refused", "a"),
+        ("event-refused", "b"),
+    ]
+    assert (
+        "end: code: 'x' is not a whole number" in findings[0]["saw"] and "no such time" in findings[1]["saw"]
+    )
+    assert waiting.attempt.tails == {}

@@ -189,7 +189,8 @@ def _whole(low: int, high: int) -> Check:
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int or not low <= value <= high:
-            raise Refused(f"{_shown(value)} is not a whole number from {low} to {high}")
+            bounds = "" if (low, high) == WHOLE else f" from {low} to {high}"
+            raise Refused(f"{_shown(value)} is not a whole number{bounds}")
         return value
 
     return check

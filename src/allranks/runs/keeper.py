@@ -18,7 +18,9 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
-from allranks.core import BLOCK, Diagnosis, Event, event_from_json
+from allranks.core import BLOCK, Diagnosis, Event, node_events, run_events, told
+from allranks.core.messages import ToSupervisor
+from allranks.core.payloads import Refused, as_json
 from allranks.diagnose.catalogue import cause
 from allranks.monitor import ANSWER_SECONDS, Watch, start_patience
 from allranks.node.paths import RunDirectory, read_json
@@ -60,6 +62,7 @@ class Keeper(threading.Thread):
         self.places = keeper_spares.Places(self.task)
         self.joined: Dict[str, bool] = {}
         self.lost: Set[str] = set()
+        self.refused: Set[str] = set()
         self.leases = keeper_listener.Leases(self.listener, self.joined, float(job["lease_seconds"]))
         self.restarts = keeper_restart.Restarts(int(self.task.get("restarts") or 0))
         self.saves = keeper_saves.Saves(self.job)
@@ -76,7 +79,7 @@ class Keeper(threading.Thread):
             for _ in self._life():
                 self._turn()
         except Exception as error:
-            self._tell_all({"stop": self.job["grace_seconds"], "why": "keeper-fault"})
+            self._tell_all(ToSupervisor(stop=self.job["grace_seconds"], why="keeper-fault"))
             self.record.finding(fault(self.job["node"], error, traceback.format_exc()))
             self.record.end("failed", "the keeper failed")
         finally:
@@ -109,12 +112,12 @@ class Keeper(threading.Thread):
     def _tell_to_start(self) -> None:
         self.attempt.begin()
         for node in self.places.at:
-            self.listener.send(node, self._start_of(node))
+            self._say(node, self._start_of(node))
         self.record.state("running")
         self.record.phase("watch")
 
-    def _start_of(self, node: str) -> Dict[str, Any]:
-        return {**self.attempt.start, **self.places.of(node)}
+    def _start_of(self, node: str) -> ToSupervisor:
+        return ToSupervisor(**self.attempt.start, **self.places.of(node))
 
     def _aborted_after_the_end(self) -> Steps[bool]:
         failing = self.attempt.state is State.FAILING
@@ -203,7 +206,7 @@ class Keeper(threading.Thread):
                 self._on_joined(message.node)
             elif message.kind == "lost":
                 self.lost.add(message.node)
-                self._hear(Event(time.time(), "lost", message.node, None, message.data))
+                self._hear(told(run_events.Lost(**message.data), message.node))
                 if self.attempt.order is not None and message.node in self.places.spares:
                     self.record.finding(keeper_listener.spare_lost(message.node))
             else:
@@ -229,34 +232,36 @@ class Keeper(threading.Thread):
 
     def _leave(self, why: str) -> None:
         if self.attempt.leave(f"{why}: the ranks were asked to save and to end"):
-            self._tell_all({"save": True})
+            self._tell_all(ToSupervisor(save=True))
 
     def _on_joined(self, node: str) -> None:
         """Also after a broken connection: what matters is said again, since a send is no receipt."""
         self.joined[node] = True
         self.lost.discard(node)
-        self._hear(Event(time.time(), "joined", node))
-        self.listener.send(node, {"lease": self.job["lease_seconds"]})
+        self._hear(told(run_events.Joined(), node))
+        self._say(node, ToSupervisor(lease=self.job["lease_seconds"]))
         order = self.attempt.order
         if order is not None and "start" not in order:
-            self.listener.send(node, order)
+            self._say(node, ToSupervisor(**order))
         elif order is not None and self.places.trains(node):
-            self.listener.send(node, self._start_of(node))
+            self._say(node, self._start_of(node))
         elif order is not None and node not in self.places.spares:
-            self.listener.send(node, {"stop": self.job["grace_seconds"], "why": "a spare has its place"})
+            self._say(node, ToSupervisor(stop=self.job["grace_seconds"], why="a spare has its place"))
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
         attempt = self.attempt
-        if "alive" in data:
-            self.places.alive(node, attempt.watch, time.time())
-        logs = data.get("logs")
-        if isinstance(logs, dict):
-            attempt.tails[node] = {str(k): str(v) for k, v in logs.items()}
-        if "event" not in data:
-            return
         try:
-            event = event_from_json(data["event"])
-        except ValueError:
+            said, event = keeper_listener.read(data)
+        except Refused as error:
+            if node not in self.refused:
+                self.refused.add(node)
+                self._hear(told(node_events.EventRefused(why=str(error)), node))
+            return
+        if said.alive is not None:
+            self.places.alive(node, attempt.watch, time.time())
+        if said.logs is not None:
+            attempt.tails[node] = dict(said.logs)
+        if event is None:
             return
         now = time.time()
         if not self.places.trains(node):
@@ -264,10 +269,9 @@ class Keeper(threading.Thread):
         if event.kind == "can-save":
             attempt.can_save = True
         if event.kind == "notice" and event.rank is None:
-            self._leave(f"{event.data.get('why')} on {node}")
+            self._leave(f"{event.payload.why} on {node}")
         if event.kind == "torchrun-ended" and event.rank is None:  # a rank's own lines may claim anything
-            code = event.data.get("code")
-            attempt.ended[node] = code if isinstance(code, int) else 1
+            attempt.ended[node] = 1 if event.payload.code is None else event.payload.code
         if keeper_restart.is_trouble(event) and attempt.until == math.inf:
             again = self.restarts.used < self.restarts.budget
             ranks = attempt.watch.run.ranks
@@ -301,10 +305,9 @@ class Keeper(threading.Thread):
     def _ask_for_evidence(self, why: str, **more: bool) -> None:
         """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
         stands = not more and start_patience.is_fresh(self.attempt.watch.run, time.time())
-        about = {"why": why, **more, **({"stands": True} if stands else {})}
-        self._hear(Event(time.time(), "evidence", self.job["node"], None, about))
+        self._hear(told(run_events.Evidence(why=why, stands=stands, **more), self.job["node"]))
         if not stands:
-            self._tell_all({"stacks": True})
+            self._tell_all(ToSupervisor(stacks=True))
 
     def _hear_evidence(self) -> Steps[None]:
         """Before the ranks of a stalled run are stopped: the answers that are still on their way."""
@@ -321,10 +324,10 @@ class Keeper(threading.Thread):
     def _stop_all(self, why: str) -> Steps[None]:
         """Asks every supervisor for its logs' ends and to stop; waits until those that are heard have."""
         self.record.phase("stop", why)
-        self._tell_all({"logs": 65536})
+        self._tell_all(ToSupervisor(logs=65536))
         order = {"stop": self.job["grace_seconds"], "why": why}
         self.attempt.stop(order)
-        self._tell_all(order)
+        self._tell_all(ToSupervisor(**order))
         deadline = time.monotonic() + float(self.job["grace_seconds"]) + STOP_MARGIN_SECONDS
         late = False
         while not self._all_swept() and not late:
@@ -360,16 +363,19 @@ class Keeper(threading.Thread):
             if not self.attempt.blocking:
                 self.record.finding(verdict.as_finding())
 
-    def _tell_all(self, message: Dict[str, Any]) -> None:
+    def _say(self, node: str, message: ToSupervisor) -> None:
+        self.listener.send(node, as_json(message))
+
+    def _tell_all(self, message: ToSupervisor) -> None:
         for node in list(self.joined):
-            self.listener.send(node, message)
+            self._say(node, message)
 
     def _dismiss(self) -> None:
         """The last word to every supervisor, so that none waits for its lease to end."""
         self.leases.end()
         self.record.close()
         try:
-            self._tell_all({"bye": True})
+            self._tell_all(ToSupervisor(bye=True))
             self.listener.poll(keeper_listener.POLL_SECONDS)
             self.listener.close()
         except OSError:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set
 
 from allranks.core import Diagnosis, Event, Finding
+from allranks.core.node_events import Left, Swept
 from allranks.monitor import Watch
 from allranks.node.stopping import OWN_END
 from allranks.runs.keeper_provisional import FirstWord
@@ -56,7 +57,7 @@ class Attempt:
         """The exit codes of the nodes' torchruns."""
         self.tails: Dict[str, Dict[str, str]] = {}
         self.swept: Set[str] = set()
-        self.left: Dict[str, Sequence[Mapping[str, Any]]] = {}
+        self.left: Dict[str, Sequence[Left]] = {}
         """Of the nodes that could not be swept: the processes that no signal ends."""
 
     def following(self, start: Mapping[str, Any]) -> "Attempt":
@@ -110,13 +111,14 @@ class Attempt:
         self.swept.clear()
         self.left.clear()
 
-    def hear_swept(self, event: Event) -> Sequence[Mapping[str, Any]]:
+    def hear_swept(self, event: Event) -> Sequence[Left]:
         """A node is swept if nothing is left there after a stop; else what is left there, which no signal ends."""
-        node, left = str(event.node), event.data.get("left") or ()
+        swept: Swept = event.payload
+        node, left = str(event.node), swept.left
         self.left.pop(node, None)
         if left:
             self.left[node] = left
-        elif event.data.get("why") != OWN_END:  # that is no answer to a stop, and may come after it
+        elif swept.why != OWN_END:  # that is no answer to a stop, and may come after it
             self.swept.add(node)
         return left
 

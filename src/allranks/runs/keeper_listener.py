@@ -7,9 +7,11 @@ import os
 import socket
 import threading
 import time
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.core import BLOCK, WARN, Event, Finding, Where, event_from_json
+from allranks.core.messages import ToKeeper, ToSupervisor
+from allranks.core.payloads import as_json, decode
 from allranks.node.paths import read_json
 from allranks.node.supervisor_link import Listener, Message
 
@@ -28,6 +30,12 @@ def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener
         if error.errno not in (errno.EADDRNOTAVAIL, None) and not isinstance(error, socket.gaierror):
             raise
         return Listener(key, "", port, nodes)
+
+
+def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event]]:
+    """What a supervisor says, and the event in it. Raises Refused."""
+    said = decode(ToKeeper, data)
+    return said, None if said.event is None else event_from_json(said.event)
 
 
 class Leases(threading.Thread):
@@ -59,7 +67,7 @@ class Leases(threading.Thread):
         while not self._over.wait(self._seconds / 3.0):
             if time.monotonic() - self._turned_at < HELD_UP_SECONDS:
                 for node in list(self._joined):
-                    self._listener.send(node, {"lease": self._seconds})
+                    self._listener.send(node, as_json(ToSupervisor(lease=self._seconds)))
 
     def end(self) -> None:
         self._over.set()

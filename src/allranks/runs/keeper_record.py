@@ -6,6 +6,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Set
 
 from allranks.core import Diagnosis, Event, Finding, Process
+from allranks.core.rank_events import Beat
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.runs.keeper_alerts import Alerts
@@ -80,15 +81,17 @@ class Record:
         self._append(event)
         if event.kind == "can-save":
             self.state_now["can_save"], self.dirty = True, True
-        if event.kind == "saved" and event.rank == 0 and event.data.get("path"):
-            self.state_now["saved"] = {"step": event.data.get("step"), "path": str(event.data["path"])}
+        if event.kind == "saved" and event.rank == 0 and event.payload.path:
+            self.state_now["saved"] = {"step": event.payload.step, "path": event.payload.path}
             self.dirty = True
         if event.kind == "beat":
-            step, total = event.data.get("step"), event.data.get("total_steps")
-            if isinstance(step, int) and (self.state_now["step"] is None or step > self.state_now["step"]):
-                self.state_now["step"], self.dirty = step, True
-            if isinstance(total, int):
-                self.state_now["total_steps"] = total
+            beat: Beat = event.payload
+            if beat.step is not None and (
+                self.state_now["step"] is None or beat.step > self.state_now["step"]
+            ):
+                self.state_now["step"], self.dirty = beat.step, True
+            if beat.total_steps is not None:
+                self.state_now["total_steps"] = beat.total_steps
 
     def phase(self, phase: str, why: str = "") -> None:
         self.state_now["phase"] = phase

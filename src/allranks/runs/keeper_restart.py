@@ -151,7 +151,7 @@ class Nodes(NamedTuple):
 def is_trouble(event: Event) -> bool:
     """Whether an attempt has failed with this event; what else comes in the next seconds is heard too."""
     if event.kind in ("torchrun-ended", "end"):
-        return bool(event.data.get("code"))
+        return bool(event.payload.code)
     return event.kind in ("exception", "lease-lost")
 
 

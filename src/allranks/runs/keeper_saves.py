@@ -15,6 +15,7 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
+from allranks.core.rank_events import SaveSkipped
 from allranks.runs import keeper_io_worker
 
 Answer = Tuple[Optional[Dict[str, Any]], str]
@@ -70,7 +71,7 @@ class Saves:
     def add(self, event: Event) -> None:
         """Rank 0 writes the adapter, so its word counts; other folders than checkpoints are the end's matter."""
         if event.kind == "saved" and event.rank == 0:
-            path = str(event.data.get("path") or "")
+            path = event.payload.path or ""
             parent, name = os.path.split(path)
             if (
                 name not in self._left_out
@@ -79,12 +80,12 @@ class Saves:
             ):
                 self._waiting.add(path)
         if event.kind == "saving" and event.rank == 0:  # of this step anew: in another attempt, say
-            name = os.path.basename(str(event.data.get("path") or ""))
+            name = os.path.basename(event.payload.path or "")
             self._left_out.discard(name)
             self._removed.discard(name)
         if event.kind == "save-skipped" and event.rank == 0:
-            self._left_out.add(f"checkpoint-{event.data.get('step')}")
-            self._statements.append(self._skipped(event.data))
+            self._left_out.add(f"checkpoint-{event.payload.step}")
+            self._statements.append(self._skipped(event.payload))
 
     def take(self, note: Callable[[str, Dict[str, Any]], Any]) -> List[Finding]:
         """The findings that have come up since; what is a note only is given to `note`."""
@@ -181,24 +182,24 @@ class Saves:
             "look at the disk it lies on; the next save is looked at too.", evidence,
         )  # fmt: skip
 
-    def _skipped(self, data: Mapping[str, Any]) -> Finding:
+    def _skipped(self, skipped: SaveSkipped) -> Finding:
         first = not self.rehearsed
-        if data.get("unread"):
+        if skipped.unread:
             return Finding(
                 "save-unread", BLOCK if first else WARN, Where(node=self.job["node"], rank=0, file=self.output_dir),
-                f"step {data.get('step')} was not saved: {str(data.get('why'))[:400]}", "a whole adapter",
+                f"step {skipped.step} was not saved: {skipped.why[:400]}", "a whole adapter",
                 "the run could not keep what it trains." if first
                 else "the training goes on; what it learns from here is lost unless a later save succeeds.",
                 "look for PEFT's error: a library that was updated, or a base model whose config cannot be read; "
                 "the next save is tried again.",
             )  # fmt: skip
-        planned, free = int(data.get("planned_bytes") or 0), int(data.get("free_bytes") or 0)
+        planned, free = skipped.planned_bytes or 0, skipped.free_bytes or 0
         saw = f"{free / 2**20:,.1f} MiB are free"
-        if data.get("why"):  # it was tried: the disk filled up meanwhile, or a quota counts otherwise
-            saw = f"{str(data['why'])[:300]} ({saw})"
+        if skipped.why:  # it was tried: the disk filled up meanwhile, or a quota counts otherwise
+            saw = f"{skipped.why[:300]} ({saw})"
         return Finding(
             "save-paused", BLOCK if first else WARN, Where(node=self.job["node"], file=self.output_dir),
-            f"step {data.get('step')} was not saved: {saw}",
+            f"step {skipped.step} was not saved: {saw}",
             f"{planned / 2**20:,.1f} MiB for a save, and a tenth more",
             "the run could not keep what it trains." if first
             else "the training goes on; what it learns from here is lost with it.",

@@ -6,6 +6,7 @@ import signal
 from typing import Any, Mapping, Optional, Sequence
 
 from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.core.node_events import Left
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.stopping import FORCE_SECONDS
 
@@ -80,11 +81,9 @@ def no_training(run: Any) -> Optional[Finding]:
     )  # fmt: skip
 
 
-def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
+def processes_left(node: str, left: Sequence[Left]) -> Finding:
     """What lives on after `FORCE_SECONDS` of SIGKILL, as a supervisor's `swept` tells it."""
-    names = ", ".join(
-        f"pid {one.get('pid')} {one.get('name')} (state {one.get('state')})" for one in left[:8]
-    )
+    names = ", ".join(f"pid {one.pid} {one.name} (state {one.state})" for one in left[:8])
     return Finding(
         id="processes-left",
         verdict=WARN,
@@ -93,7 +92,7 @@ def processes_left(node: str, left: Sequence[Mapping[str, Any]]) -> Finding:
         expected=f"none, {FORCE_SECONDS:.0f} s after the first SIGKILL",
         why="they hang in the kernel, hold their GPU memory and ports, and go on writing when their storage answers; "
         "nothing takes their place until they are gone.",
-        fix=f"on {node}: cat /proc/{left[0].get('pid')}/stack says where; mend the file server or the driver, or "
+        fix=f"on {node}: cat /proc/{left[0].pid}/stack says where; mend the file server or the driver, or "
         "restart the node; then allranks clean",
     )
 
