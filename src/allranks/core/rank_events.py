@@ -157,6 +157,15 @@ class Raised(Payload, kind="exception", by="rank"):
     causes: Sequence[Cause] = ()  # nearest first
     folder: str = ""  # the rank's own, if it found no file of a relative path
 
+    @property
+    def text(self) -> str:
+        return f"{self.type}: {self.message}"
+
+    @property
+    def innermost(self) -> Sequence[Frame]:
+        """The last of the frames; a deep recursion has thousands."""
+        return (self.frames or ())[-64:]
+
 
 class End(Payload, kind="end", by="rank"):
     """Python ends by itself."""

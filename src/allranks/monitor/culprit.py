@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Event, Where, communication
 from allranks.core.causes import UNPROVEN
+from allranks.core.rank_events import Raised
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.monitor import sockets
@@ -19,21 +20,22 @@ LATE_SECONDS = 0.5
 
 def is_communication(event: Event) -> bool:
     """Whether an `exception` event only says that somebody else is gone or late."""
-    if event.data.get("communication") is not None:
-        return bool(event.data["communication"])
-    return communication.is_communication([str(event.data.get("type"))], str(event.data.get("message")))
+    raised: Raised = event.payload
+    if raised.communication is not None:
+        return raised.communication
+    return communication.is_communication([raised.type], raised.message)
 
 
 def place(event: Event) -> Tuple[str, str]:
     """What two ranks' exceptions are compared by: the type and the place in the code."""
     file, line, _ = last_frame(event)
-    return str(event.data.get("type")), f"{file}:{line}"
+    return event.payload.type, f"{file}:{line}"
 
 
 def last_frame(event: Event) -> Tuple[Optional[str], Optional[int], str]:
-    """(file, line, function) where it was raised; the state has made the frames safe to read."""
-    frames = event.data.get("frames") or ((None, None, "?"),)
-    return frames[-1]
+    """(file, line, function) where it was raised."""
+    frames = event.payload.innermost
+    return frames[-1] if frames else (None, None, "?")
 
 
 # ---- an exception that is no communication error ----
@@ -46,13 +48,13 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
     _, rank, event = min(raised, key=lambda item: (item[0], item[1].rank))
     same = [r for _, r, e in raised if place(e) == place(event)]
     everywhere = len(same) > 1 and len(same) == (run.world_size or len(run.ranks))
-    text = f"{event.data.get('type')}: {event.data.get('message')}"
+    text = event.payload.text
     who = (
         f"all {len(same)} ranks raise it at the same place: the configuration, not one machine."
         if everywhere
         else ""
     )
-    folder = str(event.data.get("folder") or "")
+    folder = event.payload.folder
     doubted = [
         r
         for at, r, e in raised
@@ -84,9 +86,9 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
 
 def _frames(event: Event) -> List[str]:
     """The innermost three, and before them the newest of the user's own code, if it is further out."""
-    frames: Sequence[Any] = event.data.get("frames") or ()
-    shown = list(frames[-3:])
-    own = place_of(list(frames))
+    frames = list(event.payload.innermost)
+    shown = frames[-3:]
+    own = place_of(frames)
     if own is not None and own not in shown:
         shown.insert(0, own)
     return [f"  {file}:{line} in {function}" for file, line, function in shown]
@@ -94,7 +96,7 @@ def _frames(event: Event) -> List[str]:
 
 def _where(rank: RankState, event: Event) -> Where:
     """The newest line of the user's own code: a line of a library is where it came to light."""
-    file, line, _ = place_of(list(event.data.get("frames") or ())) or last_frame(event)
+    file, line, _ = place_of(list(event.payload.innermost)) or last_frame(event)
     return Where(node=rank.node, rank=rank.rank, file=file, line=line)
 
 
@@ -194,7 +196,7 @@ def _blamed(rank: RankState) -> Tuple[float, str]:
             f"rank {rank.rank} was aborted by the watchdog of its communication library",
         )
     first = min(rank.exceptions, key=lambda e: e.at)
-    return first.at, f"rank {first.rank}: {first.data.get('type')}: {first.data.get('message')}"
+    return first.at, f"rank {first.rank}: {first.payload.text}"
 
 
 # ---- shared ----

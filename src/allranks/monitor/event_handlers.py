@@ -12,7 +12,7 @@ from allranks.core.rank_events import Beat, End, Flight, Raised, Saved, Settings
 from allranks.core.run_events import Evidence, Phase, State
 from allranks.monitor import pause_history
 from allranks.monitor.node_event_handlers import OF_NODES, on_refused
-from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, FRAMES_KEPT, MEMORY_POINTS, RankState
+from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_POINTS, RankState
 from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
@@ -157,13 +157,12 @@ def _on_saved(run: RunState, event: Event, saved: Saved) -> None:
     run.rank(_number(event)).saved_steps.append(-1 if saved.step is None else saved.step)
 
 
-def _on_exception(run: RunState, event: Event, raised: Raised) -> None:
+def _on_exception(run: RunState, event: Event, _: Raised) -> None:
     rank = run.rank(_number(event))
     rank.node = rank.node or event.node
     run.in_trouble(event.at)
     if len(rank.exceptions) < EXCEPTIONS_KEPT:
-        data = {**event.data, "frames": list((raised.frames or ())[-FRAMES_KEPT:])}
-        rank.exceptions.append(Event(event.at, event.kind, event.node, event.rank, data, raised))
+        rank.exceptions.append(event)
 
 
 def _on_end(run: RunState, event: Event, end: End) -> None:

@@ -93,13 +93,13 @@ def _failed(run: RunState, rank: RankState) -> bool:
 
 def concerns(rank: RankState) -> bool:
     """Whether what the kernel said can be the reason of this rank's end: not where its own code raised."""
-    own = any(not e.data.get("communication") for e in rank.exceptions)
+    own = any(not e.payload.communication for e in rank.exceptions)
     return not own or _raised_of_the_machine(rank)
 
 
 def _raised_of_the_machine(rank: RankState) -> bool:
-    own = [e for e in rank.exceptions if not e.data.get("communication")]
-    return any(MACHINES_WORDS.search(f"{e.data.get('type')}: {e.data.get('message')}") for e in own)
+    own = [e for e in rank.exceptions if not e.payload.communication]
+    return any(MACHINES_WORDS.search(e.payload.text) for e in own)
 
 
 def judged(run: RunState, found: Diagnosis) -> Diagnosis:
@@ -120,5 +120,5 @@ def judged(run: RunState, found: Diagnosis) -> Diagnosis:
 
 
 def _says_so(rank: Optional[RankState]) -> bool:
-    messages = [str(e.data.get("message")) for e in rank.exceptions] if rank is not None else []
+    messages = [e.payload.message for e in rank.exceptions] if rank is not None else []
     return any(word in message for message in messages for word in OWN_WORDS)

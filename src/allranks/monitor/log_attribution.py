@@ -11,8 +11,8 @@ from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence,
 
 from allranks.core import Diagnosis, Event, Where
 from allranks.core.communication import blames
+from allranks.core.rank_events import Raised
 from allranks.diagnose import Evidence, Line, Statement, Told, cause, conclude, parse, weighed
-from allranks.monitor.event_values import listed
 from allranks.monitor.kernel_log import concerns, kernel_lines
 from allranks.monitor.run_state import RankState, RunState
 
@@ -113,18 +113,11 @@ def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
         place = Line("", rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
-        for one in listed(event.data.get("causes")):
-            if isinstance(one, Mapping):
-                seen.add_exception(Told(str(one.get("type")), str(one.get("message") or "")), place)
-        seen.add_exception(
-            Told(
-                str(event.data.get("type")),
-                str(event.data.get("message") or ""),
-                event.data.get("frames") or (),
-                event.data.get("communication"),
-            ),
-            place,
-        )
+        exception: Raised = event.payload
+        for one in exception.causes:
+            seen.add_exception(Told(one.type, one.message), place)
+        told = Told(exception.type, exception.message, exception.innermost, exception.communication)
+        seen.add_exception(told, place)
 
 
 def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:
