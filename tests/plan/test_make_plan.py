@@ -5,11 +5,14 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, Cluster, Facts, Node
 from allranks.plan import make_plan
+from allranks.plan.smaller_settings import node_lines
 from allranks.spec import Container, Gpus, Launch, Network, Run, Train
 
 MLA = "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"
@@ -306,3 +309,19 @@ def test_the_room_imports_no_heavy_library() -> None:
 def test_models_without_layers_are_told_apart_from_small_ones(count: int) -> None:
     plan = make_plan(a_run(), {**TINY, "num_hidden_layers": count})
     assert (plan.total_parameters is None) == (count == 0)
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "line"),
+    [
+        (("gpu07", "gpu08"), 1, "- {name: gpu09, gpus: 8}"),
+        (("gpu07", "gpu08"), 2, '- {name: "gpu[09-10]", gpus: 8}'),
+        (("n99",), 1, "- {name: n100, gpus: 8}"),
+        (("n-1",), 2, '- {name: "n-[2-3]", gpus: 8}'),
+        (("head",), 1, "- {name: head-1, gpus: 8}"),
+        ((), 3, '- {name: "node-[1-3]", gpus: 8}'),
+    ],
+)
+def test_the_names_of_more_nodes_go_on_after_the_last(names: tuple[str, ...], more: int, line: str) -> None:
+    case = SimpleNamespace(node_names=names, nodes=(8, 4))
+    assert node_lines(cast(Any, case), more) == line

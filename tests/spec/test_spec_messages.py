@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from allranks.core import BadInput
 from allranks.spec import loads
-from allranks.spec.problems import MAX_PROBLEMS, Problems
+from allranks.spec.problems import MAX_PROBLEMS, Problems, Wrong
 from allranks.spec.start import quoted
+from allranks.spec.validate import model, url
 from tests.spec.test_spec_reference import ALL
 
 GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
@@ -363,3 +364,30 @@ def test_problems_beyond_the_limit_are_counted(more):
     shown = [one.saw for one in problems.all()]
     assert shown[:MAX_PROBLEMS] == [f"problem {number}" for number in range(MAX_PROBLEMS)]
     assert shown[MAX_PROBLEMS:] == ([f"and {more} more problems that are not shown."] if more else [])
+
+
+ADDRESS = "https://hooks.example/"
+
+
+@pytest.mark.parametrize(
+    ("reads", "text", "taken"),
+    [
+        (model, "A", False),
+        (model, "A1", True),
+        (model, "A" * 80, True),
+        (model, "A" * 81, False),
+        (url, ADDRESS.ljust(2048, "x"), True),
+        (url, ADDRESS.ljust(2049, "x"), False),
+        (url, "ftp://hooks.example/", False),
+    ],
+)
+def test_how_long_a_value_may_be(reads, text, taken):
+    if taken:
+        assert reads(text) == text
+    else:
+        with pytest.raises(Wrong):
+            reads(text)
+
+
+def test_cpu_is_one_model_however_it_is_written():
+    assert (model("CPU"), model("Cpu"), model("H100 PCIe")) == ("cpu", "cpu", "H100 PCIe")

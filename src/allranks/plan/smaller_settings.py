@@ -267,8 +267,9 @@ def node_lines(case: Case, more: int) -> str:
     """A line for the run file's list of nodes: names that go on where the last one's number ends."""
     last, a_node = (case.node_names or ("node-0",))[-1], max(case.nodes)
     found = re.fullmatch(r"(.*?)(\d+)", last)
-    stem, first = (found[1], int(found[2]) + 1) if found else (f"{last}-", 1)
-    name = f"{stem}{first}" if more == 1 else f"{stem}[{first}-{first + more - 1}]"
+    stem, number = (found[1], found[2]) if found else (f"{last}-", "0")
+    first, final = (str(int(number) + one).zfill(len(number)) for one in (1, more))
+    name = f"{stem}{first}" if more == 1 else f"{stem}[{first}-{final}]"
     quoted = f'"{name}"' if "[" in name else name
     return f"- {{name: {quoted}, gpus: {a_node}}}"
 

@@ -35,10 +35,6 @@ class Context:
     def head(self) -> str:
         return self.results.head
 
-    @property
-    def port(self) -> int:
-        return self.run.network.port
-
     @cached_property
     def addresses(self) -> Mapping[str, str]:
         return {node.name: node.address for node in self.run.cluster.nodes}
