@@ -21,7 +21,7 @@ from tests.rig.desk import Desk
 from tests.rig.rig import STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.seldom, pytest.mark.timeout(600)]
-DEBS = ("libaio-dev", "ninja-build", "nfs-kernel-server", "nfs-common")
+DEBS = ("libaio-dev", "ninja-build", "nfs-kernel-server", "nfs-common", "pdsh")
 PACKAGES = ("packaging", "filelock")
 COMPILES = "ALLRANKS_LONG" in os.environ
 """Whether one node also compiles a DeepSpeed op: a minute of a core."""

@@ -15,7 +15,9 @@ import pytest
 import yaml
 
 from allranks import spec
+from allranks.launch import scripts
 from allranks.launch.launchers import ansible
+from allranks.plan import make_plan
 
 pytestmark = pytest.mark.lengthy
 
@@ -213,3 +215,25 @@ print(json.dumps({name: getattr(args, name) for name in sys.argv[2:]}))
     done = run(sys.executable, "-c", program, str(GOLDEN / "seeds" / "accelerate"), *wanted)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("launcher", "packages"), [("pdsh", ["pdsh"]), ("mpi", ["openmpi-bin"]), ("ssh", None)]
+)
+def test_the_playbook_installs_the_launchers_own_program(
+    make, launcher: str, packages: list[str] | None
+) -> None:
+    run = make(launch=launcher)
+    files = scripts.render("ansible", run, make_plan(run), "/opt/training/bin/python")
+    told = yaml.safe_load(files["vars.yml"].text)
+    assert told["launcher_packages"].get("Debian") == packages
+    (task,) = [
+        task
+        for task in yaml.safe_load(files["playbook.yml"].text)[0]["tasks"]
+        if task["name"].startswith("The launcher's own packages (Debian")
+    ]
+    assert task["ansible.builtin.apt"] == {
+        "name": "{{ launcher_packages.Debian }}",
+        "state": "present",
+        "fail_on_autoremove": True,
+    }

@@ -27,12 +27,20 @@ PLAYBOOK = """\
       when: environment_wanted and ansible_facts.os_family == 'RedHat'
 
     # Of the kinds of system that vars.yml names; on others install the launcher by hand.
-    - name: The launcher's own packages
+    - name: The launcher's own packages (Debian, Ubuntu)
       become: "{{ ansible_facts.user_id != 'root' }}"
-      ansible.builtin.package:
-        name: "{{ launcher_packages[ansible_facts.os_family] }}"
+      ansible.builtin.apt:
+        name: "{{ launcher_packages.Debian }}"
         state: present
-      when: launcher_packages[ansible_facts.os_family] is defined
+        fail_on_autoremove: true
+      when: ansible_facts.os_family == 'Debian' and launcher_packages.Debian is defined
+
+    - name: The launcher's own packages (Red Hat and its kin)
+      become: "{{ ansible_facts.user_id != 'root' }}"
+      ansible.builtin.dnf:
+        name: "{{ launcher_packages.RedHat }}"
+        state: present
+      when: ansible_facts.os_family == 'RedHat' and launcher_packages.RedHat is defined
 
     # A launcher that logs in from the head needs a key of the run's user there, and the nodes' own host keys.
     - name: Folder of the user's SSH keys
