@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from allranks.core import BLOCK, NOTE, OK, WARN, Facts, Finding, Node, Where
+from allranks.core.untrusted import listing, mapping, mappings, number, text
 from allranks.spec import Run
 
 _MISSING = object()
@@ -51,8 +52,7 @@ class View:
         return self.get(path, _MISSING) is not _MISSING and self.facts.unreadable.get(path) is None
 
     def text(self, path: str) -> str | None:
-        value = self.get(path)
-        return value if isinstance(value, str) and value else None
+        return text(self.get(path))
 
     def number(self, path: str) -> float | None:
         return number(self.get(path))
@@ -65,21 +65,7 @@ class View:
 
     def maps(self, path: str) -> list[Mapping[str, Any]]:
         """The mappings of a list; what is none is left out."""
-        return [item for item in self.list(path) if isinstance(item, Mapping)]
-
-
-def number(value: Any) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value:
-        return value
-    return None
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, (dict, Mapping)) else {}
-
-
-def listing(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []
+        return mappings(self.get(path))
 
 
 def named_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View
+from allranks.core.untrusted import mapping
 
 TCP = ("tcp", "socket", "ethernet")
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, mapping, number
+from allranks.checks.context import Context, View
+from allranks.core.untrusted import mapping, number
 
 
 def applies(context: Context) -> bool:

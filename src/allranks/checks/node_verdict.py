@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View, mapping, named_gpu, number
+from allranks.checks.context import Context, View, named_gpu
 from allranks.checks.phrases import gib, shown
 from allranks.core import OK, Finding, Node, worst
+from allranks.core.untrusted import mapping, number
 
 COLUMNS = ("GPUs", "driver", "torch", "fabric", "interface", "processors", "memory")
 UNREAD, NONE = "?", "—"

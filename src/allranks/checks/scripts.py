@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View
 from allranks.checks.fact_request import command_files
+from allranks.core.untrusted import mapping
 
 
 def applies(context: Context) -> bool:

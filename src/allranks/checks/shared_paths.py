@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from allranks.checks.context import View, mapping
+from allranks.checks.context import View
 from allranks.checks.filesystems import SHARED
 from allranks.core import Facts
+from allranks.core.untrusted import mapping
 from allranks.spec import Run
 
 

@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from allranks.core import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding
+from allranks.core.untrusted import integer, number
 from allranks.output.console import Out
 from allranks.output.report_findings import (
     CALLED,
@@ -22,7 +23,7 @@ from allranks.output.report_findings import (
     where_of,
 )
 from allranks.output.report_parts import verdict_sentence
-from allranks.output.report_text import count, number, short, whole
+from allranks.output.report_text import count, short
 from allranks.output.table import print_fine
 
 STYLES = {BLOCK: "bold red", UNKNOWN: "bold magenta", WARN: "bold yellow", NOTE: "bold", OK: "green"}
@@ -169,7 +170,7 @@ def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = [("adapter", str(adapter["path"]))] if adapter.get("path") else []
     if adapter.get("tensors") is not None:
         text = f"{count(adapter['tensors'])} tensors, {count(adapter.get('parameters'))} parameters"
-        step = whole(adapter.get("step"))
+        step = integer(adapter.get("step"))
         text += f", step {step:,}" if step is not None else ""
         largest = number(adapter.get("max_difference"))
         if adapter["changed"] is True and largest is not None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.core.untrusted import integer, number
 from allranks.output.report_findings import finding_of
 from allranks.output.report_series import BINS, Bin, Series, median, outliers
-from allranks.output.report_text import number, whole
 
 MOST_RANKS = 20_000
 MOST_FINDINGS = 2_000
@@ -70,7 +70,7 @@ class Collector:
 
     def rank(self, event: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
         """The record of the event's rank, made when first seen."""
-        rank = whole(event.get("rank"))
+        rank = integer(event.get("rank"))
         if rank is None or rank < 0:
             return None
         record = self.ranks.get(rank)
@@ -93,11 +93,11 @@ class Collector:
                 record[name] = data[name]
 
     def _settings(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
-        rank = whole(event.get("rank"))
+        rank = integer(event.get("rank"))
         if not self.settings or rank == 0:
             self.settings = data
-        if whole(data.get("total_steps")):
-            self.total_steps = whole(data["total_steps"])
+        if integer(data.get("total_steps")):
+            self.total_steps = integer(data["total_steps"])
         record = self.rank(event)
         if record is not None:
             record.update({name: data[name] for name in SOFTWARE if isinstance(data.get(name), str)})
@@ -123,7 +123,7 @@ class Collector:
         """The node's counter at the end of an early step and of the newest: the steps between them are counted."""
         if not isinstance(carried, list) or len(carried) != 2:
             return
-        step, value = whole(carried[0]), whole(carried[1])
+        step, value = integer(carried[0]), integer(carried[1])
         if value is None or step is None or step < TRACED_STEPS:
             return
         first = record.get("carried_from")
@@ -164,7 +164,7 @@ class Collector:
             record["exception"]["at"] = at
 
     def _saved(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
-        step = whole(data.get("step"))
+        step = integer(data.get("step"))
         if step is not None and len(self.marks) < MOST_MARKS and all(m["step"] != step for m in self.marks):
             self.marks.append(
                 {"step": step, "path": data.get("path"), "seconds": number(data.get("seconds"))}

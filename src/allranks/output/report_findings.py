@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Pattern, Tuple
 
 from allranks.core import BLOCK, NOTE, OK, UNKNOWN, VERDICTS, WARN
-from allranks.output.report_text import fold, number, one_line, spans, whole
+from allranks.core.untrusted import integer, number
+from allranks.output.report_text import fold, one_line, spans
 
 CALLED = {BLOCK: "blocks", UNKNOWN: "unknown", WARN: "warning", NOTE: "note", OK: "fine"}
 MANY = {BLOCK: "block", WARN: "warnings", NOTE: "notes"}
@@ -22,7 +23,7 @@ Wheres = List[Mapping[str, Any]]
 def where_of(raw: Any) -> Dict[str, Any]:
     """A place as we write it, from whatever a journal holds: names are text, numbers are whole."""
     raw = raw if isinstance(raw, Mapping) else {}
-    found: Dict[str, Any] = {name: whole(raw.get(name)) for name in ("rank", "gpu", "line")}
+    found: Dict[str, Any] = {name: integer(raw.get(name)) for name in ("rank", "gpu", "line")}
     for name in ("node", "file"):
         found[name] = None if raw.get(name) is None else str(raw[name])
     return found
@@ -161,7 +162,7 @@ def place(wheres: Wheres) -> str:
     if names:
         parts.append(one_line(fold(names), 600))
     for name in ("rank", "gpu"):
-        numbers = [n for n in (whole(w.get(name)) for w in wheres) if n is not None]
+        numbers = [n for n in (integer(w.get(name)) for w in wheres) if n is not None]
         if numbers:
             parts.append(f"{name if len(set(numbers)) == 1 else name + 's'} {spans(numbers)}")
     return " ".join(parts)

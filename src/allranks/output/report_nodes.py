@@ -7,21 +7,11 @@ import os
 import shlex
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.untrusted import integer
 from allranks.output.report_collect import SOFTWARE
 from allranks.output.report_findings import folded
 from allranks.output.report_parts import section, state_of
-from allranks.output.report_text import (
-    MISSING,
-    count,
-    escape,
-    fold,
-    one_line,
-    plural,
-    seconds,
-    share,
-    size,
-    whole,
-)
+from allranks.output.report_text import MISSING, count, escape, fold, one_line, plural, seconds, share, size
 
 OPEN_RANKS = 48
 """Up to so many ranks the map stands open."""
@@ -272,7 +262,9 @@ def further(data: Mapping[str, Any], ident: str) -> List[Optional[str]]:
     ids = list(dict.fromkeys(worst))[:3]
     failed = state_of(data) in ("failed", "lost")
     return [
-        f"allranks logs {quoted} --rank {guilty}" if whole(guilty) is not None else f"allranks logs {quoted}",
+        f"allranks logs {quoted} --rank {guilty}"
+        if integer(guilty) is not None
+        else f"allranks logs {quoted}",
         f"allranks diagnose {quoted}" if failed else None,
         f"allranks checkpoints verify {quoted}" if data["adapter"].get("path") else None,
         *[f"allranks explain {shlex.quote(one)}" for one in ids if one],

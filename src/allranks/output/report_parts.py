@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.untrusted import integer, number
 from allranks.output.report_findings import CALLED, Folded, count_text, folded, lines_of, place, unsaid
 from allranks.output.report_text import (
     MISSING,
@@ -12,13 +13,11 @@ from allranks.output.report_text import (
     escape,
     loss_text,
     moment,
-    number,
     plural,
     seconds,
     share,
     short,
     size,
-    whole,
 )
 
 STATES = ("checking", "starting", "running", "succeeded", "failed", "stopped", "lost")
@@ -50,7 +49,7 @@ def state_of(data: Mapping[str, Any]) -> str:
 def verdict_sentence(data: Mapping[str, Any]) -> str:
     """The run in a sentence: what it reached, or what ended it and where."""
     state, reached = state_of(data), progress(data)
-    if state == "succeeded" and whole(data["summary"].get("last_step")) is None:
+    if state == "succeeded" and integer(data["summary"].get("last_step")) is None:
         return f"Ended without an error; no training step was seen.{adapter_sentence(data)}"
     if state == "succeeded":
         return f"Trained {reached}.{adapter_sentence(data)}"
@@ -73,7 +72,7 @@ def verdict_sentence(data: Mapping[str, Any]) -> str:
 
 def progress(data: Mapping[str, Any]) -> str:
     """`36 steps on 3 ranks of 3 nodes in 21.3 s`."""
-    steps = whole(data["summary"].get("last_step"))
+    steps = integer(data["summary"].get("last_step"))
     named = data["state"].get("nodes")
     nodes = len(named if isinstance(named, list) and named else data["nodes"])
     text = plural(steps, "step") if steps is not None else "an unknown number of steps"
@@ -85,9 +84,9 @@ def progress(data: Mapping[str, Any]) -> str:
 
 
 def reached_at(data: Mapping[str, Any]) -> str:
-    step, total = whole(data["summary"].get("last_step")), whole(data.get("total_steps"))
+    step, total = integer(data["summary"].get("last_step")), integer(data.get("total_steps"))
     if step is None:
-        step = whole(data["state"].get("step"))
+        step = integer(data["state"].get("step"))
     if not step:
         return "before the first step"
     return f"at step {step:,} of {total:,}" if total else f"at step {step:,}"
@@ -157,7 +156,7 @@ def header(data: Mapping[str, Any]) -> str:
 def figures(data: Mapping[str, Any]) -> str:
     """The handful of numbers that everyone looks for first."""
     summary = data["summary"]
-    step, total = whole(summary.get("last_step")), whole(data.get("total_steps"))
+    step, total = integer(summary.get("last_step")), integer(data.get("total_steps"))
     broken = summary.get("loss_broken_at") is not None
     first, last = summary.get("first_loss"), "no number" if broken else loss_text(summary.get("last_loss"))
     waiting = summary.get("waiting_share") or 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.output.report_text import number
+from allranks.core.untrusted import number
 
 WITH_ADAPTER = "all parameters, with the adapter"
 """The plan counts the model's own; the trainer counts what it has in hand, the adapter among it."""

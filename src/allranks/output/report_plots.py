@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.untrusted import number
 from allranks.output.report_bars import Bar, bars
 from allranks.output.report_charts import Line, LineChart, line_chart
 from allranks.output.report_parts import section, state_of
@@ -14,7 +15,6 @@ from allranks.output.report_text import (
     compact_seconds,
     count,
     loss_text,
-    number,
     plural,
     seconds,
     share,

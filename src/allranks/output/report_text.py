@@ -13,6 +13,8 @@ import time
 import unicodedata
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
+from allranks.core.untrusted import number
+
 MISSING = "—"
 
 PHASES = {
@@ -71,23 +73,6 @@ def _spelt(character: str) -> str:
 def escape(text: Any, longest: int = LONGEST) -> str:
     """The text as HTML content or as an attribute's value in double quotes."""
     return html.escape(printable(text, longest), quote=True)
-
-
-def number(value: Any) -> Optional[float]:
-    """The value as a finite float, or None where it is none. A bool or a numeric string is no number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        value = float(value)
-    except OverflowError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def whole(value: Any) -> Optional[int]:
-    """The value as an int, or None where it is none."""
-    found = number(value)
-    return int(value) if found is not None and found == int(found) else None
 
 
 def count(value: Any) -> str:

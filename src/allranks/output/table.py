@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from allranks.core.untrusted import integer, number
 from allranks.output.console import Out
 from allranks.output.report_findings import Folded, adapter_of
-from allranks.output.report_text import MISSING, count, number, one_line, seconds, whole
+from allranks.output.report_text import MISSING, count, one_line, seconds
 
 STATE_STYLES = {
     "succeeded": "green",
@@ -41,7 +42,7 @@ def print_runs(runs: Sequence[Mapping[str, Any]], out: Out | None = None, now: f
 
 
 def run_row(run: Mapping[str, Any], now: float) -> Row:
-    step, total = whole(run.get("step")), whole(run.get("total_steps"))
+    step, total = integer(run.get("step")), integer(run.get("total_steps"))
     nodes = run.get("nodes")
     started = number(run.get("started_at"))
     text = MISSING if step is None else count(step) + (f"/{count(total)}" if total else "")

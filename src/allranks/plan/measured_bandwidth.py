@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.core.untrusted import number
 from allranks.plan.hardware import Network
 
 
@@ -41,7 +41,4 @@ def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 def _rate(row: Mapping[str, Any]) -> float:
     """Bytes a second; 0 for what is no positive number."""
-    value = row.get("bytes_per_second")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return 0.0
-    return max(0.0, float(value))
+    return max(0.0, number(row.get("bytes_per_second")) or 0.0)

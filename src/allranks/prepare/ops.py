@@ -9,6 +9,7 @@ from typing import Any
 
 from allranks.checks.fact_request import uses_deepspeed
 from allranks.core import extensions
+from allranks.core.untrusted import mapping
 from allranks.prepare.failures import blocked, last_words
 from allranks.prepare.progress import WATCH
 from allranks.spec import Run
@@ -141,10 +142,6 @@ def builders(run: Run, deepspeed: Mapping[str, Any] | None) -> list[tuple[str, s
     if not gpu:
         found.append((home, "ShareMemCommBuilder"))
     return found
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def asked(wanted: Sequence[tuple[str, str]], env: Mapping[str, str]) -> dict[str, Any]:

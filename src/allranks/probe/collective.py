@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from allranks.probe.results import Collective, RankSaid, mapping, number, text
+from allranks.core.untrusted import mapping, number, text
+from allranks.probe.results import Collective, RankSaid
 from allranks.probe.steps import Step
 from allranks.probe.tcp import END_SECONDS, lines, tell_to_end
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable

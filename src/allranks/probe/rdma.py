@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from allranks.probe.results import Ear, Link, Pair, number, text
+from allranks.core.untrusted import number, text
+from allranks.probe.results import Ear, Link, Pair
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 SECONDS = 1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from allranks.core.untrusted import listing, mapping, number, text
 
 OK = "ok"
 RENDEZVOUS, KEEPER, DATA = "rendezvous", "keeper", "data"
@@ -270,20 +271,3 @@ def links_of(source: str, target: str, said: Mapping[str, Any]) -> list[Link]:
         reason = text(one.get("reason")) or ("" if rate is not None else "no figure came")
         found.append(Link(*pair, rate, number(latency.get("least")), reason))
     return found
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def listing(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []
-
-
-def text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def number(value: Any) -> float | None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if good else None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from allranks.core import NOTE, Finding, Where
+from allranks.core.untrusted import mappings
 from allranks.runs.inspection import Inspection, inspect
 from allranks.spec import Run
 from allranks.transport import Nodes, ProgramFailed, Unreachable
@@ -21,22 +22,18 @@ def holders(seen: Inspection) -> dict[str, str]:
         return {}
     led = {
         str(left.get("run"))
-        for left in listing(facts.get("leftovers.runs"))
+        for left in mappings(facts.get("leftovers.runs"))
         if left.get("supervisor") or left.get("keeper")
     }
-    known = {str(left.get("run")) for left in listing(facts.get("leftovers.runs"))}
+    known = {str(left.get("run")) for left in mappings(facts.get("leftovers.runs"))}
     found: dict[str, str] = {}
     ports = facts.get("network.ports")
     for port, state in (ports if isinstance(ports, Mapping) else {}).items():
-        for holder in listing(state.get("held_by") if isinstance(state, Mapping) else None):
+        for holder in mappings(state.get("held_by") if isinstance(state, Mapping) else None):
             run_id = holder.get("run")
             if run_id and str(run_id) in known - led:
                 found[str(run_id)] = str(port)
     return found
-
-
-def listing(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
 
 
 async def freed(

@@ -24,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, mapping, minority
+from allranks.checks.context import Context, View, minority
 from allranks.checks.fact_request import trusts_remote_code
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 ID = "code-differs"
 NEEDS = ("code.folders",)

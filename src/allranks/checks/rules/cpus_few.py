@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, number
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import number
 
 NEEDS = ("system.cpus",)
 UNKNOWN_BLOCKS = False

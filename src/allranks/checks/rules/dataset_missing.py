@@ -22,10 +22,11 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from allranks.checks.context import Context, listing, mapping
+from allranks.checks.context import Context
 from allranks.checks.fact_request import dataset
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("storage.dataset",)
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping, number
+from allranks.checks.context import Context
 from allranks.checks.rules.disk_space import target
 from allranks.core import Finding
+from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.paths", "system.allranks_home")
 UNKNOWN_BLOCKS = False

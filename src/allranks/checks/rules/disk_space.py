@@ -23,10 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, View, mapping, number
+from allranks.checks.context import Context, View
 from allranks.checks.fact_request import place
 from allranks.checks.phrases import gib
 from allranks.core import Finding
+from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.paths", "system.allranks_home")
 

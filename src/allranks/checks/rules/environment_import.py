@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("imports.modules",)
 

@@ -23,9 +23,10 @@ import ipaddress
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View, listing
+from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing
 
 NEEDS = ("firewall.input",)
 UNKNOWN_BLOCKS = False

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.lint.run_settings import is_old_transformers
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 UNKNOWN_BLOCKS = False
 KEY = "stage3_gather_16bit_weights_on_model_save"

@@ -21,9 +21,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allranks.checks import gpus
-from allranks.checks.context import Context, listing, mapping, number
+from allranks.checks.context import Context
 from allranks.checks.phrases import gib, listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping, number
 
 NEEDS = ("gpus.list",)
 applies = gpus.applies

@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.context import Context, listing
+from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing
 
 NEEDS = ("gpus.list",)
 UNKNOWN_BLOCKS = False

@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, mapping, number
+from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import mapping, number
 
 NEEDS = ("infiniband.devices",)
 UNKNOWN_BLOCKS = False

@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, listing, mapping
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("infiniband.devices",)
 applies = fabric.wants_infiniband

@@ -20,8 +20,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, number
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import number
 
 NEEDS = ("infiniband.devices",)
 UNKNOWN_BLOCKS = False

@@ -21,9 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("network.interfaces",)
 

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, listing
+from allranks.checks.context import Context
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing
 
 NEEDS = ("leftovers.runs",)
 UNKNOWN_BLOCKS = False

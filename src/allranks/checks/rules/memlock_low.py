@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, number
+from allranks.checks.context import Context
 from allranks.checks.phrases import gib
 from allranks.core import Finding
+from allranks.core.untrusted import number
 
 NEEDS = ("system.limits", "infiniband.devices")
 applies = fabric.wants_infiniband

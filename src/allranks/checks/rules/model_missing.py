@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, listing, mapping, minority
+from allranks.checks.context import Context, View, minority
 from allranks.checks.fact_request import model as folder
 from allranks.checks.phrases import counted, listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("storage.model",)
 KEY = "train.llamafactory.model_name_or_path"

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.lint.run_settings import is_old_transformers
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 from allranks.plan import families
 
 UNKNOWN_BLOCKS = False

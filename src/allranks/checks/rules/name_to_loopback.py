@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View, listing, mapping
+from allranks.checks.context import Context, View
 from allranks.core import Finding, Node
 from allranks.core.net import is_loopback
+from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("network.resolved",)
 applies = fabric.several_machines

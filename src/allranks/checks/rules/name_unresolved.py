@@ -19,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, listing, mapping, minority
+from allranks.checks.context import Context, minority
 from allranks.checks.phrases import listed
 from allranks.core import Finding
 from allranks.core.net import is_loopback
+from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("network.resolved",)
 applies = fabric.several_machines

@@ -26,13 +26,14 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
-from allranks.checks.context import Context, View, listing, mapping, number
+from allranks.checks.context import Context, View
 from allranks.checks.filesystems import SHARED
 from allranks.checks.phrases import duration
 from allranks.checks.rules.compiler_missing import compiled
 from allranks.checks.rules.port_held import holder_text
 from allranks.checks.versions import parts
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping, number
 
 NEEDS = ("extensions.locks",)
 UNKNOWN_BLOCKS = False

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.filesystems import NETWORK
 from allranks.checks.phrases import gib
 from allranks.checks.rules.disk_space import checkpoint_bytes, target
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths", "system.allranks_home")
 UNKNOWN_BLOCKS = False

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, listing
+from allranks.checks.context import Context
 from allranks.checks.fact_request import uses_deepspeed
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing
 
 NEEDS = ("software.versions",)
 

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.core import UNKNOWN, Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths", "storage.files")
 

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, number
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import number
 
 NEEDS = ("network.local_port_range",)
 UNKNOWN_BLOCKS = False

@@ -22,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, listing, mapping, number
+from allranks.checks.context import Context, View
 from allranks.checks.phrases import duration
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping, number
 
 NEEDS = ("network.ports",)
 

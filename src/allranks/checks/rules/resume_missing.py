@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.fact_request import place
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths",)
 

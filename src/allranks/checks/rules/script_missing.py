@@ -19,9 +19,10 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.fact_request import shipped
 from allranks.core import UNKNOWN, Finding
+from allranks.core.untrusted import mapping
 
 ID = "script-missing"
 NEEDS = ("storage.files",)

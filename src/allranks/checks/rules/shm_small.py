@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping, number
+from allranks.checks.context import Context
 from allranks.checks.phrases import gib
 from allranks.core import Finding
+from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.paths",)
 UNKNOWN_BLOCKS = False

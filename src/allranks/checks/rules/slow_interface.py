@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, mapping, number
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import mapping, number
 
 NEEDS = ("network.interfaces",)
 UNKNOWN_BLOCKS = False

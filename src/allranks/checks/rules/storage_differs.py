@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, View, mapping, minority
+from allranks.checks.context import Context, View, minority
 from allranks.checks.filesystems import SHARED
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths",)
 

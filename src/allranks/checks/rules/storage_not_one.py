@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.phrases import shown
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 UNKNOWN_BLOCKS = False
 

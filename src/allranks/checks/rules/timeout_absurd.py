@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, number
+from allranks.checks.context import Context
 from allranks.checks.phrases import duration
 from allranks.core import Finding
+from allranks.core.untrusted import number
 
 UNKNOWN_BLOCKS = False
 

@@ -23,8 +23,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as xml
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.files",)
 

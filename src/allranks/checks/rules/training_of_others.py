@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, number
+from allranks.checks.context import Context
 from allranks.checks.phrases import counted, duration, listed
 from allranks.core import Finding
+from allranks.core.untrusted import number
 
 NEEDS = ("leftovers.others",)
 UNKNOWN_BLOCKS = False

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, mapping
+from allranks.checks.context import Context
 from allranks.checks.filesystems import SHARED
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("system.user", "storage.paths")
 UNKNOWN_BLOCKS = False

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.context import Context, View, mapping
+from allranks.checks.context import Context, View
 from allranks.checks.fact_request import shipped, workdir
 from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.files",)
 

@@ -36,9 +36,10 @@ import importlib
 import os
 import pkgutil
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping
 
 from allranks.core import Facts
+from allranks.core.untrusted import mapping, number
 from allranks.node.facts import _reader_processes
 from allranks.node.facts._reading import Reading
 
@@ -60,7 +61,7 @@ def collect(request: Mapping[str, Any]) -> Facts:
     by family. Never raises because of what a node is like.
     """
     began_at, began = time.time(), time.monotonic()
-    asked = _mapping(request.get("limits"))
+    asked = mapping(request.get("limits"))
     wanted = request.get("families")
     modules = {}
     values: Dict[str, Any] = {}
@@ -121,13 +122,7 @@ def _merge(
     unreadable[name] = f"{hung[-1]}: {outcome.reason}" if hung else outcome.reason
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _seconds(asked: Any, default: float) -> float:
     """A limit between 0.1 s and an hour; anything else that was asked is the default."""
-    value: Optional[float] = (
-        asked if isinstance(asked, (int, float)) and not isinstance(asked, bool) else None
-    )
+    value = number(asked)
     return value if value is not None and 0.1 <= value <= 3600 else default
