@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._operators import operators
-from tests.rig.desk import Desk
+from tests.harness.on_rig import RigDesk, SlurmDesk
 from tests.rig.ray_site import RAY, SETTINGS, have_ray, start_ray
 from tests.rig.rig import ROOT, STATE, Rig, address, only_one
-from tests.rig.slurm import Login, start_slurm
+from tests.rig.slurm import start_slurm
 
 TITLE = "Every engine against its own bare way"
 ENGINES = tuple(os.environ.get("ENGINES", "ssh,pdsh,mpi,deepspeed,slurm,ray").split(","))
@@ -107,8 +107,7 @@ class Site:
 
     def __init__(self, rig: Rig, engine: str, folder: Path):
         self.rig, self.engine, self.folder, self.number = rig, engine, folder, 0
-        self.desk = None if engine == "slurm" else Desk(rig, folder)
-        self.login = Login(rig)
+        self.desk = SlurmDesk(rig) if engine == "slurm" else RigDesk(rig, folder)
 
     def _out(self) -> Path:
         """A new folder that all nodes see; its path there is /nfs/out-N."""
@@ -182,19 +181,12 @@ class Site:
 
     def _ours(self, out: str) -> list[str]:
         keys = run_keys(self.engine, out)
-        if self.desk is None:
-            (STATE / "nfs" / "run.yaml").write_text(json.dumps(keys))
-            return self.login.command("run", "/nfs/run.yaml", "--no-probe", "--json")
         return self.desk.command("run", self.desk.file(**keys), "--no-probe", "--json")
 
     def _phases(self, run_id: str) -> dict[str, float]:
-        home = "/nfs/home" if self.desk is None else "/root/.allranks"
-        text = self.rig.run(1, ["cat", f"{home}/runs/{run_id}/keeper/journal.jsonl"]).stdout.decode()
         times: dict[str, float] = {}
-        for line in text.splitlines():
-            event = json.loads(line)
-            if event["kind"] == "phase":
-                times.setdefault(event["data"]["phase"], event["at"])
+        for event in self.desk.events(run_id, "phase"):
+            times.setdefault(event["data"]["phase"], event["at"])
         return times
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.rig.desk import Desk
+from tests.harness.on_rig import RigDesk
 from tests.rig.refusal import BAD, PROGRAMS, Refused, refused
 from tests.rig.rig import ROOT, Rig, only_one
 
@@ -45,7 +45,7 @@ def measure() -> str:
 
 def once(rig: Rig, what: str) -> Refused:
     with tempfile.TemporaryDirectory() as folder:
-        return refused(rig, Desk(rig, Path(folder)), what, LOOP)
+        return refused(rig, RigDesk(rig, Path(folder)), what, LOOP)
 
 
 def right(result: Refused) -> bool:

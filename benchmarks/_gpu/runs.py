@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._gpu.parts import TAIL, environment
-from tests.runs.runner import free_port
+from tests.harness import free_port
 
 OVER = ("succeeded", "failed", "stopped", "lost")
 

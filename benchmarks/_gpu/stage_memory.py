@@ -19,7 +19,7 @@ from allranks.spec.run import Gpus
 from benchmarks._gpu.parts import TAIL, LeftOut, Machine, Part, one_rank, program
 from benchmarks._gpu.stage_facts import model_of
 from benchmarks.plan import LARGE, LLAMA, MOE, filled
-from tests.runs.runner import free_port
+from tests.harness import free_port
 
 TITLE = "Peak memory of a GPU against the plan"
 RANK = Path(__file__).parent / "_memory_rank.py"

@@ -21,7 +21,7 @@ from allranks.probe.steps import CPU_BYTES, GPU_BYTES, LADDER
 from benchmarks._gpu.parts import ROOT, TAIL, LeftOut, Machine, Part, environment, one_rank
 from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.stage_facts import places
-from tests.runs.runner import free_port
+from tests.harness import free_port
 
 TITLE = "NCCL on one GPU: the probe's ladder, a hang, the flight recorder"
 RANK = Path(__file__).parent / "_hang_rank.py"

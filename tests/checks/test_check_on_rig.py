@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.harness import until
+from tests.harness.on_rig import RigDesk, machines
 from tests.recorded.parts import smi
-from tests.rig.rig import STATE, Rig, address, only_one
+from tests.rig.rig import Rig, address
 
 pytestmark = pytest.mark.rig
-ROOT = Path(__file__).resolve().parents[2]
 
 FAKE = """#!/bin/sh
 case "$*" in
@@ -24,50 +19,13 @@ case "$*" in
   "topo -m") printf '\\tGPU0\\tGPU1\\nGPU0\\t X \\tNV12\\nGPU1\\tNV12\\t X \\n' ;;
 esac
 """
-RUN = """
-name: rig
-nodes: {%s}
-gpus: {count: 2, model: A100-SXM4-80GB}
-user: root
-environment: {python: %s}
-env: {TORCH_EXTENSIONS_DIR: /root/operators}
-train: {command: [/root/train.py]}
-"""
 
-
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(3) as rig:
-        yield rig
+rig = machines(3)
 
 
 def put(rig: Rig, number: int, path: str, text: str, mode: str = "755") -> None:
     rig.run(number, ["tee", path], input=text.encode())
     rig.run(number, ["chmod", mode, path])
-
-
-def checked(rig: Rig, folder: Path) -> tuple[int, list[dict]]:
-    (folder / ".ssh").mkdir()
-    for name in ("known_hosts", "ssh_config"):
-        text = (STATE / name).read_text()
-        (folder / ".ssh" / name.replace("ssh_config", "config")).write_text(text)
-    nodes = ", ".join(f"node{number}: {address(number)}" for number in (1, 2, 3))
-    (folder / "run.yaml").write_text(RUN % (nodes, sys.executable))
-    done = subprocess.run(
-        rig.from_ctl(
-            [
-                str(Path(sys.executable).parent / "allranks"),
-                *("check", str(folder / "run.yaml"), "--json"),
-                *("--passing", str(folder / "passing"), "--failing", str(folder / "failing")),
-            ]
-        ),
-        env={**os.environ, "HOME": str(folder), "ALLRANKS_HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)["findings"]
 
 
 def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
@@ -79,12 +37,20 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
     lock = "/root/operators/fused_adam/lock"
     rig.run(1, ["mkdir", "-p", str(Path(lock).parent)])
     put(rig, 1, lock, "", "644")
-    code, findings = checked(rig, tmp_path)
+    desk = RigDesk(rig, tmp_path / "desk")
+    file = desk.file(
+        nodes={f"node{number}": address(number) for number in (1, 2, 3)},
+        gpus={"count": 2, "model": "A100-SXM4-80GB"},
+        user="root",
+        env={"TORCH_EXTENSIONS_DIR": "/root/operators"},
+        train={"command": ["/root/train.py"]},
+    )
+    lists = ("--passing", tmp_path / "passing", "--failing", tmp_path / "failing")
+    findings = desk.json("check", file, *lists, code=1)["findings"]
     by_node = {}
     for finding in findings:
         if finding["verdict"] in ("block", "unknown"):
             by_node.setdefault(finding["where"]["node"], []).append(finding)
-    assert code == 1
     assert "node1" not in by_node or {f["id"] for f in by_node["node1"]} <= {"torch-without-cuda"}
     ecc = [f for f in by_node["node2"] if f["id"] == "gpu-ecc"]
     assert len(ecc) == 1 and "3 uncorrectable memory errors" in ecc[0]["saw"] and ecc[0]["where"]["gpu"] == 0
@@ -103,10 +69,8 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
     failing = (tmp_path / "failing").read_text()
     assert f"{address(2)} slots=2  # node2 gpu-ecc" in failing and f"{address(3)} slots=2" in failing
     assert len((failing + (tmp_path / "passing").read_text()).splitlines()) == 3
-    deadline = time.monotonic() + 60
-    while hangs := set(living(rig, 3)) & {"nvidia-smi", "sleep"}:
-        assert time.monotonic() < deadline, f"what hung was not taken along: {hangs}"
-        time.sleep(0.2)
+    hangs = {"nvidia-smi", "sleep"}
+    until(lambda: not set(living(rig, 3)) & hangs, "what hung was not taken along", 60, 0.2)
 
 
 def living(rig: Rig, number: int) -> list[str]:

@@ -8,17 +8,16 @@ import importlib.metadata
 import os
 import re
 import subprocess
-import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.rig.desk import Desk
-from tests.rig.rig import STATE, Rig, only_one
+from tests.harness.on_rig import RigDesk, machines
+from tests.rig.rig import STATE, Rig
 
 pytestmark = [pytest.mark.rig, pytest.mark.seldom, pytest.mark.timeout(600)]
 DEBS = ("libaio-dev", "ninja-build", "nfs-kernel-server", "nfs-common", "pdsh")
@@ -28,10 +27,7 @@ COMPILES = "ALLRANKS_LONG" in os.environ
 OPS = "{{ ['CPUAdamBuilder'] if inventory_hostname == 'node3' else [] }}" if COMPILES else []
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(3, shared=[sys.prefix]) as rig:
-        yield rig
+rig = machines(3)
 
 
 def wheel(folder: Path, name: str, version: str, files: Mapping[str, bytes]) -> None:
@@ -129,12 +125,10 @@ def play(rig: Rig, folder: Path) -> dict[str, dict[str, int]]:
 
 
 def test_it_installs_once_and_check_passes_after_it(rig: Rig, tmp_path: Path) -> None:
-    desk = Desk(rig, tmp_path)
+    desk = RigDesk(rig, tmp_path)
     (STATE / "nfs" / "train.py").write_text("import packaging, filelock\n")
     file = desk.file(
         name="installed",
-        nodes="node[1-3]",
-        gpus={"count": 1, "model": "cpu"},
         environment={"python": "/opt/training/bin/python"},
         launch={"with": "pdsh"},
         train={"command": ["/nfs/train.py"]},

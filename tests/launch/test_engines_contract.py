@@ -8,24 +8,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rig.desk import Desk
+from tests.harness import until
+from tests.harness.on_rig import HeadDesk, RigDesk, lines_of, machines
 from tests.rig.ray_site import asked, have_ray, start_ray
-from tests.rig.rig import STATE, Rig, only_one
-from tests.rig.slurm import Login, until
-from tests.runs.runner import LIGHT, SCRIPTS
+from tests.rig.rig import STATE, Rig
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 LOOP = Path(__file__).parent / "scripts" / "tell_and_loop.py"
 CANARY = "canary-" + os.urandom(8).hex()  # not in this file: a checkout may lie where it is looked for
 ENGINES = ("ssh", "pdsh", "mpi", "deepspeed", "ray")
+LIGHTLY = ("pdsh", "deepspeed")
+"""Engines whose run needs no torch here: mpirun and Ray put more into the ranks' environment than ssh does."""
+
+KEPT = ("ssh", "ray")
+"""One of those that have ended before the first step, which leave supervisors alone whatever they are, and the one
+whose own processes stay for as long as the run."""
+
+KILLED = ("--fault", "kill", "--rank", 1, "--at", 2, "--steps", 400)
 TWO = "node[1-2]"
 LAUNCH = {"ray": {"with": "ray", "address": "auto"}, "own-ray": {"with": "ray"}}
 HOSTILE = {
@@ -35,10 +40,7 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(3, shared=[sys.prefix]) as rig:
-        yield rig
+rig = machines(3)
 
 
 @pytest.fixture(scope="module")
@@ -50,67 +52,58 @@ def site(rig: Rig) -> Rig:
 
 
 @pytest.fixture
-def desk(rig: Rig, tmp_path: Path, request: pytest.FixtureRequest) -> Desk:
+def desk(rig: Rig, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RigDesk]:
     if request.node.callspec.params["engine"] == "ray":
         request.getfixturevalue("site")
-    return Desk(rig, tmp_path, {"CANARY_TOKEN": CANARY})
+    with RigDesk(rig, tmp_path, {"CANARY_TOKEN": CANARY}) as desk:
+        yield desk
 
 
-def run_file(desk: Desk, engine: str, *arguments: object, **keys: Any) -> Path:
-    defaults = {
-        "name": "contract",
-        "nodes": "node[1-3]",
-        "gpus": {"count": 1, "model": "cpu"},
-        "environment": {"python": sys.executable},
-        "launch": LAUNCH.get(engine, {"with": engine}),
-        "train": {"command": [str(LOOP), *map(str, arguments)]},
-    }
-    return desk.file(**{**defaults, **keys})
+def keys_of(engine: str, **keys: Any) -> dict[str, Any]:
+    return {"name": "contract", "launch": LAUNCH.get(engine, {"with": engine}), **keys}
 
 
-def light_file(desk: Desk, engine: str, *arguments: object) -> Path:
-    """Two ranks without torch, on two nodes: what an engine starts, watches and ends are processes."""
-    train = {"command": [str(SCRIPTS / "light_loop.py"), *map(str, arguments)]}
-    return run_file(desk, engine, nodes=TWO, train=train, env={"PYTHONPATH": str(LIGHT)})
+def living(rig: Rig) -> list[str]:
+    """Command lines of what belongs to a run, an engine or a training, on any node."""
+    words = (
+        "_loop.py",
+        "torch.distributed",
+        "bundles/",
+        "import hashlib, json",
+        "orted",
+        "mpirun",
+        "pdsh",
+        "ray_driver.py",
+        "ray::Supervisor",
+    )
+    lines = (line for number in (1, 2, 3) for line in lines_of(rig, number))
+    return [line for line in lines if any(word in line for word in words)]
 
 
-def living(rig: Rig) -> dict[int, list[str]]:
-    """Command lines of what belongs to a run, an engine or a training, by node."""
-    found = {}
-    for number in (1, 2, 3):
-        shown = rig.run(
-            number, ["sh", "-c", "for p in /proc/[0-9]*; do tr '\\0\\n' '  ' < $p/cmdline; echo; done"]
-        )
-        lines = shown.stdout.decode(errors="replace").splitlines()
-        words = (
-            "_loop.py",
-            "torch.distributed",
-            "bundles/",
-            "import hashlib, json",
-            "orted",
-            "mpirun",
-            "pdsh",
-            "ray_driver.py",
-            "ray::Supervisor",
-        )
-        found[number] = [line for line in lines if any(word in line for word in words)]
-    return found
-
-
-def nothing_lives(rig: Rig, seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while any(living(rig).values()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert not any(living(rig).values()), living(rig)
+def nothing_lives(rig: Rig) -> None:
+    until(lambda: not living(rig), lambda: living(rig), 120.0, 0.2)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
-    engine: str, desk: Desk, rig: Rig
+def test_a_run_outlives_its_launchers_and_ends_well_with_environment_ranks_logs_and_secret_kept(
+    engine: str, desk: RigDesk, rig: Rig
 ) -> None:
-    file = run_file(desk, engine, "--steps", 3, env=HOSTILE, secrets=["CANARY_TOKEN"])
-    run = desk.json("run", file)["runs"][0]
-    assert (run["state"], run["step"]) == ("succeeded", 3), run
+    go = f"/nfs/go-{ENGINES.index(engine)}"  # no word that is looked for below
+    made = desk.light if engine in LIGHTLY else desk.file
+    keys = keys_of(engine, env=HOSTILE, secrets=["CANARY_TOKEN"])
+    file = made("--steps", 100000, "--until", go, script=LOOP, **keys)
+    run = desk.run(file, "--detach", *(() if engine == "ssh" else ("--no-probe",)))
+    # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
+    desk.trains(run["id"], 3)
+
+    def of_launchers() -> list[str]:
+        return [line for line in living(rig) if "orted" in line or "pdsh" in line]
+
+    until(lambda: not of_launchers(), of_launchers)
+    assert desk.state(run["id"])["state"] == "running"
+    (STATE / "nfs" / Path(go).name).touch()
+    desk.ended(run["id"])
+    assert desk.state(run["id"])["state"] == "succeeded"
 
     # Each rank on its own machine, in the order of the run file.
     plan = json.loads(rig.run(1, ["cat", f"/root/.allranks/runs/{run['id']}/plan.json"]).stdout)
@@ -130,48 +123,35 @@ def test_a_run_ends_well_with_its_environment_ranks_logs_and_secret_kept(
     nothing_lives(rig)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: Desk, rig: Rig) -> None:
-    file = light_file(desk, engine, "--fault", "kill", "--rank", 1, "--at", 2, "--steps", 400)
-    run = desk.json("run", file, "--no-probe")["runs"][0]
+@pytest.mark.parametrize("engine", KEPT)
+def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: RigDesk, rig: Rig) -> None:
+    run = desk.run(desk.light(*KILLED, **keys_of(engine, nodes=TWO)), "--no-probe")
     where = run["diagnosis"]["where"]
     assert (run["state"], where["node"], where["rank"]) == ("failed", "node2", 1)
     nothing_lives(rig)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_run_outlives_its_controller_and_stop_leaves_nothing(engine: str, desk: Desk, rig: Rig) -> None:
-    file = light_file(desk, engine, "--steps", 4000)
-    run = desk.json("run", file, "--detach", "--no-probe")["runs"][0]
-    # Nothing of the controller or of the launcher lives any more: only supervisors and what they started.
-    assert until(lambda: state_of(desk, run["id"])["step"])
-    assert state_of(desk, run["id"])["state"] == "running"
-
-    def of_launchers() -> list[str]:
-        return [line for lines in living(rig).values() for line in lines if "orted" in line or "pdsh" in line]
-
-    assert until(lambda: not of_launchers()), of_launchers()
+@pytest.mark.parametrize("engine", KEPT)
+def test_stop_leaves_nothing(engine: str, desk: RigDesk, rig: Rig) -> None:
+    run = desk.run(desk.light("--steps", 4000, **keys_of(engine, nodes=TWO)), "--detach", "--no-probe")
+    desk.trains(run["id"])
     stopped = desk.json("stop", run["id"])
-    assert state_of(desk, run["id"])["state"] == "stopped", stopped
+    assert desk.state(run["id"])["state"] == "stopped", stopped
     nothing_lives(rig)
 
 
-def test_ray_chooses_the_nodes_and_its_own_stop_leaves_nothing(site: Rig, tmp_path: Path) -> None:
+def test_ray_chooses_the_nodes_and_its_own_stop_leaves_nothing(site: Rig) -> None:
     """`nodes: 3`, asked of the dashboard where it is reached; ended by `ray job stop` with the run's id."""
-    keys = json.loads(run_file(Desk(site, tmp_path), "ray", "--steps", 4000, nodes=3).read_text())
-    (STATE / "nfs" / "three.yaml").write_text(json.dumps(keys))
-    head = Login(site, {"HOME": "/root", "ALLRANKS_HOME": "/root/.allranks"})
-    run = head.json("run", "/nfs/three.yaml", "--detach", "--no-probe")["runs"][0]
+    head = HeadDesk(site)
+    run = head.run(
+        head.file("--steps", 4000, script=LOOP, **keys_of("ray", nodes=3)), "--detach", "--no-probe"
+    )
     assert run["nodes"] == ["10.77.0.2", "10.77.0.3", "10.77.0.4"]
-    assert until(lambda: state_of(head, run["id"])["step"])
+    head.trains(run["id"])
     stopped = asked(site, 1, "job", "stop", run["id"], "--address", "http://127.0.0.1:8265")
     assert stopped.returncode == 0, stopped.stdout
-    assert until(lambda: state_of(head, run["id"])["state"] == "stopped"), state_of(head, run["id"])
+    head.ended(run["id"], "stopped")
     nothing_lives(site)
-
-
-def state_of(desk: Desk | Login, run_id: str) -> dict[str, Any]:
-    return next(run for run in desk.json("ps")["runs"] if run["id"] == run_id)
 
 
 REFUSED = ["-p", "tcp", "--dport", "22", "-s", "10.77.0.2", "-j", "REJECT", "--reject-with", "tcp-reset"]
@@ -203,12 +183,12 @@ def cut_off(rig: Rig, engine: str) -> Iterator[dict[str, Any]]:
     ("engine", "why"), [("pdsh", "refused"), ("mpi", "refused"), ("own-ray", "no Ray today")]
 )
 def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
-    engine: str, why: str, desk: Desk, rig: Rig
+    engine: str, why: str, desk: RigDesk, rig: Rig
 ) -> None:
     folders = ["sh", "-c", "ls -d /root/.allranks/runs/* /tmp/allranks-ray-*"]
     before = {number: rig.run(number, folders, check=False).stdout.decode().split() for number in (1, 2, 3)}
     with cut_off(rig, engine) as keys:
-        said = desk.json("run", run_file(desk, engine, "--steps", 5, **keys))
+        said = desk.json("run", desk.light(**keys_of(engine, **keys)), "--no-probe")
     assert (said["runs"], said["stopped_by"]) == ([], ["engine-failed"])
     finding = next(one for one in said["findings"] if one["id"] == "engine-failed")
     assert finding["where"]["node"] == "node3" and why in finding["saw"], finding
@@ -238,15 +218,10 @@ def test_mpirun_starts_one_process_a_rank_as_rendered(rig: Rig, tmp_path: Path) 
     """The way of a site without torchrun: mpirun's ranks are the run file's, over the interface that it names."""
     (STATE / "nfs" / "ranks.py").write_text(RANKS)
     (STATE / "nfs" / "told").mkdir()
-    desk = Desk(rig, tmp_path)
+    desk = RigDesk(rig, tmp_path)
+    network, gpus = {"interface": "eth0"}, {"count": 2, "model": "cpu"}
     file = desk.file(
-        name="ranks",
-        nodes="node[1-2]",
-        gpus={"count": 2, "model": "cpu"},
-        env=HOSTILE,
-        network={"interface": "eth0"},
-        environment={"python": sys.executable},
-        train={"command": ["/nfs/ranks.py"]},
+        script=Path("/nfs/ranks.py"), name="ranks", nodes=TWO, gpus=gpus, env=HOSTILE, network=network
     )
     rendered = desk("plan", file, "--render", "mpi", "-o", STATE / "nfs" / "rendered")
     assert rendered.returncode == 0, rendered.stderr

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from allranks import spec
 from allranks.launch import scripts
 from allranks.launch.launchers import ansible
 from allranks.plan import make_plan
+from tests.harness import until
 
 pytestmark = pytest.mark.lengthy
 
@@ -164,9 +164,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory):
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 60
-        while run("sinfo", "-h", **env).returncode != 0 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: run("sinfo", "-h", **env).returncode == 0, "sinfo answers", 60, 0.05)
         yield env
     finally:
         server.terminate()

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from allranks.core import BadInput
 from allranks.node import journal, paths, processes, run_reader, stop
 from allranks.output import console, table
+from tests.harness import until
 
 
 @pytest.fixture
@@ -216,9 +217,7 @@ def test_following_a_live_run_gives_what_comes_until_its_end(run, offset):
 
     thread = threading.Thread(target=reader)
     thread.start()
-    deadline = time.monotonic() + 60
-    while not texts and time.monotonic() < deadline:
-        time.sleep(0.01)  # an offset from the end is one from the end that it finds
+    until(lambda: texts)  # an offset from the end is one from the end that it finds
     with open(os.path.join(run.root, "log"), "ab", buffering=0) as log:
         for word in (b"one ", b"\xc3", b"\xa4 ", b"end"):
             time.sleep(0.08)

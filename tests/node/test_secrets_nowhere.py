@@ -100,10 +100,7 @@ def test_the_logs_end_for_the_keeper_is_masked_too(field):
     field.supervise(speaker(2.0), {"HF_TOKEN": CANARY}, secrets=["HF_TOKEN"])
     field.wait_for("exception")
     field.say(logs=100_000)
-    deadline = time.monotonic() + 40
-    while not any("logs" in message for message in field.messages) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    (logs,) = [message["logs"] for message in field.messages if "logs" in message]
+    (logs,) = field.until(lambda: [message["logs"] for message in field.messages if "logs" in message])
     assert "plain " in logs["torchrun.log"] and CANARY not in json.dumps(logs)
 
 

@@ -21,6 +21,7 @@ from allranks.core import Event
 from allranks.core.payloads import as_json
 from allranks.node import processes, samples, stall_evidence
 from allranks.node.stall_evidence import Evidence, Watched
+from tests.harness import until
 
 
 @pytest.fixture
@@ -48,11 +49,11 @@ def child():
     server.close()
 
 
-def collected(looker: Evidence, watched: list, ours: list, until: str | None = "stack") -> list:
-    """What it told until `until` was told; without one, until it had done all."""
+def collected(looker: Evidence, watched: list, ours: list, last: str | None = "stack") -> list:
+    """What it told until `last` was told; without one, until it had done all."""
     looker.ask(watched, ours)
     events, deadline = [], time.monotonic() + 60
-    while time.monotonic() < deadline and until not in {e.kind for e in events}:
+    while time.monotonic() < deadline and last not in {e.kind for e in events}:
         works = looker._thread is not None and looker._thread.is_alive()
         events += looker.take()
         if not works:
@@ -63,13 +64,12 @@ def collected(looker: Evidence, watched: list, ours: list, until: str | None = "
 
 def until_stopped(pid: int) -> None:
     """A signal is asynchronous: on a busy machine the process runs on for a while after it was sent."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
+
+    def stopped() -> bool:
         seen = processes.read_stat(pid)
-        if seen is not None and seen.state == "T":
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"{pid} did not stop")
+        return seen is not None and seen.state == "T"
+
+    until(stopped)
 
 
 def test_a_stopped_process_is_told_with_its_state_children_sockets_and_stack(child, tmp_path, monkeypatch):
@@ -140,13 +140,10 @@ def test_of_ranks_that_die_together_the_kernel_is_asked_again_after_the_last(mon
     for rank in range(8):
         looker.heed(Event(1.0, "rank-gone", "a", rank, {"code": 1}))
     may_end.set()
-    deadline = time.monotonic() + 60
-    while looker._asked and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: not looker._asked)
     assert 1 <= len(looks) <= 2
     looker.heed(Event(2.0, "rank-gone", "a", 0, {"code": 1}))
-    while looker._asked and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: not looker._asked)
     assert 2 <= len(looks) <= 3, "a later death asks anew"
 
 

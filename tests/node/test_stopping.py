@@ -14,7 +14,7 @@ from allranks.node.stopping import FORCE_SECONDS, Stopping
 RANK = Stat(7, "rank", "S", 1, 7, 70, 0)
 
 
-class Stage:
+class Processes:
     """Processes that end, or do not, at what they are sent; a clock that the test sets."""
 
     def __init__(self, ends_at: int | None):
@@ -39,8 +39,8 @@ class Stage:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch):
-    def make(ends_at: int | None) -> Stage:
-        made = Stage(ends_at)
+    def make(ends_at: int | None) -> Processes:
+        made = Processes(ends_at)
         monkeypatch.setattr(stopping.time, "monotonic", lambda: made.now)
         return made
 

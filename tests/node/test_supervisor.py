@@ -18,7 +18,7 @@ from allranks.core import Event
 from allranks.node import paths, processes
 from allranks.node.descendants import Tree
 from allranks.node.supervisor import Supervisor
-from tests.node.conftest import QUICK
+from tests.harness.node import QUICK
 
 pytestmark = pytest.mark.lengthy
 
@@ -157,9 +157,7 @@ def test_leases_that_came_while_the_supervisor_was_held_up_count(field):
     try:
         assert one.dial.connect(30)
         one.lease_until = time.monotonic() - 60
-        deadline = time.monotonic() + 60
-        while not field.listener.send("node-0", {"lease": 30}) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        field.until(lambda: field.listener.send("node-0", {"lease": 30}))
         assert select.select([one.dial.fileno()], [], [], 60)[0], "the lease is here"
         one._look_at_orders()
         assert one.ending_at is None and one.lease_until > time.monotonic()
@@ -450,10 +448,7 @@ def test_torchrun_ends_when_its_supervisor_is_killed(field):
     field.supervise(field.tree(name="torchrun"))
     field.process("torchrun")
     field.supervisor.kill()
-    deadline = time.monotonic() + 40
-    while field.alive() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert field.alive() == []
+    field.until(lambda: not field.alive(), "torchrun is gone")
     assert not processes.still(field.process("torchrun"))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from allranks.node import supervisor_link, wire
 from allranks.node.supervisor_link import Dial, Listener
+from tests.harness import until
 
 KEY = bytes(range(32))
 SECONDS = 60.0
@@ -44,13 +45,11 @@ class Pump(threading.Thread):
         return self.messages
 
     def wait(self, count, kind="message"):
-        deadline = time.monotonic() + SECONDS
-        while time.monotonic() < deadline:
-            found = [m for m in self.messages if m.kind == kind]
-            if len(found) >= count:
-                return found
-            time.sleep(0.005)
-        raise AssertionError(f"{count} {kind} expected, got {self.messages}")
+        def found():
+            messages = [m for m in self.messages if m.kind == kind]
+            return messages if len(messages) >= count else None
+
+        return until(found, lambda: f"{count} {kind}; got {self.messages}", SECONDS, 0.005)
 
 
 @pytest.fixture

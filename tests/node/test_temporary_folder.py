@@ -7,13 +7,13 @@ import shutil
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from allranks.node import paths, sweep, temporary_folder
 from allranks.node.temporary_folder import INDUCTOR, LONGEST_BYTES, Temporary
+from tests.harness import until
 
 LEAVES = """
 import multiprocessing.connection, os, sys, tempfile, time
@@ -54,13 +54,6 @@ def left_by_ranks(field, base: Path) -> tuple[str, list[str]]:
     assert own is not None and all(path.startswith(own + "/") and os.path.lexists(path) for path in made)
     assert os.stat(own).st_mode & 0o777 == 0o700
     return own, made
-
-
-def until(holds) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "the ranks' files never came"
-        time.sleep(0.02)
 
 
 def strangers_stand(base: Path) -> bool:

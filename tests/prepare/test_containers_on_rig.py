@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.harness.on_rig import RigDesk
 from tests.prepare.wheels import write_wheel
-from tests.rig.desk import Desk
 from tests.rig.images import MOUNTS, NAME, import_image, start_docker, stop_docker
 from tests.rig.rig import ROOT, STATE, Rig, only_one
-from tests.runs.runner import LIGHT, SCRIPTS
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 NODES = (1, 2)
@@ -35,12 +33,12 @@ def rig() -> Iterator[Rig]:
 
 
 @pytest.fixture
-def desk(rig: Rig, tmp_path: Path) -> Desk:
-    return Desk(rig, tmp_path)
+def desk(rig: Rig, tmp_path: Path) -> RigDesk:
+    return RigDesk(rig, tmp_path)
 
 
 def boxed(
-    desk: Desk,
+    desk: RigDesk,
     *words: object,
     script: str = "light_loop.py",
     container: dict[str, Any] | None = None,
@@ -48,16 +46,9 @@ def boxed(
 ) -> Path:
     """A run in containers; its ranks need no torch if the script does not."""
     box = {"image": NAME, "mounts": [*MOUNTS, f"{ROOT}/tests:{ROOT}/tests:ro"], **(container or {})}
-    train = {"command": [str(SCRIPTS / script), *map(str, words or ("--steps", 4))]}
-    wanted = {
-        "name": "boxed",
-        "nodes": "node[1-2]",
-        "gpus": {"count": 1, "model": "cpu"},
-        "container": box,
-        "train": train,
-        "env": {"PYTHONPATH": str(LIGHT)} if script == "light_loop.py" else {},
-    }
-    return desk.file(**wanted, environment={"python": "/opt/env/bin/python"}, **keys)
+    begin = desk.light if script == "light_loop.py" else desk.file
+    python = {"python": "/opt/env/bin/python"}
+    return begin(*(words or ("--steps", 4)), name="boxed", container=box, environment=python, **keys)
 
 
 def docker(rig: Rig, number: int, *words: str) -> str:
@@ -79,7 +70,7 @@ def findings(answer: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def test_training_runs_in_containers_that_are_used_again_until_their_description_changes(
-    desk: Desk, rig: Rig
+    desk: RigDesk, rig: Rig
 ) -> None:
     file = boxed(
         desk,
@@ -90,7 +81,7 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
             "mounts": [*MOUNTS, f"{ROOT}/tests:{ROOT}/tests:ro", "/nfs:/nfs:ro"],
         },
     )
-    run = desk.json("run", file, "--no-probe")["runs"][0]
+    run = desk.run(file, "--no-probe")
     assert (run["state"], run["step"]) == ("succeeded", 4)
     first = ids(rig)
     assert all(first)
@@ -103,11 +94,11 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
     record = rig.run(1, ["cat", f"/root/.allranks/runs/{run['id']}/nodes/node1/container.json"])
     assert json.loads(record.stdout)["container"] == first[0]
 
-    assert desk.json("run", file, "--no-probe")["runs"][0]["state"] == "succeeded"
+    assert desk.run(file, "--no-probe")["state"] == "succeeded"
     assert ids(rig) == first
 
     file = boxed(desk, script="loop.py", container={"shm": "300MiB"})
-    assert desk.json("run", file)["runs"][0]["state"] == "succeeded"
+    assert desk.run(file)["state"] == "succeeded"
     assert not set(ids(rig)) & set(first)
 
     cleaned = desk.json("clean", "--files", "--models", "-y")["cleaned"]
@@ -117,7 +108,7 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
         assert rig.run(number, ["ls", "/root/.allranks/runs"]).stdout == b"", cleaned
 
 
-def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -> None:
+def test_stop_and_clean_end_our_containers_and_no_others(desk: RigDesk, rig: Rig) -> None:
     foreign = docker(
         rig,
         1,
@@ -144,9 +135,8 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
         "1800",
     )
     try:
-        done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--no-probe", "--json")
-        run_id = json.loads(done.stdout)["runs"][0]["id"]
-        wait_for_step(desk, run_id)
+        run_id = desk.run(boxed(desk, "--steps", 20000), "--detach", "--no-probe")["id"]
+        desk.trains(run_id)
         ours = docker(rig, 1, "ps", "--no-trunc", "--quiet", "--filter", f"label=org.allranks.run={run_id}")
         # Somebody works in the container by hand: it goes on, and that is said.
         docker(rig, 1, "exec", "--detach", ours, "sh", "-c", "echo $$ > /tmp/stranger; exec sleep 1800")
@@ -170,16 +160,6 @@ def test_stop_and_clean_end_our_containers_and_no_others(desk: Desk, rig: Rig) -
         docker(rig, 1, "rm", "--force", foreign, lookalike)
 
 
-def wait_for_step(desk: Desk, run_id: str) -> None:
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        run = next(one for one in desk.json("ps")["runs"] if one["id"] == run_id)
-        if run["step"]:
-            return
-        time.sleep(0.3)
-    raise AssertionError(desk("logs", run_id).stdout[-3000:])
-
-
 def loops(rig: Rig) -> list[str]:
     """Command lines of the training script that still live on any node, in containers too."""
     read = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '"
@@ -187,24 +167,23 @@ def loops(rig: Rig) -> list[str]:
     return [one for one in text if "/runs/scripts/" in one]
 
 
-def test_a_killed_container_leaves_a_run_that_can_be_stopped_and_cleaned(desk: Desk, rig: Rig) -> None:
-    done = desk("run", boxed(desk, "--steps", 20000), "--detach", "--no-probe", "--json")
-    run_id = json.loads(done.stdout)["runs"][0]["id"]
-    wait_for_step(desk, run_id)
+def test_a_killed_container_leaves_a_run_that_can_be_stopped_and_cleaned(desk: RigDesk, rig: Rig) -> None:
+    run_id = desk.run(boxed(desk, "--steps", 20000), "--detach", "--no-probe")["id"]
+    desk.trains(run_id)
     docker(rig, 1, "kill", ids(rig)[0])
     stopped = desk.json("stop", run_id)
     assert (stopped["state"], stopped["left"], stopped["unreadable"]) == ("lost", 0, {})
     assert loops(rig) == []
 
 
-def test_ipc_host_makes_the_size_void_and_the_run_says_so(desk: Desk, rig: Rig) -> None:
+def test_ipc_host_makes_the_size_void_and_the_run_says_so(desk: RigDesk, rig: Rig) -> None:
     file = boxed(desk, container={"shm": "1GiB", "extra": {"ipc": "host"}})
     found = findings(desk.json("run", file))
     assert any("0.06 GiB; 1.00 GiB were asked for" in saw for saw in found["container-shm"])
     assert ids(rig) == ["", ""]  # what did not start leaves nothing
 
 
-def test_a_missing_folder_makes_no_container_and_no_folder(desk: Desk, rig: Rig) -> None:
+def test_a_missing_folder_makes_no_container_and_no_folder(desk: RigDesk, rig: Rig) -> None:
     mounts = [*MOUNTS, "/no/such/folder:/data"]
     found = findings(desk.json("run", boxed(desk, container={"mounts": mounts})))
     assert len(found["container-not-made"]) == 2
@@ -213,7 +192,7 @@ def test_a_missing_folder_makes_no_container_and_no_folder(desk: Desk, rig: Rig)
         assert rig.run(number, ["ls", "/no"], check=False).returncode != 0
 
 
-def test_a_node_that_does_not_have_the_heads_image_blocks(desk: Desk, rig: Rig) -> None:
+def test_a_node_that_does_not_have_the_heads_image_blocks(desk: RigDesk, rig: Rig) -> None:
     saved = rig.run(1, ["docker", "save", NAME]).stdout
     docker(rig, 2, "image", "rm", "--force", NAME)
     import_image(rig, 2, mark="another")
@@ -225,7 +204,7 @@ def test_a_node_that_does_not_have_the_heads_image_blocks(desk: Desk, rig: Rig) 
         rig.run(2, ["docker", "load"], input=saved)
 
 
-def test_a_container_of_our_name_that_is_not_ours_blocks(desk: Desk, rig: Rig) -> None:
+def test_a_container_of_our_name_that_is_not_ours_blocks(desk: RigDesk, rig: Rig) -> None:
     file = boxed(desk)
     desk.json("run", file, "--no-probe")
     name = docker(rig, 1, "ps", "--all", "--filter", "label=org.allranks.home", "--format", "{{.Names}}")

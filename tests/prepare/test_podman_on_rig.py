@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.rig.desk import Desk
+from tests.harness.on_rig import RigDesk, machines
 from tests.rig.images import MOUNTS, NAME, import_image
-from tests.rig.rig import ROOT, Rig, only_one
+from tests.rig.rig import ROOT, Rig
 
 pytestmark = [pytest.mark.rig, pytest.mark.training, pytest.mark.seldom]
-LOOP = ROOT / "tests" / "runs" / "scripts" / "loop.py"
 
 SETTINGS = """
 [engine]
@@ -31,39 +28,29 @@ runroot = "/run/podman/run"
 """
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(1, shared=[sys.prefix, sys.base_prefix]) as rig:
-        if rig.run(1, ["sh", "-c", "command -v podman && command -v runc"], check=False).returncode:
-            pytest.skip("podman or runc is not installed: scripts/system.sh podman runc")
-        rig.run(
-            1,
-            ["sh", "-c", "mkdir -p /etc/containers && cat > /etc/containers/containers.conf"],
-            input=SETTINGS.encode(),
-        )
-        rig.run(1, ["sh", "-c", "cat > /etc/containers/storage.conf"], input=STORAGE.encode())
-        import_image(rig, 1, tool=("podman",))
-        yield rig
+def have_podman(rig: Rig) -> None:
+    if rig.run(1, ["sh", "-c", "command -v podman && command -v runc"], check=False).returncode:
+        pytest.skip("podman or runc is not installed: scripts/system.sh podman runc")
+    rig.run(1, ["mkdir", "-p", "/etc/containers"])
+    for name, text in (("containers", SETTINGS), ("storage", STORAGE)):
+        rig.run(1, ["tee", f"/etc/containers/{name}.conf"], input=text.encode())
+    import_image(rig, 1, tool=("podman",))
+
+
+rig = machines(1, have_podman)
 
 
 def test_training_runs_in_a_podman_container_that_clean_removes(rig: Rig, tmp_path: Path) -> None:
-    desk = Desk(rig, tmp_path)
+    desk = RigDesk(rig, tmp_path)
     box = {
         "engine": "podman",
         "image": f"localhost/{NAME}",
         "mounts": [*MOUNTS, f"{ROOT}/tests:{ROOT}/tests:ro"],
         "shm": "128MiB",
     }
-    file = desk.file(
-        name="podded",
-        nodes="node1",
-        gpus={"count": 1, "model": "cpu"},
-        container=box,
-        environment={"python": "/opt/env/bin/python"},
-        train={"command": [str(LOOP), "--steps", "3"]},
-    )
-    answer = desk.json("run", file)
-    assert answer["runs"] and answer["runs"][0]["state"] == "succeeded", answer
+    python = {"python": "/opt/env/bin/python"}
+    file = desk.file("--steps", 3, name="podded", container=box, environment=python)
+    assert desk.run(file)["state"] == "succeeded"
     asked = ["podman", "ps", "--all", "--quiet", "--filter", "label=org.allranks.home"]
     assert len(rig.run(1, asked).stdout.split()) == 1
     assert desk("clean", "-y", "--files").returncode == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.desk import Desk
+from tests.harness.on_rig import RigDesk
 from tests.rig.images import MOUNTS, NAME, import_image, start_docker, stop_docker
 from tests.rig.registry import Registry
 from tests.rig.rig import STATE, Rig, only_one
@@ -34,16 +34,10 @@ def rig() -> Iterator[Rig]:
             stop_docker(rig, NODES)
 
 
-def boxed(desk: Desk, image: str, nodes: str = "node[1-2]", **keys: object) -> Path:
+def boxed(desk: RigDesk, image: str, nodes: str = "node[1-2]", **keys: object) -> Path:
     box = {"image": image, "mounts": [*MOUNTS, "/nfs:/nfs:ro"]}
-    wanted = {
-        "name": "boxed",
-        "nodes": nodes,
-        "gpus": {"count": 1, "model": "cpu"},
-        "container": box,
-        "train": {"command": ["/nfs/who.py"]},
-    }
-    return desk.file(**wanted, environment={"python": "/opt/env/bin/python"}, **keys)
+    own = {"name": "boxed", "nodes": nodes, "environment": {"python": "/opt/env/bin/python"}}
+    return desk.file(**own, container=box, train={"command": ["/nfs/who.py"]}, **keys)
 
 
 def references(rig: Rig, run_id: str) -> list[str]:
@@ -58,7 +52,7 @@ def test_a_tag_is_resolved_once_and_its_digest_is_what_every_node_pulls(rig: Rig
     second = registry.add(rig.run(1, ["docker", "save", NAME]).stdout)
     assert first != second
     registry.tag("v1", first)
-    desk = Desk(rig, tmp_path)
+    desk = RigDesk(rig, tmp_path)
     with registry.serving(rig) as host:
         file = boxed(desk, f"{host}/box:v1")
         one = desk.json("run", file, "--no-probe")
@@ -82,7 +76,7 @@ def test_a_user_who_is_not_root_is_the_same_person_inside(rig: Rig, tmp_path: Pa
     rig.run(1, ["cp", "-r", "/root/.ssh", "/home/mira/"])
     rig.run(1, ["chown", "-R", "mira", "/home/mira"])
     rig.run(1, ["chgrp", "docker", "/var/run/docker.sock"])
-    desk = Desk(rig, tmp_path)
+    desk = RigDesk(rig, tmp_path)
     ran = desk.json("run", boxed(desk, NAME, nodes="node1", user="mira"), "--no-probe")
     assert ran["runs"] and ran["runs"][0]["state"] == "succeeded", ran
     home = "/home/mira/.allranks"

@@ -18,8 +18,8 @@ from allranks.probe.judge import judge
 from allranks.probe.results import Collective, Results
 from allranks.probe.steps import Step, proposed, steps
 from allranks.transport import reached
+from tests.harness import free_port
 from tests.probe.case import Simulated
-from tests.runs.runner import free_port
 
 pytestmark = pytest.mark.lengthy
 

@@ -6,13 +6,14 @@ import contextlib
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.rig.rig import STATE, Rig, address, only_one
+from tests.harness import until
+from tests.harness.on_rig import RigDesk, lines_of, machines
+from tests.rig.rig import STATE, Rig, address
 
 pytestmark = pytest.mark.rig
 RENDEZVOUS = ["-p", "tcp", "--dport", "39500"]
@@ -24,54 +25,22 @@ DATA = [*ANY, "--syn"]
 RESET = ["-j", "REJECT", "--reject-with", "tcp-reset"]
 
 
-class Prober:
-    """Calls allranks where the controller sits, with a home and an SSH configuration of its own."""
+def probe(desk: RigDesk, *words: object, **keys: object) -> dict:
+    nodes = {f"node{n}": address(n) for n in range(1, desk.rig.count + 1)}
+    train = {"command": ["/root/train.py"]}
+    file = desk.file(**{"nodes": nodes, "train": train, "env": {"CUDA_VISIBLE_DEVICES": ""}, **keys})
+    done = desk("probe", file, "--json", *words)
+    assert done.stdout, done.stderr[-3000:]
+    return {**json.loads(done.stdout), "code": done.returncode}
 
-    def __init__(self, rig: Rig, folder: Path):
-        self.rig, self.folder = rig, folder
-        ssh = folder / ".ssh"
-        ssh.mkdir(mode=0o700)
-        alias = f"Host head\n  HostName {address(1)}\n"
-        (ssh / "config").write_text(alias + (STATE / "ssh_config").read_text())
-        (ssh / "known_hosts").write_text((STATE / "known_hosts").read_text())
 
-    def file(self, **more: object) -> Path:
-        nodes = {f"node{n}": address(n) for n in range(1, self.rig.count + 1)}
-        data = {
-            "name": "probe",
-            "nodes": nodes,
-            "gpus": {"count": 1, "model": "cpu"},
-            "environment": {"python": sys.executable},
-            "train": {"command": ["/root/train.py"]},
-            "env": {"CUDA_VISIBLE_DEVICES": ""},
-            **more,
-        }
-        path = self.folder / "run.yaml"
-        path.write_text(json.dumps(data))
-        return path
+def measured(desk: RigDesk) -> dict:
+    return probe(desk, "--no-torch", "--seconds", 0.3)
 
-    def command(self, *words: object) -> list[str]:
-        environment = [f"HOME={self.folder}", f"ALLRANKS_HOME={self.folder / 'allranks'}"]
-        return self.rig.from_ctl(
-            ["env", *environment, sys.executable, "-m", "allranks.cli", *map(str, words)]
-        )
 
-    def __call__(self, *words: object, **more: object) -> dict:
-        done = subprocess.run(
-            self.command("probe", self.file(**more), "--json", *words),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.stdout, done.stderr[-3000:]
-        return {**json.loads(done.stdout), "code": done.returncode}
-
-    def measured(self) -> dict:
-        return self("--no-torch", "--seconds", 0.3)
-
-    def connections(self, **more: object) -> dict:
-        """Without bandwidth and torch: what fails here has failed before those."""
-        return self("--no-torch", "--seconds", 0, **more)
+def connections(desk: RigDesk, **keys: object) -> dict:
+    """Without bandwidth and torch: what fails here has failed before those."""
+    return probe(desk, "--no-torch", "--seconds", 0, **keys)
 
 
 def said(answer: dict, *verdicts: str) -> set[tuple[str, str | None]]:
@@ -84,15 +53,13 @@ def text(answer: dict) -> str:
     return " | ".join(f["saw"] for f in answer["findings"])
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(4, shared=[sys.prefix]) as rig:
-        yield rig
+rig = machines(4)
 
 
 @pytest.fixture
-def prober(rig: Rig, tmp_path: Path) -> Prober:
-    return Prober(rig, tmp_path)
+def desk(rig: Rig, tmp_path: Path) -> Iterator[RigDesk]:
+    with RigDesk(rig, tmp_path) as desk:
+        yield desk
 
 
 @contextlib.contextmanager
@@ -110,25 +77,24 @@ def filtered(rig: Rig, rules: dict[int, list[Sequence[str]]]) -> Iterator[None]:
 
 def programs_left(rig: Rig, number: int) -> list[str]:
     """The node program's processes and their children on a node."""
-    script = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null; echo; done"
-    lines = rig.run(number, ["sh", "-c", script]).stdout.decode("utf-8", "replace").splitlines()
-    return [line[:80] for line in lines if "bundles" in line or "allranks-probe" in line]
+    return [line[:80] for line in lines_of(rig, number) if "bundles" in line or "allranks-probe" in line]
 
 
 def nothing_is_left(rig: Rig) -> None:
     """A program that has said its last word may still be on its way out."""
-    deadline = time.monotonic() + 60
-    while left := [line for number in (1, 2, 3, 4) for line in programs_left(rig, number)]:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.2)
+
+    def left() -> list[str]:
+        return [line for number in (1, 2, 3, 4) for line in programs_left(rig, number)]
+
+    until(lambda: not left(), left, 60, 0.2)
 
 
 # ---- a healthy network ----
 
 
 @pytest.mark.training
-def test_a_healthy_network_passes_to_the_checked_sum(prober: Prober, rig: Rig) -> None:
-    answer = prober()
+def test_a_healthy_network_passes_to_the_checked_sum(desk: RigDesk, rig: Rig) -> None:
+    answer = probe(desk)
     # Not `warn`: how fast 16 processes on the few cores of this machine exchange bytes is chance.
     assert (answer["code"], said(answer, "note", "unknown", "block")) == (0, set()), text(answer)
     assert {i["interface"] for i in answer["interfaces"].values()} == {"eth0"}
@@ -149,29 +115,32 @@ def test_a_healthy_network_passes_to_the_checked_sum(prober: Prober, rig: Rig) -
     ("target", "seen"), [(["-j", "DROP"], "packets are dropped"), (RESET, "refuses the connection")]
 )
 def test_a_port_that_is_dropped_and_one_that_is_refused_are_told_apart(
-    prober: Prober, rig: Rig, target: list[str], seen: str
+    desk: RigDesk, rig: Rig, target: list[str], seen: str
 ) -> None:
     with filtered(rig, {1: [["INPUT", *RENDEZVOUS, *target]]}):
-        answer = prober.connections()
+        answer = connections(desk)
     assert said(answer) == {("head-unreachable", "node1")} and answer["code"] == 1
     assert seen in text(answer) and "none of the other 3 nodes" in text(answer)
 
 
-def test_one_node_that_is_kept_from_the_head_is_named(prober: Prober, rig: Rig) -> None:
+def test_one_node_that_is_kept_from_the_head_is_named(desk: RigDesk, rig: Rig) -> None:
     with filtered(rig, {1: [["INPUT", "-s", address(3), *RENDEZVOUS, "-j", "DROP"]]}):
-        answer = prober.connections()
+        answer = connections(desk)
     assert said(answer) == {("head-unreachable", "node3")}
 
 
-def test_names_that_lead_elsewhere(prober: Prober, rig: Rig) -> None:
+def test_names_that_lead_elsewhere(desk: RigDesk, rig: Rig) -> None:
     """To another node, to nowhere, and to the node itself, as Debian's installer writes it."""
+    alias = f"Host head\n  HostName {address(1)}\n"
+    config = desk.folder / ".ssh" / "config"
+    config.write_text(alias + config.read_text())
     nodes = {"head": "head", **{f"node{n}": address(n) for n in (2, 3, 4)}}
     places = {1: address(1), 2: address(4), 3: "127.0.1.1", 4: "10.77.99.99"}
     before = {n: rig.run(n, ["cat", "/etc/hosts"]).stdout for n in places}
     try:
         for number, place in places.items():
             rig.run(number, ["tee", "-a", "/etc/hosts"], input=f"{place} head\n".encode())
-        answer = prober.connections(nodes=nodes)
+        answer = connections(desk, nodes=nodes)
     finally:
         for number, content in before.items():
             rig.run(number, ["tee", "/etc/hosts"], input=content)
@@ -189,29 +158,29 @@ def test_names_that_lead_elsewhere(prober: Prober, rig: Rig) -> None:
 # ---- the data's ports ----
 
 
-def test_data_ports_closed_on_one_node_while_the_rendezvous_works(prober: Prober, rig: Rig) -> None:
+def test_data_ports_closed_on_one_node_while_the_rendezvous_works(desk: RigDesk, rig: Rig) -> None:
     with filtered(rig, {3: [LET_IN, ["INPUT", *DATA, "-j", "DROP"]]}):
-        answer = prober.connections()
+        answer = connections(desk)
     assert said(answer) == {("data-ports-closed", "node3")}
     assert "dropped 3" in text(answer)
 
 
-def test_data_ports_closed_everywhere(prober: Prober, rig: Rig) -> None:
+def test_data_ports_closed_everywhere(desk: RigDesk, rig: Rig) -> None:
     with filtered(rig, {n: [LET_IN, ["INPUT", *DATA, *RESET]] for n in (1, 2, 3, 4)}):
-        answer = prober.connections()
+        answer = connections(desk)
     assert said(answer) == {("data-ports-closed", None)} and "refused 12" in text(answer)
 
 
-def test_one_pair_that_does_not_meet_is_a_link_and_no_node(prober: Prober, rig: Rig) -> None:
+def test_one_pair_that_does_not_meet_is_a_link_and_no_node(desk: RigDesk, rig: Rig) -> None:
     with filtered(rig, {2: [["INPUT", "-s", address(4), *DATA, "-j", "DROP"]]}):
-        answer = prober.connections()
+        answer = connections(desk)
     assert said(answer) == {("link-broken", "node4")} and "node2" in text(answer)
 
 
-def test_a_path_that_loses_large_packets(prober: Prober, rig: Rig) -> None:
+def test_a_path_that_loses_large_packets(desk: RigDesk, rig: Rig) -> None:
     large = ["INPUT", *ANY, "-m", "length", "--length", "900:65535", "-j", "DROP"]
     with filtered(rig, {4: [large]}):
-        answer = prober("--no-torch", "--seconds", 0.2)
+        answer = probe(desk, "--no-torch", "--seconds", 0.2)
     # 0.2 s a link on two processors: another link may look slow beside the others
     assert {name for name, _ in said(answer)} - {"link-slow"} == {"link-stalls"}, text(answer)
     assert {f["where"]["node"] for f in answer["findings"] if f["id"] == "link-stalls"} == {
@@ -240,26 +209,26 @@ def shaped(rig: Rig, **slower: str) -> Iterator[None]:
             rig.run(number, ["tc", "qdisc", "del", *device], check=False)
 
 
-def test_a_slow_node_is_named_and_its_neighbours_are_not(prober: Prober, rig: Rig) -> None:
+def test_a_slow_node_is_named_and_its_neighbours_are_not(desk: RigDesk, rig: Rig) -> None:
     with shaped(rig, node3="30mbit"):
-        answer = prober.measured()
+        answer = measured(desk)
     assert said(answer) == {("link-slow", "node3")} and answer["code"] == 0, text(answer)
     assert "out, the others' usually" in text(answer)
     rates = {(k["from"], k["to"]): k["bytes_per_second"] * 8 for k in answer["links"]}
     assert 10e6 < rates["node3", "node1"] < 60e6 < rates["node1", "node3"]
 
 
-def test_one_slow_link_is_a_link_and_no_node(prober: Prober, rig: Rig) -> None:
+def test_one_slow_link_is_a_link_and_no_node(desk: RigDesk, rig: Rig) -> None:
     """Half of the large packets that node 2 sends to node 4 are lost: TCP goes on, slowly."""
     large = ["-s", address(2), *ANY, "-m", "length", "--length", "500:65535"]
     lossy = [*large, "-m", "statistic", "--mode", "random", "--probability", "0.5", "-j", "DROP"]
     with shaped(rig), filtered(rig, {4: [["INPUT", *lossy]]}):
-        answer = prober.measured()
+        answer = measured(desk)
     assert said(answer) == {("link-slow", "node2")}, text(answer)
     assert "to node4 it carries" in text(answer)
 
 
-def test_an_interface_that_is_missing_and_one_that_leads_nowhere(prober: Prober, rig: Rig) -> None:
+def test_an_interface_that_is_missing_and_one_that_leads_nowhere(desk: RigDesk, rig: Rig) -> None:
     for number in (2, 3):
         rig.run(number, ["ip", "link", "add", "docker0", "up", "type", "veth", "peer", "name", "inside"])
         rig.run(number, ["ip", "addr", "add", "172.17.0.1/16", "dev", "docker0"])
@@ -271,7 +240,7 @@ def test_an_interface_that_is_missing_and_one_that_leads_nowhere(prober: Prober,
         {"name": "node4", "address": address(4), "interface": "ib0"},
     ]
     try:
-        answer = prober.connections(nodes=nodes)
+        answer = connections(desk, nodes=nodes)
     finally:
         for number in (2, 3):
             rig.run(number, ["ip", "link", "del", "docker0"])
@@ -279,7 +248,7 @@ def test_an_interface_that_is_missing_and_one_that_leads_nowhere(prober: Prober,
     assert "there is no interface ib0" in text(answer) and "its way to node1 is eth0" in text(answer)
 
 
-def test_a_clock_that_is_off(prober: Prober, rig: Rig) -> None:
+def test_a_clock_that_is_off(desk: RigDesk, rig: Rig) -> None:
     """The node's python3 tells another time: the kernel's clock is one for all nodes of the rig."""
     ssh = ["ssh", "-F", str(STATE / "ssh_config"), "node3", "command -v python3"]
     place = subprocess.run(rig.from_ctl(ssh), check=True, capture_output=True, text=True).stdout.strip()
@@ -291,7 +260,7 @@ exec {sys.executable} "$1" "$2" "$3" "$code" "${{@:5}}"
     before = rig.run(3, ["cat", place]).stdout
     try:
         rig.run(3, ["tee", place], input=wrapper.encode())
-        answer = prober.connections()
+        answer = connections(desk)
     finally:
         rig.run(3, ["tee", place], input=before)
     assert said(answer) == {("clock-differs", "node3")} and "90 s ahead of node1's" in text(answer)
@@ -301,7 +270,7 @@ exec {sys.executable} "$1" "$2" "$3" "$code" "${{@:5}}"
 
 
 @pytest.mark.training
-def test_another_torch_on_one_node_is_named(prober: Prober, rig: Rig) -> None:
+def test_another_torch_on_one_node_is_named(desk: RigDesk, rig: Rig) -> None:
     """The same command on every node; on node 4 it runs a torch that calls itself another version."""
     other = "${2/import torch/import torch; torch.__version__ = str(2.11); import torch}"
     for number in (1, 2, 3, 4):
@@ -309,7 +278,7 @@ def test_another_torch_on_one_node_is_named(prober: Prober, rig: Rig) -> None:
         script = f'#!/bin/bash\nexec {sys.executable} -c "{code}"\n'
         rig.run(number, ["tee", "/usr/local/bin/trainpy"], input=script.encode())
         rig.run(number, ["chmod", "755", "/usr/local/bin/trainpy"])
-    answer = prober("--seconds", 0, environment={"python": "/usr/local/bin/trainpy"})
+    answer = probe(desk, "--seconds", 0, environment={"python": "/usr/local/bin/trainpy"})
     assert said(answer) == {("versions-differ", "node4")}, text(answer)
     assert "torch 2.11, most nodes' 2.13.0" in text(answer)
 
@@ -322,13 +291,13 @@ exec %s "$@"
 
 
 @pytest.mark.training
-def test_a_collective_that_hangs_is_ended_and_leaves_nothing(prober: Prober, rig: Rig) -> None:
+def test_a_collective_that_hangs_is_ended_and_leaves_nothing(desk: RigDesk, rig: Rig) -> None:
     for number in (1, 2, 3, 4):
         script = SHUT % sys.executable if number == 1 else f'#!/bin/bash\nexec {sys.executable} "$@"\n'
         rig.run(number, ["tee", "/usr/local/bin/trainpy"], input=script.encode())
         rig.run(number, ["chmod", "755", "/usr/local/bin/trainpy"])
     try:
-        answer = prober("--seconds", 0, "--limit", 5, environment={"python": "/usr/local/bin/trainpy"})
+        answer = probe(desk, "--seconds", 0, "--limit", 5, environment={"python": "/usr/local/bin/trainpy"})
     finally:
         rig.run(1, ["iptables", "-F"])
     assert said(answer) == {("collective-failed", None)}, text(answer)
@@ -337,16 +306,15 @@ def test_a_collective_that_hangs_is_ended_and_leaves_nothing(prober: Prober, rig
 
 
 @pytest.mark.training
-def test_a_controller_that_is_killed_leaves_nothing_on_the_nodes(prober: Prober, rig: Rig) -> None:
+def test_a_controller_that_is_killed_leaves_nothing_on_the_nodes(desk: RigDesk, rig: Rig) -> None:
     """In the middle of a collective that waits: the ranks end with the connection that asked for them."""
-    command = prober.command("probe", prober.file(), "--json", "--seconds", 0)
-    controller = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while not any("allranks-probe" in line for line in programs_left(rig, 3)):
-            assert controller.poll() is None and time.monotonic() < deadline
-            time.sleep(0.1)
-    finally:
-        controller.kill()
-        controller.wait()
+    train = {"command": ["/root/train.py"]}
+    controller = desk.start("probe", desk.file(train=train), "--json", "--seconds", 0)
+
+    def begun() -> bool:
+        assert controller.poll() is None
+        return any("allranks-probe" in line for line in lines_of(rig, 3))
+
+    until(begun, seconds=60, every=0.1)
+    controller.kill()
     nothing_is_left(rig)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.probe.test_probe_on_rig import DATA, LET_IN, Prober, filtered, said
-from tests.rig.rig import Rig, only_one
+from tests.harness.on_rig import RigDesk, machines
+from tests.probe.test_probe_on_rig import DATA, LET_IN, connections, filtered, said
+from tests.rig.rig import Rig
 
 pytestmark = [pytest.mark.rig, pytest.mark.seldom]
 OUT = ["OUTPUT", *DATA, "!", "-o", "lo", "-j", "DROP"]
@@ -18,10 +17,7 @@ INTO = ["INPUT", *DATA, "!", "-i", "lo", "-j", "DROP"]
 OUT_TO_HEAD = ["OUTPUT", "-p", "tcp", "--dport", "39500", "-j", "ACCEPT"]
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(16, shared=[sys.prefix]) as rig:
-        yield rig
+rig = machines(16)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -32,8 +28,7 @@ def test_the_exact_set_of_bad_nodes(rig: Rig, tmp_path: Path, seed: int) -> None
         number: ([LET_IN, INTO] if side != "out" else []) + ([OUT_TO_HEAD, OUT] if side != "in" else [])
         for number, side in bad.items()
     }
-    prober = Prober(rig, tmp_path)
     with filtered(rig, rules):
-        answer = prober.connections()
+        answer = connections(RigDesk(rig, tmp_path))
     names = {"in": "data-ports-closed", "both": "data-ports-closed", "out": "node-cut-off"}
     assert said(answer) == {(names[side], f"node{number}") for number, side in bad.items()}

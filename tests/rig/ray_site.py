@@ -6,12 +6,13 @@ Ray is that of .venvs/ray (`scripts/ray.sh`); the head is node1, its dashboard l
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
+from tests.harness import until
 from tests.rig.rig import ROOT, Rig, address
 
 RAY = ROOT / ".venvs" / "ray" / "bin" / "ray"
+BEGUN = "Ray runtime started"
 TOKEN = "rig-token-0123456789abcdef0123456789abcdef"
 SETTINGS = {
     "RAY_AUTH_MODE": "token",
@@ -58,16 +59,15 @@ def start(rig: Rig, number: int, *words: str) -> None:
 
 
 def wait(rig: Rig, numbers: list[int], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    waiting = list(numbers)
-    while waiting:
-        for number in list(waiting):
-            text = said(rig, number)
-            if "Ray runtime started" in text:
-                waiting.remove(number)
-            elif "ENDED" in text or time.monotonic() > deadline:
-                raise RuntimeError(f"Ray did not start on node{number}: {text[-1500:]}")
-        time.sleep(0.3)
+    for number in numbers:
+        until(
+            lambda n=number: BEGUN in said(rig, n) or "ENDED" in said(rig, n),
+            f"Ray on node{number}",
+            seconds,
+            0.3,
+        )
+        if BEGUN not in (text := said(rig, number)):
+            raise RuntimeError(f"Ray did not start on node{number}: {text[-1500:]}")
 
 
 def said(rig: Rig, number: int) -> str:

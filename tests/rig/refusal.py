@@ -10,12 +10,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tests.rig.desk import Desk
+from tests.harness import until
+from tests.harness.on_rig import RigDesk
 from tests.rig.rig import Rig
 
 NAME = "comesup"
@@ -53,7 +53,7 @@ class Refused:
 
 def refused(
     rig: Rig,
-    desk: Desk,
+    desk: RigDesk,
     what: str,
     script: Path,
     seconds: float = 120.0,
@@ -72,7 +72,10 @@ def refused(
     rig.run(BAD, ["rm", "-f", REFUSED])
     plant(rig, BAD, path, refusing)
     env = {**(env or {}), **({"PYTHON_EXEC": path} if what == "rank" else {})}
-    file = run_file(desk, path if what == "torchrun" else sys.executable, script, env)
+    python = {"python": path if what == "torchrun" else sys.executable}
+    file = desk.file(
+        "--steps", 3000, script=script, name=NAME, nodes="node[1-3]", environment=python, env=env
+    )
     process = subprocess.Popen(
         desk.command("run", file, "--no-probe", "--json"), stdout=subprocess.PIPE, text=True
     )
@@ -84,19 +87,6 @@ def refused(
         rig.run(BAD, ["rm", "-f", path])
 
 
-def run_file(desk: Desk, python: str, script: Path, env: Mapping[str, str]) -> Path:
-    nodes = f"node[{NODES[0]}-{NODES[-1]}]"
-    train = {"command": [str(script), "--steps", "3000"]}
-    return desk.file(
-        name=NAME,
-        nodes=nodes,
-        gpus={"count": 1, "model": "cpu"},
-        environment={"python": python},
-        train=train,
-        env=dict(env),
-    )
-
-
 def plant(rig: Rig, number: int, path: str, text: str) -> None:
     """Into the node's own root, in place of a link that may lead out of it."""
     rig.run(number, ["sh", "-c", f"rm -f {path}; cat > {path}; chmod 755 {path}"], input=text.encode())
@@ -104,8 +94,7 @@ def plant(rig: Rig, number: int, path: str, text: str) -> None:
 
 def watched(rig: Rig, process: subprocess.Popen[str], seconds: float) -> Refused:
     mark = Path(f"/proc/{rig.init_pid(BAD)}/root{REFUSED}")
-    deadline = time.monotonic() + seconds
-    until(lambda: mark.is_file() and mark.read_text().endswith("\n"), deadline, "nothing was refused")
+    until(lambda: mark.is_file() and mark.read_text().endswith("\n"), "nothing was refused", seconds)
     at = float(mark.read_text())
     others = [rig.init_pid(number) for number in NODES if number != BAD]
     seen: dict[str, bool] = {"ranks": False, "all": False}
@@ -123,17 +112,10 @@ def watched(rig: Rig, process: subprocess.Popen[str], seconds: float) -> Refused
         return not living and process.poll() is not None
 
     # The controller's output is short: it cannot fill the pipe.
-    until(nothing_left, deadline, "the other nodes still run something of the run's")
+    until(nothing_left, "the other nodes still run something of the run's", seconds, 0.05)
     said = process.communicate()[0]
     ranks, everything = (gone[kind] if seen[kind] else None for kind in ("ranks", "all"))
     return Refused(said, process.returncode, ranks, everything)
-
-
-def until(holds: Callable[[], Any], deadline: float, otherwise: str) -> None:
-    while not holds():
-        if time.monotonic() > deadline:
-            raise AssertionError(otherwise)
-        time.sleep(0.05)
 
 
 def ours(inits: list[int]) -> list[str]:

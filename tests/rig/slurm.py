@@ -5,17 +5,12 @@ No accounting, so no sacct. The cluster's own files lie in /nfs/slurm, which all
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from tests.rig.rig import ROOT, STATE, Rig, address
-from tests.runs.runner import LIGHT, SCRIPTS
+from tests.harness import until
+from tests.rig.rig import STATE, Rig, address
 
 GPUS = 4
 
@@ -74,11 +69,8 @@ def start_slurm(rig: Rig, seconds: float = 120.0) -> None:
         for number in range(1, rig.count + 1)
     ]
     assert all(one.wait(timeout=seconds) == 0 for one in begun)
-    deadline = time.monotonic() + seconds
-    while states(rig) != ["idle"] * rig.count:
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"SLURM's nodes are {states(rig)}: /tmp/slurmctld.log on node1 says why")
-        time.sleep(0.2)
+    why = "SLURM's nodes are not idle: /tmp/slurmctld.log on node1 says why"
+    until(lambda: states(rig) == ["idle"] * rig.count, why, seconds, 0.2)
 
 
 def states(rig: Rig) -> list[str]:
@@ -88,59 +80,3 @@ def states(rig: Rig) -> list[str]:
 def said(rig: Rig, command: Sequence[str]) -> str:
     """What a SLURM command prints on node1, the cluster's head."""
     return rig.run(1, command, check=False).stdout.decode()
-
-
-class Login:
-    """allranks on SLURM's login node, with a home that all nodes share."""
-
-    def __init__(self, rig: Rig, environment: Mapping[str, str] | None = None):
-        self.rig, self.environment = rig, dict(environment or {})
-
-    def words(self, *words: object) -> list[str]:
-        """The command as it stands on a node."""
-        own = {"ALLRANKS_HOME": "/nfs/home", "PYTHONPATH": str(ROOT / "src"), **self.environment}
-        settings = [f"{name}={value}" for name, value in own.items()]
-        return ["env", *settings, sys.executable, "-m", "allranks.cli", *map(str, words)]
-
-    def command(self, *words: object) -> list[str]:
-        return self.rig.inside(1, self.words(*words))
-
-    def json(self, *words: object) -> Any:
-        done = subprocess.run(self.command(*words, "--json"), capture_output=True, text=True, timeout=300)
-        assert done.stdout.startswith(("{", "[")), (done.stdout[-2000:], done.stderr[-3000:])
-        return json.loads(done.stdout)
-
-    def start(self, *words: object) -> subprocess.Popen[str]:
-        """Begins a verb; its output is a pipe."""
-        pipe = subprocess.PIPE
-        return subprocess.Popen(self.command(*words, "--json"), stdout=pipe, stderr=pipe, text=True)
-
-    def file(self, script: Path, *arguments: object, **keys: Any) -> str:
-        run = {
-            "name": "contract",
-            "nodes": 3,
-            "gpus": {"count": 1, "model": "cpu"},
-            "environment": {"python": sys.executable},
-            "launch": {"with": "slurm", "partition": "train", "time": "10"},
-            "train": {"command": [str(script), *map(str, arguments)]},
-        }
-        (STATE / "nfs" / "run.yaml").write_text(json.dumps({**run, **keys}))
-        return "/nfs/run.yaml"
-
-    def light(self, *arguments: object, **keys: Any) -> str:
-        """A run without torch: what SLURM starts and ends are processes."""
-        return self.file(SCRIPTS / "light_loop.py", *arguments, env={"PYTHONPATH": str(LIGHT)}, **keys)
-
-    def jobs(self) -> list[str]:
-        return said(self.rig, ["squeue", "-h", "-r", "-o", "%i %j %T"]).splitlines()
-
-    def no_jobs(self, seconds: float = 120.0) -> bool:
-        return bool(until(lambda: not self.jobs(), seconds))
-
-
-def until(holds: Callable[[], Any], seconds: float = 120.0) -> Any:
-    """What `holds` says as soon as that is true, or what it says at the end."""
-    deadline = time.monotonic() + seconds
-    while not (answer := holds()) and time.monotonic() < deadline:
-        time.sleep(1.0)  # what is asked is mostly `ps`, which takes a core for most of a second
-    return answer

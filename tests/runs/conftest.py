@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.runner import Runner
-
-OVER = ("succeeded", "failed", "stopped", "lost")
+from tests.harness.desk import Desk
 
 
 @pytest.fixture(scope="session")
@@ -20,14 +18,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def runner(home: Path, tmp_path: Path, cache: Path) -> Iterator[Runner]:
+def runner(home: Path, tmp_path: Path, cache: Path) -> Iterator[Desk]:
     """A command line of its own; what it started is stopped and cleaned, also after a failed test."""
     shutil.copytree(cache, home / "cache", dirs_exist_ok=True)
-    runner = Runner(tmp_path)
-    yield runner
-    for run in runner.runs():
-        if run["state"] not in OVER:
-            runner.call("stop", run["id"], "-y")
-        runner.call("clean", run["id"], "-y")
+    with Desk(tmp_path, home=home) as runner:
+        yield runner
     if (home / "cache").is_dir():
         shutil.copytree(home / "cache", cache, dirs_exist_ok=True)

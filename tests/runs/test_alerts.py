@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from allranks.node import processes
 from allranks.runs import keeper_alerts
 from allranks.runs.keeper_alerts import Alerts
+from tests.harness import until
 
 ABOUT = {"run": "r-1", "name": "r", "node": "node-0"}
 
@@ -63,17 +63,10 @@ def address(server: Server, path: str = "/") -> str:
     return f"http://127.0.0.1:{server.server_address[1]}{path}"
 
 
-def wait_for(condition, seconds: float = 40.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_the_first_goes_out_at_once_and_the_next_together(server) -> None:
     alerts = Alerts({"webhook": address(server)}, {}, ABOUT)
     alerts.finding(finding("rank-silent"))
-    wait_for(lambda: server.got)
+    until(lambda: server.got)
     for _ in range(5):
         alerts.finding(finding("rank-silent"))
     alerts.finding(finding("rank-silent", "block"))
@@ -125,7 +118,7 @@ def test_a_server_in_trouble_is_tried_again_and_a_redirect_is_not_followed(serve
     server.codes = [500, 503, 200, 302]
     alerts = Alerts({"webhook": address(server)}, {}, ABOUT)
     alerts.finding(finding("x"))
-    wait_for(lambda: len(server.got) == 3)
+    until(lambda: len(server.got) == 3)
     alerts.finding(finding("y"))
     alerts.close()
     assert [path for path, _ in server.got] == ["/"] * 4
@@ -166,7 +159,7 @@ def shell_with_a_child(out: Path) -> dict[str, list[str]]:
 
 
 def process_in(out: Path) -> Any:
-    wait_for(out.exists)
+    until(out.exists)
     return processes.identify("node-0", "r-1", int(out.read_text()))
 
 
@@ -180,7 +173,7 @@ def test_what_a_command_started_ends_with_the_alerts(tmp_path: Path) -> None:
     )
     alerts.finding(finding("y"))
     alerts.close(0.0)
-    wait_for(lambda: not processes.still(child), 10)
+    until(lambda: not processes.still(child), 10)
     whys = [outcome["why"] for outcome in alerts.take()]
     assert whys == [
         "the command did not end before the run did, and was killed",
@@ -194,8 +187,8 @@ def test_what_a_command_started_ends_with_its_time(tmp_path: Path, monkeypatch) 
     alerts = Alerts(shell_with_a_child(tmp_path / "out"), {}, ABOUT)
     alerts.finding(finding("x"))
     child = process_in(tmp_path / "out")
-    wait_for(lambda: alerts.outcomes)
-    wait_for(lambda: not processes.still(child), 10)
+    until(lambda: alerts.outcomes)
+    until(lambda: not processes.still(child), 10)
     alerts.close()
     assert "did not end within 4 s" in alerts.take()[0]["why"]
 
@@ -214,7 +207,7 @@ def test_a_command_does_not_outlive_a_keeper_that_is_killed(tmp_path: Path) -> N
             child = process_in(out)
         finally:
             killed.kill()
-    wait_for(lambda: not processes.still(child), 10)
+    until(lambda: not processes.still(child), 10)
 
 
 def test_without_alerts_there_is_no_thread() -> None:

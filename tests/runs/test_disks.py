@@ -6,14 +6,14 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.runs.runner import SCRIPTS, Runner, free_port
+from tests.harness import until
+from tests.harness.desk import Desk
 
 pytestmark = [
     pytest.mark.training,
@@ -61,10 +61,9 @@ class Disk:
     def leave(self) -> None:
         if self.is_frozen:
             self.thaw()
-        deadline = time.monotonic() + LIMIT  # what hung there writes to its end first
-        while not self.do("umount", str(self.path)):
-            assert time.monotonic() < deadline, self.path
-            time.sleep(0.5)
+        until(
+            lambda: self.do("umount", str(self.path)), self.path, LIMIT, 0.5
+        )  # what hung there writes to its end
 
 
 @pytest.fixture
@@ -88,31 +87,22 @@ def shared(tmp_path: Path) -> Iterator[Disk]:
 class Trained:
     """A run of `saving_loop.py` that goes on until somebody ends it."""
 
-    def __init__(self, runner: Runner, to: Path, *arguments: object, **save: Any):
+    def __init__(self, runner: Desk, to: Path, *arguments: object, **save: Any):
         self.runner = runner
-        self.file = runner.folder / "run.yaml"
-        data = {
-            "name": "disks", "nodes": "node-[0-1]", "same_host": True, "gpus": {"count": 1, "model": "cpu"},
-            "train": {"command": [str(SCRIPTS / "saving_loop.py"), *map(str, arguments)]},
-            "env": {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "GLOO_SOCKET_IFNAME": "lo"},
-            "deepspeed": "none", "save": {"to": str(to), "keep": 4, **save}, "network": {"port": free_port()},
-        }  # fmt: skip
-        self.file.write_text(json.dumps(data))
+        self.file = runner.saving(*arguments, save={"to": str(to), "keep": 4, **save})
         self.id = ""
 
     def start(self, *words: str) -> None:
-        before = {run["id"] for run in self.runner.runs()}
-        self.runner.call("run", self.file, "--detach", *words, code=0)
-        (self.id,) = {run["id"] for run in self.runner.runs()} - before
+        self.id = self.runner.run(self.file, "--detach", *words, code=0)["id"]
 
     def state(self) -> dict[str, Any]:
-        return json.loads((self.runner.home / "runs" / self.id / "keeper" / "state.json").read_text())
+        return self.runner.now(self.id)
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        return [event["data"] for event in self.runner.events(self.id) if event["kind"] == kind]
+        return [event["data"] for event in self.runner.events(self.id, kind)]
 
     def until(self, test: Any) -> Any:
-        return self.runner.wait_for(test, LIMIT, 0.2)
+        return self.runner.until(test, seconds=LIMIT)
 
     def checkpoints(self) -> list[int]:
         """The steps of those that the keeper found whole."""
@@ -138,7 +128,7 @@ class Trained:
         return self.until(lambda: self.state()["adapter"] and self.state())
 
 
-def test_a_run_outlives_a_full_and_a_frozen_disk(runner: Runner, small: Disk, shared: Disk) -> None:
+def test_a_run_outlives_a_full_and_a_frozen_disk(runner: Desk, small: Disk, shared: Disk) -> None:
     run = Trained(runner, small.path / "out", "--every", 20, copy_to=str(shared.path))
     run.start()
     run.until(lambda: run.checkpoints() and run.events("copied"))
@@ -170,14 +160,14 @@ def test_a_run_outlives_a_full_and_a_frozen_disk(runner: Runner, small: Disk, sh
     first = state["adapter"]["step"]
     run.start("--resume", "auto")
     run.until(lambda: (run.state()["step"] or 0) >= first + 3)
-    run.runner.call("stop", run.id, "--save", "-y", code=0)
+    run.runner("stop", run.id, "--save", "-y", code=0)
     state = run.ended()
     assert run.events("resume")[0]["step"] == first
     assert state["state"] == "stopped" and state["adapter"]["whole"]
     assert state["adapter"]["step"] >= max(state["step"] - 1, first + 3)
 
 
-def test_a_first_save_that_cannot_be_written_ends_the_run_there(runner: Runner, tmp_path: Path) -> None:
+def test_a_first_save_that_cannot_be_written_ends_the_run_there(runner: Desk, tmp_path: Path) -> None:
     run = Trained(runner, tmp_path / "out", "--in-the-way")
     run.start()
     state = run.until(lambda: run.state()["state"] in ("stopped", "failed", "succeeded") and run.state())
@@ -185,8 +175,5 @@ def test_a_first_save_that_cannot_be_written_ends_the_run_there(runner: Runner, 
     assert (
         state["state"] == "failed" and state["step"] >= 1
     )  # the ranks go on while the keeper looks at the first save
-    print(
-        state["why"], state["diagnosis"], [(f["id"], f["verdict"], f["saw"]) for f in run.events("finding")]
-    )
     (finding,) = [f for f in run.events("finding") if f["id"] == "rehearsal-failed"]
     assert finding["verdict"] == "block" and "checkpoint-1 is not whole" in finding["saw"]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.runs.runner import Runner
+from tests.harness import until
+from tests.harness.desk import Desk
 
 pytestmark = pytest.mark.training
 
 
-def test_a_healthy_run_ends_well_and_leaves_no_process(runner: Runner) -> None:
-    run = runner.json("run", runner.file("--steps", 12), code=0)["runs"][0]
+def test_a_healthy_run_ends_well_and_leaves_no_process(runner: Desk) -> None:
+    run = runner.run(runner.file("--steps", 12), code=0)
     assert run["state"] == "succeeded"
     assert run["step"] == 12
     beats = [e for e in runner.events(run["id"]) if e["kind"] == "beat"]
@@ -26,8 +28,8 @@ def test_a_healthy_run_ends_well_and_leaves_no_process(runner: Runner) -> None:
     assert Path(run["directory"], "keeper", "report.html").stat().st_size > 10_000
 
 
-def test_a_killed_rank_is_named_although_the_others_name_themselves(runner: Runner) -> None:
-    run = runner.json("run", runner.file("--fault", "kill", "--rank", 1, "--steps", 200), code=1)["runs"][0]
+def test_a_killed_rank_is_named_although_the_others_name_themselves(runner: Desk) -> None:
+    run = runner.run(runner.file("--fault", "kill", "--rank", 1, "--steps", 200), code=1)
     assert run["state"] == "failed"
     diagnosis = run["diagnosis"]
     assert (diagnosis["where"]["node"], diagnosis["where"]["rank"]) == ("node-1", 1)
@@ -39,9 +41,9 @@ def test_a_killed_rank_is_named_although_the_others_name_themselves(runner: Runn
     assert runner.left() == []
 
 
-def test_a_killed_torchrun_is_named_and_nobody_is_said_to_have_waited(runner: Runner) -> None:
+def test_a_killed_torchrun_is_named_and_nobody_is_said_to_have_waited(runner: Desk) -> None:
     file = runner.file("--fault", "torchrun", "--rank", 1, "--steps", 200)
-    run = runner.json("run", file, code=1)["runs"][0]
+    run = runner.run(file, code=1)
     diagnosis = run["diagnosis"]
     assert diagnosis["cause"] in ("torchelastic-signal", "cpu-oom-killed")
     assert (diagnosis["where"]["node"], diagnosis["where"]["rank"]) == ("node-1", None)
@@ -49,22 +51,23 @@ def test_a_killed_torchrun_is_named_and_nobody_is_said_to_have_waited(runner: Ru
     assert runner.left() == []
 
 
-def test_an_exception_is_named_with_its_rank_and_line(runner: Runner) -> None:
-    run = runner.json("run", runner.light("--fault", "raise", "--rank", 2, "--steps", 200), code=1)["runs"][0]
+def test_an_exception_is_named_with_its_rank_and_line(runner: Desk) -> None:
+    run = runner.run(runner.light("--fault", "raise", "--rank", 2, "--steps", 200), code=1)
     assert run["diagnosis"]["where"]["rank"] == 2
     said = " ".join([*run["diagnosis"]["evidence"], run["diagnosis"]["why"]])
     assert "the label of sample 7 is -1" in said
     assert runner.left() == []
 
 
-def test_a_rank_that_leaves_early_with_0_is_named(runner: Runner) -> None:
-    run = runner.json("run", runner.file("--fault", "exit", "--rank", 1, "--steps", 200), code=1)["runs"][0]
+def test_a_rank_that_leaves_early_with_0_is_named(runner: Desk) -> None:
+    file = runner.file("--fault", "exit", "--rank", 1, "--steps", 200)
+    run = runner.run(file, code=1)
     assert run["state"] == "failed"
     assert run["diagnosis"]["where"]["rank"] == 1
     assert runner.left() == []
 
 
-def test_a_rank_that_is_alone_and_stopped_by_a_signal_is_named(runner: Runner) -> None:
+def test_a_rank_that_is_alone_and_stopped_by_a_signal_is_named(runner: Desk) -> None:
     """In its first steps, when nobody would miss it for a minute."""
     file = runner.light("--fault", "stop", "--rank", 0, "--at", 8, "--seconds", 0.4, nodes="node-0")
     controller = runner.start("run", file)
@@ -75,16 +78,16 @@ def test_a_rank_that_is_alone_and_stopped_by_a_signal_is_named(runner: Runner) -
             found = [e["data"] for e in runner.events(run["id"]) if e["kind"] == "finding"]
             return [finding for finding in found if finding["where"].get("rank") is not None]
 
-        finding = runner.wait_for(named)[0]
+        finding = runner.until(named)[0]
     finally:
-        runner.call("stop", runner.runs()[0]["id"], "-y")
+        runner("stop", runner.runs()[0]["id"], "-y")
         controller.communicate(timeout=120)
     assert (finding["id"], finding["where"]["node"], finding["where"]["rank"]) == ("rank-silent", "node-0", 0)
     assert "stopped by a signal (T)" in finding["saw"]
     assert runner.left() == []
 
 
-def test_a_full_disk_is_the_cause_and_not_the_lost_peers(runner: Runner, tmp_path: Path) -> None:
+def test_a_full_disk_is_the_cause_and_not_the_lost_peers(runner: Desk, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can make a small disk")
     disk = tmp_path / "disk"
@@ -92,61 +95,84 @@ def test_a_full_disk_is_the_cause_and_not_the_lost_peers(runner: Runner, tmp_pat
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "small", str(disk)], check=True)
     try:
         file = runner.light("--fault", "disk", "--rank", 0, "--steps", 200, env={"FULL_DISK": str(disk)})
-        run = runner.json("run", file, code=1)["runs"][0]
+        run = runner.run(file, code=1)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
     assert run["diagnosis"]["cause"] == "disk-full-checkpoint"
     assert run["diagnosis"]["where"]["rank"] == 0
 
 
-def test_a_script_that_ends_at_once_is_a_finding_with_its_cause(runner: Runner) -> None:
-    run = runner.json("run", runner.light("--no-such-option"), code=1)["runs"][0]
+def test_a_script_that_ends_at_once_is_a_finding_with_its_cause_and_not_tried_again(runner: Desk) -> None:
+    run = runner.run(runner.light("--no-such-option", launch={"restarts": 3}), code=1)
     assert run["state"] == "failed"
+    assert {event["data"]["attempt"] for event in runner.events(run["id"], "torchrun")} == {0}
+    assert [event["data"]["again"] for event in runner.events(run["id"], "restart")] == [False]
     said = " ".join([*run["diagnosis"]["evidence"], run["diagnosis"]["why"]])
     assert "--no-such-option" in said
     assert runner.left() == []
 
 
-def test_the_controller_may_die_at_any_time_after_the_launch(runner: Runner) -> None:
-    controller = runner.start("run", runner.light("--steps", 60))
-    runner.at_step(2)
+PHASES = {"loading": lambda run: run["phase"] == "watch", "training": lambda run: (run["step"] or 0) >= 2}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_controller_may_die_and_who_watches_be_suspended(
+    runner: Desk, tmp_path: Path, phase: str
+) -> None:
+    """As a laptop is: neither is a fault."""
+    go = tmp_path / "go"
+    controller = runner.start("run", runner.light("--steps", 100000, "--until", go))
+    (state,) = until(lambda: list(runner.home.glob("runs/*/keeper/state.json")))
+    until(lambda: PHASES[phase](json.loads(state.read_text())))
     os.killpg(controller.pid, signal.SIGKILL)
     controller.wait()
-    run = runner.json("watch", code=0)["runs"][0]
-    assert (run["state"], run["step"]) == ("succeeded", 60)
+    run_id = state.parents[1].name
+    watching = runner.start("watch", run_id)
+    assert watching.stdout is not None and watching.stdout.readline()  # it looks
+    os.killpg(watching.pid, signal.SIGSTOP)
+    try:
+        go.touch()
+        runner.ended(run_id, "succeeded")
+    finally:
+        os.killpg(watching.pid, signal.SIGCONT)
+    out, _ = watching.communicate(timeout=120)
+    run = runner.state(run_id)
+    assert (watching.returncode, run["state"]) == (0, "succeeded"), out
+    assert run["step"] and not [f for f in run["findings"] if f["verdict"] in ("warn", "block")], run
     assert Path(run["directory"], "keeper", "report.html").exists()
     assert runner.left() == []
 
 
-def test_a_suspended_laptop_is_no_fault_and_the_controller_goes_on_looking(runner: Runner) -> None:
-    controller = runner.start("run", runner.light("--steps", 60), "--json")
-    runner.at_step(2)
-    os.killpg(controller.pid, signal.SIGSTOP)
-    try:
-        runner.wait_for(lambda: runner.runs()[0]["state"] == "succeeded")
-    finally:
-        os.killpg(controller.pid, signal.SIGCONT)
-    out, _ = controller.communicate(timeout=120)
-    run = json.loads(out)["runs"][0]
-    assert (controller.returncode, run["state"], run["step"]) == (0, "succeeded", 60)
-    assert not [f for f in run["findings"] if f["verdict"] in ("warn", "block")], run["findings"]
-    assert runner.left() == []
-
-
-def test_ctrl_c_after_the_launch_leaves_the_run_running(runner: Runner) -> None:
-    controller = runner.start("run", runner.light("--steps", 4000))
-    run = runner.at_step(2)
+def test_ctrl_c_after_the_launch_leaves_a_run_that_stop_ends_with_its_orphan_and_no_secret_is_kept(
+    runner: Desk,
+) -> None:
+    canary = runner.environment["CANARY_TOKEN"] = "canary-5f2c9a7e41d8"
+    words = ("--fault", "orphan,secret", "--rank", 1, "--steps", 4000, "--workers", 2)
+    controller = runner.start("run", runner.light(*words, secrets=["CANARY_TOKEN"]))
+    run = runner.at_step(8)
     controller.send_signal(signal.SIGINT)
     out, _ = controller.communicate(timeout=120)
     assert controller.returncode == 0
     assert f"allranks watch {run['id']}" in out and f"allranks stop {run['id']}" in out
-    later = runner.at_step(runner.runs()[0]["step"] + 5)
-    assert later["state"] == "running"
-    assert runner.json("stop", run["id"], "-y", code=0)["state"] == "stopped"
+    assert runner.at_step(runner.now(run["id"])["step"] + 5)["state"] == "running"
+
+    before = runner.ours()
+    assert len(before) >= 3 * (1 + 1 + 1 + 2), before  # supervisor, torchrun, rank, two loader workers
+    orphan = ["pgrep", "-f", f"# {run['id']}"]
+    assert subprocess.run(orphan, capture_output=True).returncode == 0
+    stopped = runner.json("stop", run["id"], "-y", code=0)
+    assert (stopped["state"], stopped["left"]) == ("stopped", 0)
     assert runner.left() == []
+    assert subprocess.run(orphan, capture_output=True).returncode == 1
+
+    logs = runner("logs", "--rank", 1, code=0)
+    assert "the token is" in logs.stdout
+    files = [path for path in runner.home.rglob("*") if path.is_file()]
+    texts = [out, logs.stdout, *(path.read_bytes().decode("latin-1") for path in files)]
+    assert not [text[:200] for text in texts if canary in text]
 
 
-def test_ctrl_c_before_the_launch_leaves_nothing(runner: Runner) -> None:
+def test_ctrl_c_before_the_launch_leaves_nothing(runner: Desk) -> None:
     for _ in range(5):
         controller = runner.start("run", runner.light("--steps", 4000))
         assert controller.stdout is not None
@@ -157,55 +183,23 @@ def test_ctrl_c_before_the_launch_leaves_nothing(runner: Runner) -> None:
         if "allranks watch" not in out:
             break
         # the signal came only after the launch: this test was held up, not the controller
-        runner.call("stop", runner.runs()[0]["id"], "-y", code=0)
-        runner.call("clean", runner.runs()[0]["id"], "-y", "--files", code=0)
+        runner("stop", runner.runs()[0]["id"], "-y", code=0)
+        runner("clean", runner.runs()[0]["id"], "-y", "--files", code=0)
     assert controller.returncode == 1, first + out
     assert "aborted" in out
     assert runner.runs() == []
     assert runner.left() == []
 
 
-def test_stop_leaves_no_process_of_ours_and_no_orphan(runner: Runner) -> None:
-    file = runner.light("--fault", "orphan", "--rank", 1, "--steps", 500, "--workers", 2)
-    controller = runner.start("run", file)
-    run = runner.at_step(8)
-    before = runner.ours()
-    assert len(before) >= 3 * (1 + 1 + 1 + 2), before  # supervisor, torchrun, rank, two loader workers
-    orphan = ["pgrep", "-f", f"# {run['id']}"]
-    assert subprocess.run(orphan, capture_output=True).returncode == 0
-    stopped = runner.json("stop", run["id"], "-y", code=0)
-    assert (stopped["state"], stopped["left"]) == ("stopped", 0)
-    controller.communicate(timeout=120)
-    assert controller.returncode == 1
-    assert runner.left() == []
-    assert subprocess.run(orphan, capture_output=True).returncode == 1
-
-
-def test_a_secret_is_in_no_artefact(runner: Runner) -> None:
-    canary = "canary-5f2c9a7e41d8"
-    runner.environment["CANARY_TOKEN"] = canary
-    file = runner.light("--fault", "secret", "--rank", 1, "--steps", 10, secrets=["CANARY_TOKEN"])
-    done = runner.call("run", file, code=0)
-    logs = runner.call("logs", "--rank", 1, code=0)
-    assert "the token is" in logs.stdout
-    texts = [done.stdout, done.stderr, logs.stdout]
-    for path in [*runner.home.rglob("*")]:
-        if path.is_file():
-            texts.append(path.read_bytes().decode("latin-1"))
-    assert not [text[:200] for text in texts if canary in text]
-
-
-def test_a_secret_that_is_not_set_is_bad_input(runner: Runner) -> None:
-    done = runner.call("run", runner.file(secrets=["NOT_SET_ANYWHERE"]), code=2)
+def test_a_secret_that_is_not_set_is_bad_input(runner: Desk) -> None:
+    done = runner("run", runner.file(secrets=["NOT_SET_ANYWHERE"]), code=2)
     assert "NOT_SET_ANYWHERE" in done.stderr
     assert runner.runs() == []
 
 
-def test_the_port_of_a_stranger_blocks_the_launch(runner: Runner) -> None:
-    import socket
-
+def test_the_port_of_a_stranger_blocks_the_launch(runner: Desk) -> None:
     file = runner.light("--steps", 5)
-    port = __import__("json").loads(file.read_text())["network"]["port"]
+    port = json.loads(file.read_text())["network"]["port"]
     with socket.create_server(("127.0.0.1", port)):
         answer = runner.json("run", file, code=1)
     held = [f for f in answer["findings"] if f["verdict"] == "block"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -12,93 +13,19 @@ from types import SimpleNamespace
 import pytest
 
 from allranks.core import Diagnosis, Event, Where
-from allranks.node.paths import RunDirectory, write_json
-from allranks.node.supervisor_link import Dial
+from allranks.node.paths import write_json
 from allranks.runs import keeper, keeper_listener, keeper_saves
 from allranks.runs.keeper import Keeper
-from allranks.runs.keeper import keep as start_keeper
+from tests.harness import until
+from tests.harness.keeper import KeptRun, Supervisor
 
 pytestmark = pytest.mark.lengthy
-
-KEY = bytes(32)
-RUN = "kept-1121-abcd"
-
-
-class Supervisor:
-    """What a supervisor says, without one: a dial and a list of what it was told."""
-
-    def __init__(self, keeper: Keeper, node: str):
-        self.dial, self.node = Dial(KEY, "127.0.0.1", keeper.port, node), node
-        self.told: list[dict] = []
-        assert self.dial.connect(60)
-
-    def say(self, kind: str, rank: int | None = None, **data) -> None:
-        event = Event(time.time(), kind, self.node, rank, data)
-        self.dial.send({"event": event.as_json()})
-
-    def hear(self, word: str, seconds: float = 40.0) -> dict:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self.told += self.dial.poll(0.05)
-            for message in self.told:
-                if word in message:
-                    return message
-        raise AssertionError(f"{self.node} was never told {word}: {self.told}")
-
-
-class Stage:
-    def __init__(self, home: Path, folder: Path, keep: dict | None = None, begin: bool = True, **expect):
-        self.directory = RunDirectory(RUN, str(home))
-        self.directory.create(node="a", keeper=True)
-        self.output = folder / "output"
-        self.job = {
-            "run_id": RUN,
-            "node": "a",
-            "node_rank": 0,
-            "keeper": {"host": "127.0.0.1", "port": 0},
-            "grace_seconds": 0.5,
-            "lease_seconds": 5,
-            "inside": "",
-            "env": {},
-            "keep": {
-                "name": "kept",
-                "file": None,
-                "nodes": ["a", "b"],
-                "join_seconds": 60.0,
-                "output_dir": str(self.output),
-                "keep": 2,
-                "python": "python3",
-                "expect": {"world_size": 2, **expect},
-                "adapter": None,
-                **(keep or {}),
-            },
-        }
-        if begin:
-            self.keeper = start_keeper(self.directory, self.job, KEY, {}, lambda root: f"<p>{root}</p>")
-        else:
-            self.keeper = Keeper(self.directory, self.job, KEY)
-
-    def both(self) -> list[Supervisor]:
-        return [Supervisor(self.keeper, name) for name in ("a", "b")]
-
-    def end(self, seconds: float = 60.0) -> dict:
-        self.keeper.join(seconds)
-        assert not self.keeper.is_alive()
-        return json.loads(Path(self.directory.keeper.state).read_text())
 
 
 @pytest.fixture
 def stage(home: Path, tmp_path: Path) -> Iterator:
-    stages: list[Stage] = []
-
-    def make(**expect) -> Stage:
-        stages.append(Stage(home, tmp_path, **expect))
-        return stages[-1]
-
-    yield make
-    for one in stages:
-        write_json(one.directory.keeper.stop, {"at": 0})
-        one.keeper.join(60)
+    with contextlib.ExitStack() as stages:
+        yield lambda **expect: stages.enter_context(KeptRun(home, tmp_path, **expect))
 
 
 def healthy_end(supervisors: list[Supervisor]) -> None:
@@ -210,7 +137,7 @@ def test_a_first_word_does_not_outlive_a_run_that_somebody_stopped(stage) -> Non
 
 def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp_path) -> None:
     """Before any turn has seen it healthy."""
-    made = Stage(home, tmp_path, begin=False).keeper
+    made = KeptRun(home, tmp_path, begin=False).keeper
     said: list[Diagnosis] = []
     attempt = made.attempt
     attempt.first_word.say = said.append
@@ -251,8 +178,7 @@ def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkey
     both[0].say("can-save", 0, step=0)
     both[0].say("beat", 0, step=3, phase="training", steps=[])
     both[1].say("can-save", 1, step=0)
-    while not s.keeper.attempt.can_save:
-        time.sleep(0.01)
+    until(lambda: s.keeper.attempt.can_save)
     write_json(s.directory.keeper.stop, {"at": time.time(), "save": True})
     for one in both:
         one.hear("save")
@@ -357,11 +283,11 @@ def test_a_keeper_that_its_disk_holds_up_goes_on_with_the_leases(stage, monkeypa
 
 def test_a_clock_that_is_set_back_does_not_lengthen_the_wait_for_the_stacks(monkeypatch) -> None:
     monkeypatch.setattr(keeper, "ANSWER_SECONDS", 0.2)
-    until = time.monotonic() + 40.0
+    end = time.monotonic() + 40.0
     run = SimpleNamespace(asked_at=time.time() + 3600.0, held_up=None)
     attempt = SimpleNamespace(why="no-progress", watch=SimpleNamespace(run=run))
     for _ in Keeper._hear_evidence(SimpleNamespace(attempt=attempt)):  # type: ignore[arg-type]  # a stand-in
-        assert time.monotonic() < until
+        assert time.monotonic() < end
         time.sleep(0.01)
 
 
@@ -373,13 +299,9 @@ def test_a_rank_is_heard_when_its_beat_arrives_whatever_its_nodes_clock_says(sta
     for step, back in ((1, 0.0), (2, 90.0)):
         event = Event(time.time() - back, "beat", "b", 1, {"phase": "training", "step": step})
         both[1].dial.send({"event": event.as_json()})
-    until = time.monotonic() + 40.0
-    while (
-        1 not in s.keeper.attempt.watch.run.ranks or s.keeper.attempt.watch.run.ranks[1].step != 2
-    ) and time.monotonic() < until:
-        time.sleep(0.05)
-    rank = s.keeper.attempt.watch.run.ranks[1]
-    assert rank.step == 2 and rank.moved_at is not None and time.time() - rank.moved_at < 60.0
+    rank = until(lambda: s.keeper.attempt.watch.run.ranks.get(1))
+    until(lambda: rank.step == 2)
+    assert rank.moved_at is not None and time.time() - rank.moved_at < 60.0
     healthy_end(both)
     assert s.end()["state"] == "succeeded"
 

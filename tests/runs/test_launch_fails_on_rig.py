@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.rig.desk import Desk
+from tests.harness.desk import LIGHT, SCRIPTS
+from tests.harness.on_rig import RigDesk, machines
 from tests.rig.refusal import BAD, NODES, refused
-from tests.rig.rig import Rig, only_one
-from tests.runs.runner import LIGHT, SCRIPTS
+from tests.rig.rig import Rig
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 SCRIPT = SCRIPTS / "light_loop.py"
 ENV = {"PYTHONPATH": str(LIGHT)}
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(3, shared=[sys.prefix]) as rig:
-        yield rig
+rig = machines(3)
 
 
 def test_a_supervisor_that_does_not_start_is_one_finding_and_the_others_are_stopped(
     rig: Rig, tmp_path: Path
 ) -> None:
-    result = refused(rig, Desk(rig, tmp_path), "supervisor", SCRIPT, env=ENV)
+    result = refused(rig, RigDesk(rig, tmp_path), "supervisor", SCRIPT, env=ENV)
     said = json.loads(result.said)
     assert result.all_seconds is not None, "no other supervisor was ever seen: nothing was proved"
     print(f"all others gone after {result.all_seconds:.1f} s")
@@ -44,7 +39,7 @@ def test_a_supervisor_that_does_not_start_is_one_finding_and_the_others_are_stop
 def test_a_training_that_does_not_come_up_on_one_node_is_stopped_on_the_others(
     rig: Rig, tmp_path: Path, what: str
 ) -> None:
-    result = refused(rig, Desk(rig, tmp_path), what, SCRIPT, env=ENV)
+    result = refused(rig, RigDesk(rig, tmp_path), what, SCRIPT, env=ENV)
     [run] = json.loads(result.said)["runs"]
     assert result.ranks_seconds is not None, "no other torchrun was ever seen: nothing was proved"
     print(f"all others' ranks gone after {result.ranks_seconds:.1f} s")

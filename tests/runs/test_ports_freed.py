@@ -14,7 +14,8 @@ import pytest
 
 from allranks.node import processes
 from allranks.node.paths import RunDirectory
-from tests.runs.runner import LIGHT, SCRIPTS, free_port
+from tests.harness import free_port
+from tests.harness.desk import Desk
 
 pytestmark = pytest.mark.training
 LISTEN = """
@@ -39,21 +40,8 @@ def listener(port: int, **environment: str) -> subprocess.Popen:
     return process
 
 
-CPU = {"count": 1, "model": "cpu"}
-
-
-def run(folder: Path, port: int) -> dict:
-    file = folder / "run.yaml"
-    keys = {"nodes": "localhost", "gpus": CPU, "network": {"port": port}, "env": {"PYTHONPATH": str(LIGHT)}}
-    train = {"command": [str(SCRIPTS / "light_loop.py"), "--steps", "2"]}
-    file.write_text(json.dumps({**keys, "train": train}))
-    argv = [sys.executable, "-m", "allranks.cli", "run", str(file), "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-    return json.loads(done.stdout)
-
-
-def test_what_a_dead_run_of_ours_holds_is_freed(home: Path, tmp_path: Path, port: int) -> None:
-    directory = RunDirectory("earlier-1", str(home))
+def test_what_a_dead_run_of_ours_holds_is_freed(runner: Desk, port: int) -> None:
+    directory = RunDirectory("earlier-1", str(runner.home))
     directory.create(node="old")
     process = listener(port, ALLRANKS_RUN_ID="earlier-1")
     try:
@@ -66,7 +54,7 @@ def test_what_a_dead_run_of_ours_holds_is_freed(home: Path, tmp_path: Path, port
             "name": "python",
         }
         Path(directory.node("old").processes).write_text(json.dumps(line) + "\n")
-        answer = run(tmp_path, port)
+        answer = runner.json("run", runner.light("--steps", 2, nodes="node-0", network={"port": port}))
         assert answer["runs"][0]["state"] == "succeeded", answer
         assert process.wait(timeout=60) != 0
     finally:
@@ -74,10 +62,10 @@ def test_what_a_dead_run_of_ours_holds_is_freed(home: Path, tmp_path: Path, port
         process.wait()
 
 
-def test_a_strangers_port_is_reported_with_a_free_one(home: Path, tmp_path: Path, port: int) -> None:
+def test_a_strangers_port_is_reported_with_a_free_one(runner: Desk, port: int) -> None:
     process = listener(port)
     try:
-        answer = run(tmp_path, port)
+        answer = runner.json("run", runner.light("--steps", 2, nodes="node-0", network={"port": port}))
         (finding,) = [f for f in answer["findings"] if f["id"] == "port-held"]
         assert f"pid {process.pid}" in finding["saw"]
         proposal = int(finding["fix"].split("port: ")[1].split("}")[0])

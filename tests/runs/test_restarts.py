@@ -27,7 +27,8 @@ from allranks.runs.keeper_restart import (
     Restarts,
     settle_seconds,
 )
-from tests.runs.runner import Runner, free_port
+from tests.harness import free_port, until
+from tests.harness.desk import Desk
 
 
 def cause(name: str, rank: int = 1, line: int | None = None) -> Diagnosis:
@@ -290,7 +291,7 @@ def when(ticks: int) -> float:
 
 
 @pytest.mark.training
-def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_path: Path) -> None:
+def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Desk, tmp_path: Path) -> None:
     told = tmp_path / "told"
     code = "import sys\nopen(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
     file = runner.light(
@@ -299,7 +300,7 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_
         launch={"restarts": 1},
         alerts={"command": [sys.executable, "-c", code, str(told)]},
     )
-    run = runner.json("run", file, code=0)["runs"][0]
+    run = runner.run(file, code=0)
     assert (run["state"], run["step"], run["diagnosis"]) == ("succeeded", 36, None)
     events = runner.events(run["id"])
     torchruns = [e["data"] for e in events if e["kind"] == "torchrun" and e["node"] == "node-1"]
@@ -322,18 +323,7 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Runner, tmp_
 
 
 @pytest.mark.training
-def test_a_script_that_cannot_start_is_not_tried_again(runner: Runner) -> None:
-    file = runner.light("--no-such-option", launch={"restarts": 3})
-    run = runner.json("run", file, code=1)["runs"][0]
-    events = runner.events(run["id"])
-    assert {e["data"]["attempt"] for e in events if e["kind"] == "torchrun"} == {0}
-    (restart,) = [e for e in events if e["kind"] == "restart"]
-    assert restart["data"]["again"] is False
-    assert runner.left() == []
-
-
-@pytest.mark.training
-def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Runner, root: Path) -> None:
+def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, root: Path) -> None:
     tiny = root / ".cache" / "tiny-deepseek-v3"
     subprocess.run([sys.executable, str(root / "examples" / "make_tiny.py"), str(tiny)], check=True)
     settings = ["--set", f"network.port={free_port()}", "--set", "launch.restarts=1"]
@@ -373,18 +363,14 @@ def test_what_the_keeper_started_ends_with_a_killed_supervisor(tmp_path: Path) -
         "keeper_io_worker.run_out(keeper_io_worker.call(folder, {}))\n"
     )
     supervisor = subprocess.Popen([sys.executable, "-c", life, WORKS_ON, str(tmp_path)])
-    deadline = time.monotonic() + 60
+    pid = tmp_path / "pid"
     try:
-        while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: pid.is_file() and pid.read_text())
     finally:
         supervisor.kill()
         supervisor.wait()
-    child = int((tmp_path / "pid").read_text())
-    while (found := processes.read_stat(child)) is not None and found.is_alive:
-        assert time.monotonic() < deadline, "it works on"
-        time.sleep(0.05)
+    child = int(pid.read_text())
+    until(lambda: (found := processes.read_stat(child)) is None or not found.is_alive, "it works on")
 
 
 def test_a_child_whose_supervisor_has_gone_already_does_nothing() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.runs.runner import Runner
+from tests.harness.desk import Desk
 
 pytestmark = pytest.mark.training
 
 
-def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Runner, tmp_path: Path) -> None:
+def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Desk, tmp_path: Path) -> None:
     """All ranks read the same batches and begin from models of their own, rank 1 computes for 0.2 s more before it
     meets the others; and when all that has been said the loss becomes NaN, which ends the run."""
     words = ("--fault", "slow", "--rank", 1, "--at", 0, "--seconds", 0.04, "--steps", 100000)
@@ -26,7 +26,7 @@ def test_the_keeper_says_what_is_wrong_with_a_training_that_goes_on(runner: Runn
         return {found["id"]: found for found in findings()}
 
     try:
-        runner.wait_for(lambda: {"same-data", "replicas-differ", "straggler"} <= said().keys())
+        runner.until(lambda: {"same-data", "replicas-differ", "straggler"} <= said().keys())
     finally:
         (tmp_path / "nan").touch()
         controller.communicate(timeout=240)

@@ -12,6 +12,7 @@ import pytest
 from allranks.core import Event
 from allranks.runs import keeper_saves
 from allranks.runs.keeper_saves import Saves
+from tests.harness import until
 
 WHOLE = {"whole": True, "step": 1, "findings": []}
 DAMAGED = {
@@ -21,7 +22,7 @@ DAMAGED = {
 }
 
 
-class Desk:
+class Answers:
     """Saves of a run in `/out`, with answers in the place of children; everything asked is kept."""
 
     def __init__(self, copy_to: str | None = None, **answers: Any):
@@ -54,9 +55,7 @@ class Desk:
         return self.findings()
 
     def until(self, what: str, times: int) -> None:
-        deadline = time.monotonic() + 60
-        while self.words().count(what) < times and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: self.words().count(what) >= times, self.words)
         assert self.words().count(what) == times
 
     def words(self) -> list[str]:
@@ -64,8 +63,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Callable[..., Desk]:
-    return Desk
+def desk() -> Callable[..., Answers]:
+    return Answers
 
 
 def test_each_checkpoint_is_verified_then_the_folder_pruned(desk):

@@ -23,7 +23,7 @@ from allranks.runs.keeper_restart import Restarts
 from allranks.runs.keeper_spares import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_stop_request import STOP_MARGIN_SECONDS
 from allranks.spec import load
-from tests.runs.runner import Runner
+from tests.harness.desk import Desk
 
 TASK = {
     "nodes": ["a", "b", "c", "d"],
@@ -355,22 +355,13 @@ def test_of_a_spare_that_is_lost_the_judge_hears_only_what_its_machine_is() -> N
     assert sorted(places.said["c"]) == ["joined", "supervisor"]
 
 
-@pytest.fixture
-def runner(home: Path, tmp_path: Path) -> Iterator[Runner]:
-    runner = Runner(tmp_path)
-    yield runner
-    for run in runner.runs():
-        if run["state"] not in ("succeeded", "failed", "stopped", "lost"):
-            runner.call("stop", run["id"], "-y")
-
-
 @pytest.mark.training
-def test_a_spare_takes_the_ranks_of_a_node_that_failed_twice(runner: Runner) -> None:
+def test_a_spare_takes_the_ranks_of_a_node_that_failed_twice(runner: Desk) -> None:
     file = runner.light(
         *("--fault", "kill", "--rank", 1, "--on", "node-1", "--steps", 12),
         launch={"restarts": 2, "spares": 1},
     )
-    run = runner.json("run", file, code=0)["runs"][0]
+    run = runner.run(file, code=0)
     assert (run["state"], run["step"]) == ("succeeded", 12)
     events = runner.events(run["id"])
     (note,) = [e["data"] for e in events if e["kind"] == "replaced"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.runner import SCRIPTS, Runner
+from tests.harness.desk import SCRIPTS, Desk
 
 pytestmark = pytest.mark.training
 
@@ -23,7 +23,7 @@ def line_of(text: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
-def named(runner: Runner, fault: str, *more: object) -> tuple[dict[str, Any], float]:
+def named(runner: Desk, fault: str, *more: object) -> tuple[dict[str, Any], float]:
     """The finding that names a rank, and the seconds from the last step of any rank to it."""
     file = runner.file("--fault", fault, "--rank", 1, "--at", 14, "--steps", 4000, *more)
     controller = runner.start("run", file)
@@ -34,11 +34,11 @@ def named(runner: Runner, fault: str, *more: object) -> tuple[dict[str, Any], fl
             found = [e for e in runner.events(run["id"]) if e["kind"] == "finding"]
             return [e for e in found if e["data"]["id"] == "rank-holds-up"]
 
-        event = runner.wait_for(held, seconds=NAMED_SECONDS)[0]
+        event = runner.until(held, seconds=NAMED_SECONDS)[0]
         steps = [e["at"] for e in runner.events(run["id"]) if e["kind"] == "beat" and e["data"].get("steps")]
         return event["data"], event["at"] - max(at for at in steps if at < event["at"])
     finally:
-        runner.call("stop", runner.runs()[0]["id"], "-y")
+        runner("stop", runner.runs()[0]["id"], "-y")
         controller.communicate(timeout=120)
 
 
@@ -62,7 +62,7 @@ def test_the_rank_that_stands_still_is_named_with_its_line(runner, fault, line, 
 
 def test_another_collective_ends_the_run_with_its_rank_and_line(runner) -> None:
     file = runner.file("--fault", "mismatch", "--rank", 1, "--at", 14, "--steps", 4000)
-    run = runner.json("run", file, code=1)["runs"][0]  # within 300 s: torch itself waits for 30 minutes
+    run = runner.run(file, code=1)  # within 300 s: torch itself waits for 30 minutes
     where = run["diagnosis"]["where"]
     assert (run["diagnosis"]["cause"], where["rank"]) == ("collective-mismatch", 1), run["diagnosis"]
     assert where["line"] == line_of("dist.broadcast(")

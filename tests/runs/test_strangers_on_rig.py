@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.rig.desk import Desk
-from tests.rig.rig import Rig, only_one
-from tests.runs.runner import LIGHT
+from tests.harness import until
+from tests.harness.on_rig import RigDesk, machines
+from tests.rig.rig import Rig
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 SCRIPT = Path(__file__).parent / "scripts" / "with_daemon.py"
@@ -32,25 +29,13 @@ TEMPORARY = ("torchelastic_stranger", "pymp-stranger", "allranks-0123456789ab")
 SHARED_MEMORY = ("torch_4711_1_0", "nccl-AbCdEf", "sem.mp-strange", "allranks-of-somebody")
 
 
-@pytest.fixture(scope="module")
-def rig() -> Iterator[Rig]:
-    with only_one(), Rig(1, shared=[sys.prefix, sys.base_prefix]) as rig:
-        yield rig
+rig = machines(1)
 
 
 def test_strangers_survive_stop_and_clean_and_nothing_of_ours_does(rig: Rig, tmp_path: Path) -> None:
-    desk = Desk(rig, tmp_path)
-    train = {"command": [str(SCRIPT), "/tmp/helper.pid"]}
-    file = desk.file(
-        name="among",
-        nodes="node1",
-        gpus={"count": 1, "model": "cpu"},
-        environment={"python": sys.executable},
-        env={"PYTHONPATH": str(LIGHT)},
-        train=train,
-        network={"port": PORT},
-    )
-    run_id = desk.json("run", file, "--detach", "--no-probe")["runs"][0]["id"]
+    desk = RigDesk(rig, tmp_path)
+    file = desk.light("/tmp/helper.pid", script=SCRIPT, name="among", network={"port": PORT})
+    run_id = desk.run(file, "--detach", "--no-probe")["id"]
     ours = [int(pid) for pid in wait_for(rig, "/tmp/helper.pid").split()]
     assert len(ours) == 1 and alive(rig, ours) == ours
 
@@ -88,7 +73,6 @@ def listed_in(rig: Rig, folder: str) -> set[str]:
 def plant(rig: Rig, run_id: str) -> list[int]:
     said = rig.run(1, ["bash", "-c", PLANT, "plant", run_id], timeout=60).stdout
     pids = [int(pid) for pid in said.split()]
-    deadline = time.monotonic() + 60
     words = [
         "sh",
         "-c",
@@ -96,9 +80,9 @@ def plant(rig: Rig, run_id: str) -> list[int]:
         "read",
         *map(str, pids),
     ]
-    while (names := rig.run(1, words).stdout.decode().splitlines()[:5]) != NAMES:
-        assert time.monotonic() < deadline, f"they have not become what they shall be: {names}"
-        time.sleep(0.1)
+    until(
+        lambda: rig.run(1, words).stdout.decode().splitlines()[:5] == NAMES, "what they shall become", 60, 0.1
+    )
     return pids
 
 
@@ -117,10 +101,5 @@ def alive(rig: Rig, pids: list[int]) -> list[int]:
 
 
 def wait_for(rig: Rig, path: str) -> str:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        text = rig.run(1, ["cat", path], check=False).stdout.decode()
-        if text.strip():
-            return text
-        time.sleep(0.2)
-    raise AssertionError(f"{path} never came")
+    """What a file on the node says as soon as it says anything."""
+    return until(lambda: rig.run(1, ["cat", path], check=False).stdout.decode().strip(), path, 60, 0.2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.runner import LIGHT, Runner
+from tests.harness.desk import LIGHT, Desk
 
 MODULE = """
 import os, sys
@@ -23,12 +23,12 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.lengthy
-def test_a_module_of_this_machine_starts_in_the_run_files_folder(runner: Runner, tmp_path: Path) -> None:
+def test_a_module_of_this_machine_starts_in_the_run_files_folder(runner: Desk, tmp_path: Path) -> None:
     write(tmp_path, {"pkg/__init__.py": "", "pkg/other.py": "WORD = 'imported'\n", "pkg/train.py": MODULE})
     write(tmp_path, {"beside.txt": "read"})
     train = {"command": "python -m pkg.train --steps 3"}
     file = runner.file(train=train, nodes="node-[0-1]", env={"PYTHONPATH": str(LIGHT)})
-    done = runner.call("run", file, "--json")
+    done = runner("run", file, "--json")
     assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
     for rank in (0, 1):
         assert (tmp_path / f"by-rank-{rank}.txt").read_text() == "read imported --steps 3 "

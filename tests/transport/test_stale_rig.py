@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.harness import until
 from tests.rig.rig import ROOT, Started, sharing_network, start_time
 
 pytestmark = pytest.mark.rig
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.rig
 STANDS = """
 import subprocess, sys, time
 from tests.rig.rig import Rig, only_one
+from tests.harness import until
 with only_one(), Rig(int(sys.argv[1])) as rig:
     left = [rig.inside(1, ["sleep", "600"]), rig.from_ctl(["sleep", "600"])]
     started = [subprocess.Popen(words).pid for words in left] if sys.argv[2] == "and-works" else []
@@ -97,7 +98,4 @@ def recycle(state: Path, pid: int) -> None:
 
 
 def until_gone(processes: list[Started]) -> None:
-    deadline = time.monotonic() + 60
-    while left := [one.pid for one in processes if one.alive()]:
-        assert time.monotonic() < deadline, f"still there: {left}"
-        time.sleep(0.05)
+    until(lambda: not any(one.alive() for one in processes), "they are still there", 60)

@@ -113,9 +113,7 @@ def test_the_log_is_live_and_holds_both_streams_and_what_children_say(node):
         "print('four', end=''); sys.stdout.flush(); time.sleep(30)\n"
     )
     process = node.start(script)
-    deadline = time.monotonic() + 60
-    while "four" not in node.log() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    node.until(lambda: "four" in node.log())
     log = node.log()
     process.kill()
     told = node.finish(process)
@@ -174,14 +172,11 @@ hanging()
 """
     (node.stacks / "request").touch()  # from before: not meant for this process
     process = node.start(script)
-    deadline = time.monotonic() + 60
-    while not node.events() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    node.until(node.events)
     time.sleep(0.15)
     assert not (node.stacks / "rank-0.txt").exists()
     (node.stacks / "request").touch()
-    while not (node.stacks / "rank-0.txt").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    node.until((node.stacks / "rank-0.txt").exists)
     text = (node.stacks / "rank-0.txt").read_text()
     process.kill()
     node.finish(process)

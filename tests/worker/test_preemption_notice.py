@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from allranks.worker import preemption_notice
 from allranks.worker.preemption_notice import Notice
+from tests.harness import until
 
 
 class Store:
@@ -127,10 +128,7 @@ def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeyp
     assert told == ["can-save"] and not one.is_due(1)
 
     (tmp_path / preemption_notice.REQUEST).write_text("now")
-    deadline = time.monotonic() + 40
-    while len(told) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-
+    until(lambda: len(told) >= 2)
     assert told == ["can-save", "notice-heard"]
     assert not preemption_notice.leaving()
     assert one.is_due(2) and preemption_notice.leaving()

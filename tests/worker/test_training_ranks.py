@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.runner import free_port
+from tests.harness import free_port
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(500)]
 ROOT = Path(__file__).resolve().parents[2]

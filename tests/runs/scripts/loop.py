@@ -21,6 +21,7 @@ parser.add_argument("--rank", type=int, default=1)
 parser.add_argument("--at", type=int, default=5)
 parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--started", default="")
+parser.add_argument("--until", default="", help="all ranks end at one step once this file is there")
 parser.add_argument("--once", action="store_true", help="the fault comes in the first attempt alone")
 parser.add_argument("--on", default="", help="the fault comes on this node alone")
 parser.add_argument(
@@ -59,6 +60,11 @@ if options.started:
     Path(options.started, f"rank-{rank}").write_text(json.dumps({"pid": os.getpid()}))
 
 for step in range(options.steps):
+    if options.until:
+        ended = torch.tensor(int(Path(options.until).exists()))
+        dist.all_reduce(ended, op=dist.ReduceOp.MIN)
+        if ended:
+            break
     if mine and step == options.at:
         if options.fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
