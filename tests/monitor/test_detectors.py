@@ -64,6 +64,7 @@ def test_each_detector_names_the_numbers_that_it_judges_by():
     assert not [one for _, module in DETECTORS for one in undeclared(module)]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("name", "module"), [one for one in DETECTORS if limits(one[1])])
 def test_cases_lie_just_below_and_just_above_each_number(name, module):
     found = loose(module, [partial(test_detector_speaks_and_stays_silent, name, CASES[name])])

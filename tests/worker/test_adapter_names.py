@@ -10,6 +10,8 @@ import pytest
 
 from allranks.worker import adapter_names, adapters, disk_space, guard, save_events, trainer_checkpoints
 
+pytestmark = pytest.mark.training  # torch and PEFT, in this process
+
 
 @pytest.fixture
 def frozen_half(monkeypatch):
