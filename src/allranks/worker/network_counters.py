@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 
-from allranks.core import procfs
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Mapping, Optional
@@ -23,7 +21,7 @@ WORD = 4
 
 def received(
     environment: Mapping[str, str],
-    devices: str = procfs.NET_DEV,
+    devices: Optional[str] = None,
     infiniband: str = INFINIBAND,
     network: str = NETWORK,
 ) -> Optional[int]:
@@ -41,10 +39,12 @@ def received(
     return sum(rows[name] for name in counted) + WORD * sum(_number(path) for path in ports)
 
 
-def rows_of(devices: str) -> Optional[Dict[str, int]]:
-    """The received bytes of each interface; None if the kernel's table cannot be read."""
+def rows_of(devices: Optional[str]) -> Optional[Dict[str, int]]:
+    """The received bytes of each interface; None if the kernel's table (`devices`) cannot be read."""
+    from allranks.core import procfs  # at a step: every Python of the run would pay for it at its start
+
     try:
-        rows = procfs.net_dev(devices)
+        rows = procfs.net_dev(devices or procfs.NET_DEV)
     except OSError:
         return None
     return {name: int(words[0]) for name, words in rows.items() if words and words[0].isdigit()}
