@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from allranks.node import bundle, unpacked
+from allranks.node import bundle, private_folder, unpacked
 
 OTHER = "print('{\"other\": true}')\n"
 
@@ -109,8 +109,8 @@ def test_after_a_boot_a_folder_that_is_not_whole_is_made_anew(
     first = version()
     harm(folder)
     boots(folder)
-    assert version() == first and not folder.exists()
     assert version() == first and holds(folder, sent)
+    assert [path.name for path in folder.parent.glob("*.draft")] == []
 
 
 def test_after_a_boot_what_was_compiled_is_not_believed(folder: Path) -> None:
@@ -152,6 +152,14 @@ def test_a_folder_that_is_not_ours_alone_is_passed_over(folder: Path, harm: Call
     assert version() == first
 
 
+def test_a_folder_that_others_could_reach_is_replaced(folder: Path, sent: Path) -> None:
+    """They cannot write to it, and may have written below it."""
+    changed(folder)
+    folder.chmod(0o755)
+    assert "version" in version() and holds(folder, sent)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to act as another user")
 def test_a_folder_of_another_user_is_passed_over(folder: Path) -> None:
     first = version()
@@ -160,24 +168,68 @@ def test_a_folder_of_another_user_is_passed_over(folder: Path) -> None:
     assert version() == first
 
 
-def test_while_somebody_unpacks_it_the_zip_serves_and_a_draft_that_was_left_goes(sent: Path) -> None:
+def test_what_killed_calls_left_is_in_nobodys_way_and_goes_when_it_is_old(sent: Path) -> None:
+    """A killed call's draft kept all others from unpacking for an hour; what one had moved aside stayed for ever."""
     folder = sent.with_suffix("")
-    draft = folder.with_name(folder.name + ".draft")
-    draft.mkdir()
-    assert "version" in version() and draft.exists() and not folder.exists()
-    old = draft.stat().st_mtime - unpacked.DRAFT_SECONDS - 60.0
-    os.utime(draft, (old, old))
-    assert "version" in version() and not draft.exists()
-    assert "version" in version() and folder.exists()
+    drafts = [folder.with_name(folder.name + end) for end in (".draft", ".0a.draft", ".0b.draft")]
+    for draft in drafts:
+        (draft / "allranks").mkdir(parents=True)
+        old = draft.stat().st_mtime - unpacked.DRAFT_SECONDS - 60.0
+        os.utime(draft, (old, old)) if draft != drafts[0] else None
+    (sent.parent / "nothing.draft").symlink_to("nowhere")
+    assert "version" in version() and holds(folder, sent)
+    assert [draft.exists() for draft in drafts] == [True, False, False]
+
+
+def during(monkeypatch: pytest.MonkeyPatch, happens: Callable[[str], None]) -> None:
+    """Once, in the middle of the next unpacking."""
+    whole = zipfile.ZipFile.extractall
+
+    def extractall(archive: zipfile.ZipFile, path: str) -> None:
+        monkeypatch.setattr(zipfile.ZipFile, "extractall", whole)
+        archive.extract("allranks/__init__.py", path)
+        happens(path)
+        whole(archive, path)
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", extractall)
+
+
+def test_two_calls_that_unpack_at_the_same_time_leave_one_whole_folder(
+    sent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, data = sent.with_suffix(""), sent.read_bytes()
+    drafts = []
+
+    def other(draft: str) -> None:
+        during(monkeypatch, drafts.append)
+        unpacked.put(str(folder), data, unpacked.MARK + "x")
+        drafts.append(draft)
+        assert holds(folder, sent), "no call waits for another"
+
+    during(monkeypatch, other)
+    unpacked.put(str(folder), data, unpacked.MARK + "x")
+    assert len(set(drafts)) == 2, "each has a draft of its own"
+    assert holds(folder, sent) and {one.name for one in sent.parent.iterdir()} == {folder.name, sent.name}
+
+
+def test_a_folder_that_is_replaced_is_there_until_the_new_one_is_whole(
+    folder: Path, sent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A supervisor or its keeper may be running from it."""
+    more(folder)
+    boots(folder)
+    seen = []
+    during(monkeypatch, lambda _: seen.append((folder / "allranks" / "node" / "program.py").exists()))
+    found = unpacked.folder_of(str(sent), sent.read_bytes(), private_folder.opened, private_folder.check)
+    assert seen == [True] and found == str(folder) and holds(folder, sent)
 
 
 def test_a_disk_that_takes_nothing_leaves_no_half_of_it(sent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(archive: zipfile.ZipFile, path: str) -> None:
-        archive.extract("allranks/__init__.py", path)
+    def full(_: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(zipfile.ZipFile, "extractall", full)
+    during(monkeypatch, full)
     folder = sent.with_suffix("")
     with pytest.raises(OSError):
-        unpacked.unpack(str(folder), sent.read_bytes(), unpacked.MARK + "x")
+        unpacked.put(str(folder), sent.read_bytes(), unpacked.MARK + "x")
     assert [path.name for path in sent.parent.iterdir()] == [sent.name]

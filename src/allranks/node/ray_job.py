@@ -1,7 +1,7 @@
 """A run's job on a Ray cluster, by Ray's own REST API for jobs: `ray submit RUN`. Needs no Ray here.
 
-The job's driver (`launch/engines/ray_driver.py`) runs on the head node and writes its lines into the run's folder; they
-are handed on from there until every supervisor has been started. From then on the job is Ray's.
+The job's driver (`launch/launchers/ray/driver.py`) runs on the head node and writes its lines into the run's folder;
+they are handed on from there until every supervisor has been started. From then on the job is Ray's.
 """
 
 from __future__ import annotations

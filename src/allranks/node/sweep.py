@@ -135,7 +135,7 @@ class Sweep:
         ]
 
     def _folders_of_ray(self) -> List[str]:
-        """What a cluster of the run's own left in /tmp when its holder was killed (`ray_holding.py`)."""
+        """What a cluster of the run's own left in /tmp when its holder was killed (`ray_cluster.py`)."""
         folders = [ray_cluster.folder_of(self.directory, name) for name in self.directory.nodes()]
         return [folder for folder in folders if os.path.lexists(folder)]
 

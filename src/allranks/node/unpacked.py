@@ -3,10 +3,12 @@
 This text is the beginning of the bundle's `__main__.py`, so it imports nothing of ours; `opened` and `check` are those
 of `private_folder.py`, which BOOT holds.
 
-`bundles/<sha256>` is its user's alone (mode 0700): nobody else can reach what is in it. It is filled under another name
-first. A machine that loses its power may keep names without their bytes, and a folder may have come from elsewhere. So
-the first call after each boot compares every file with the archive, and drops what was compiled before. Nothing depends
-on the folder: as long as there is none, or none to trust, modules come from the zip, which is slower.
+`bundles/<sha256>` is its user's alone (mode 0700): nobody else can reach what is in it. Each call fills a folder under
+a name of its own first, so two calls, also on two nodes that share a home, never write into one. A machine that loses
+its power may keep names without their bytes, and a folder may have come from elsewhere. So the first call after
+each boot compares every file with the archive, and drops what was compiled before. A folder that is not whole is
+replaced and never only removed: a run may be using it. Nothing depends on the folder: as long as there is none, or none
+to trust, modules come from the zip, which is slower.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ import sys
 import time
 from typing import Any, Callable
 
-DRAFT_SECONDS = 3600.0
-"""A draft that is older was left by a process that was killed."""
-
+DRAFT_SECONDS = 86400.0
+"""A draft that is older was left by a process that was killed. Clocks of a shared home's nodes and server may differ by
+hours."""
 
 MARK = ".whole-"
 """Begins the name of an empty file, which says since which boot a folder is known to hold what its archive holds."""
@@ -36,62 +38,57 @@ def folder_of(
         bundles = opened(path)
         try:
             if not os.path.lexists(folder):
-                unpack(folder, data, mark)
+                put(folder, data, mark)
             inside = os.open(
                 os.path.basename(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=bundles
             )
         finally:
             os.close(bundles)
         try:
-            return folder if is_trusted(folder, data, inside, mark, check) else path
+            status = os.fstat(inside)
+            check(folder, status)
+            if stat.S_IMODE(status.st_mode) & 0o077 or not is_known(folder, data, inside, mark):
+                put(folder, data, mark)
+            return folder
         finally:
             os.close(inside)
     except OSError:
-        return path  # also while somebody else unpacks it
+        return path  # also if another call put its folder there first
 
 
-def unpack(folder: str, data: bytes, mark: str) -> None:
+def put(folder: str, data: bytes, mark: str) -> None:
+    """Unpacks the archive and puts it there, in the place of what is there."""
     import shutil
 
-    draft = folder + ".draft"
-    try:
-        os.mkdir(draft, 0o700)
-    except FileExistsError:
-        if time.time() - os.stat(draft).st_mtime > DRAFT_SECONDS:
-            shutil.rmtree(draft, ignore_errors=True)
-        raise
+    for entry in os.scandir(os.path.dirname(folder)):
+        changed = entry.stat(follow_symlinks=False).st_mtime
+        if entry.name.endswith(".draft") and time.time() - changed > DRAFT_SECONDS:
+            shutil.rmtree(entry.path, ignore_errors=True)
+    draft, aside = ("%s.%s.draft" % (folder, os.urandom(8).hex()) for _ in range(2))
     umask = os.umask(0o077)
     try:
         _archive(data).extractall(draft)
         _mark(os.path.join(draft, mark))
+        if os.path.lexists(folder):
+            os.rename(folder, aside)
         os.rename(draft, folder)
-    except OSError:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     finally:
         os.umask(umask)
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
-def is_trusted(folder: str, data: bytes, inside: int, mark: str, check: Callable[..., None]) -> bool:
-    """Whether the open folder `inside` is the user's alone and holds what the archive holds."""
-    import shutil
-
-    status = os.fstat(inside)
-    check(folder, status)
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        return False
+def is_known(folder: str, data: bytes, inside: int, mark: str) -> bool:
+    """Whether the open folder `inside` holds what the archive holds; compared once since each boot."""
     try:
         os.stat(mark, dir_fd=inside, follow_symlinks=False)
         return True
     except FileNotFoundError:
         pass
-    if is_whole(folder, data):
+    whole = is_whole(folder, data)
+    if whole:
         _mark(os.path.join(folder, mark))
-        return True
-    aside = "%s.%s.draft" % (folder, os.urandom(8).hex())
-    os.rename(folder, aside)
-    shutil.rmtree(aside, ignore_errors=True)
-    return False
+    return whole
 
 
 def is_whole(folder: str, data: bytes) -> bool:
