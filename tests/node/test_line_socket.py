@@ -182,15 +182,27 @@ def test_a_full_disk_of_the_head_is_told_to_who_follows(small):
     assert (first["text"], first["unwritten"]) == ("", f"the disk of {folder} is full")
 
 
-def test_a_refused_event_is_left_out_and_told_once(ranks):
+def test_a_wrong_field_is_left_out_and_told_once(ranks):
     lines = Journal(os.path.join(ranks.folder, "rank-3.jsonl"))
     os.mkdir(ranks.folder)
     assert lines.write(start()) and lines.write(line("beat", step="x")) and lines.write(line("beat", step=[]))
     assert lines.write(line("beat", step=4))
     told = ranks.read()
-    assert [(e.kind, e.rank) for e in told] == [("start", 3), ("beat", 3), ("refused", 3)]
-    assert told[1].payload.step == 4 and "beat: step: 'x' is not a whole number" in told[2].payload.why
-    assert lines.write(line("start", world_size=10**9)) and ranks.read() == []
+    assert [e.kind for e in told] == ["start", "beat", "refused", "beat", "beat"]
+    assert {e.rank for e in told} == {3} and [told[n].data for n in (1, 3, 4)] == [{}, {}, {"step": 4}]
+    assert "beat: step: 'x' is not a whole number" in told[2].payload.why
+    assert lines.write(line("start", world_size=10**9)) and [e.kind for e in ranks.read()] == ["start"]
+
+
+@pytest.mark.parametrize("text", ['{"at": NaN, "kind": "beat", "data": {}}', '{"at": 5.0}', "no JSON", "3"])
+def test_what_nobody_can_read_is_a_sign_of_life_of_its_rank(ranks, text):
+    os.mkdir(ranks.folder)
+    lines = Journal(os.path.join(ranks.folder, "rank-3.jsonl"))
+    for _ in range(2):
+        assert lines.write(text)
+        beat = ranks.read()[0]
+        assert (beat.kind, beat.rank, beat.node, beat.data) == ("beat", 3, ranks.node, {})
+        assert abs(time.time() - beat.at) < 60
 
 
 def test_what_a_rank_tells_is_of_now_at_the_latest(ranks):

@@ -398,3 +398,15 @@ def test_what_a_supervisor_says_is_refused_where_it_makes_no_sense(waiting: Keep
         "end: code: 'x' is not a whole number" in findings[0]["saw"] and "no such time" in findings[1]["saw"]
     )
     assert waiting.attempt.tails == {}
+    nodes = waiting.attempt.watch.run.nodes
+    for node, word in (
+        ("a", {"logs": 3}),
+        ("a", {"event": {"at": 1e12, "kind": "beat"}}),
+        ("a", {"alive": "x"}),
+    ):
+        nodes[node].seen_at = 5.0
+        waiting._on_message(node, word)
+        assert (nodes[node].seen_at or 0.0) > 5.0, "it speaks, whatever it says"
+    gpus = [{"uuid": "g", "index": "none"}]
+    waiting._on_message("b", {"event": {"at": 2.0, "kind": "sample", "node": "b", "data": {"gpus": gpus}}})
+    assert [gpu.uuid for gpu in nodes["b"].gpus] == ["g"], "only the wrong field is left out"

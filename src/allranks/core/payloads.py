@@ -1,22 +1,26 @@
 """What an event or a message may hold: a class a kind, checked once, where it comes in.
 
 A payload is written with the words of its class and read back by `decode`, which refuses what has another type. After
-that its fields are attributes. What a newer version says beside them is passed over.
+that its fields are attributes. What a newer version says beside them is passed over. A reader that may not lose the
+payload for one wrong field asks `decode` to leave out those that need not be there.
 """
 
 from __future__ import annotations
 
 import collections.abc
-from dataclasses import MISSING
+import reprlib
+from dataclasses import MISSING, is_dataclass
 from typing import (
     TYPE_CHECKING,
     AbstractSet,
     Any,
     Callable,
     Dict,
+    List,
     Mapping,
     NamedTuple,
     NewType,
+    Optional,
     Tuple,
     TypeVar,
     Union,
@@ -40,8 +44,15 @@ WHOLE = (-(2**63), 2**63 - 1)
 LIMITS = {"world_size": (0, 10_000_000), "rank": (0, 10_000_000), "pid": (0, 2**31)}
 """A whole number fits into 64 bits; a field of such a name is bounded closer."""
 
-Check = Callable[[Any], Any]
+Odd = Optional[List[str]]
+"""Takes what is wrong with each field that was left out; None where nothing may be left out."""
+
+Check = Callable[[Any, Odd], Any]
 Found = TypeVar("Found")
+
+
+ODD_KEPT = 8
+"""Of the wrong parts of one field so many are told."""
 
 
 class Refused(ValueError):
@@ -53,10 +64,12 @@ class Payload:
     """The fields are the annotations; one without a default must be there. Only what was given is written."""
 
     KIND = BY = ""
+    WHOLE = False
 
-    def __init_subclass__(cls, kind: str = "", by: str = "") -> None:
-        """`kind` is the event's, `by` who tells it; a part of another payload has neither."""
-        cls.KIND, cls.BY = kind, by
+    def __init_subclass__(cls, kind: str = "", by: str = "", whole: bool = False) -> None:
+        """`kind` is the event's, `by` who tells it; a part of another payload has neither. One that counts as a
+        `whole` is compared with others': with a field left out it would differ, so a wrong field refuses it."""
+        cls.KIND, cls.BY, cls.WHOLE = kind, by, whole
         if kind:
             KINDS[kind] = cls
 
@@ -65,6 +78,10 @@ class Payload:
         if unknown:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
         self.__dict__.update(given)
+
+    def has(self, *names: str) -> bool:
+        """Whether all these fields were given, also as null."""
+        return all(name in vars(self) for name in names)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -81,7 +98,7 @@ KINDS: Dict[str, Any] = {}
 
 def as_json(value: Any) -> Any:
     """A payload, or a part of one, as JSON has it."""
-    if isinstance(value, Payload):
+    if isinstance(value, Payload) or is_dataclass(value):
         return {name.rstrip("_"): as_json(part) for name, part in vars(value).items()}
     if isinstance(value, Mapping):
         return {str(name): as_json(part) for name, part in value.items()}
@@ -90,20 +107,28 @@ def as_json(value: Any) -> Any:
     return value
 
 
-def decode(kind: Callable[..., Found], value: Any) -> Found:
-    """`value` as the payload (or dataclass) `kind`. Raises Refused."""
+def decode(kind: Callable[..., Found], value: Any, odd: Odd = None) -> Found:
+    """`value` as the payload (or dataclass) `kind`. Raises Refused; with `odd` only for a field that must be there."""
     if not isinstance(value, dict):
         raise Refused(f"{_shown(value)} is not an object")
     plan = plan_of(kind)
+    odd = None if getattr(kind, "WHOLE", False) else odd
     given = {}
     for key, part in value.items():
         field = plan.fields.get(key)
         if field is None or (part is None and not field.takes_null):
             continue  # a newer version's word, an older one's null
+        before = len(odd or ())
         try:
-            given[field.name] = None if part is None else field.check(part)
+            given[field.name] = None if part is None else field.check(part, odd)
         except Refused as error:
-            raise Refused(f"{key}: {error}") from None
+            why = f"{key}: {error}"
+            if odd is None or field.name in plan.needed:
+                raise Refused(why) from None
+            odd[before:] = [why]
+        else:
+            if odd and len(odd) > before:
+                odd[before:] = [f"{key}: {why}" for why in odd[before:][:ODD_KEPT]]
     for name in plan.needed:
         if name not in given:
             raise Refused(f"{name} is missing")
@@ -150,33 +175,39 @@ def plan_of(kind: Any) -> Plan:
     return found
 
 
+_short = reprlib.Repr()
+_short.maxstring = 60
+
+
 def _shown(value: Any) -> str:
-    return f"{value!r:.60}" if not isinstance(value, int) or abs(value) < 10**20 else "a huge number"
+    """In bounded time and depth: it may be anything."""
+    is_huge = isinstance(value, int) and abs(value) >= 10**20
+    return "a huge number" if is_huge else f"{_short.repr(value):.60}"
 
 
-def _anything(value: Any) -> Any:
+def _anything(value: Any, odd: Odd) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, odd: Odd) -> str:
     if not isinstance(value, str):
         raise Refused(f"{_shown(value)} is not a text")
     return value
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: Any, odd: Odd) -> bool:
     if not isinstance(value, bool):
         raise Refused(f"{_shown(value)} is neither true nor false")
     return value
 
 
-def _number(value: Any) -> float:
+def _number(value: Any, odd: Odd) -> float:
     if type(value) not in (int, float) or (type(value) is int and not WHOLE[0] <= value <= WHOLE[1]):
         raise Refused(f"{_shown(value)} is not a number")
     return float(value)
 
 
-def _finite(value: Any) -> float:
+def _finite(value: Any, odd: Odd) -> float:
     if type(value) is float and -1e300 < value < 1e300:
         return value
     if type(value) is not int or not WHOLE[0] <= value <= WHOLE[1]:
@@ -185,7 +216,7 @@ def _finite(value: Any) -> float:
 
 
 def _whole(low: int, high: int) -> Check:
-    def check(value: Any) -> int:
+    def check(value: Any, odd: Odd) -> int:
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int or not low <= value <= high:
@@ -209,42 +240,58 @@ def _check(hint: Any, name: str = "") -> Check:
     if origin is Union:
         return _or_null(_check(parts[0], name))
     if origin is None:
-        return _row(hint) if issubclass(hint, tuple) else lambda value: decode(hint, value)
+        return _row(hint) if issubclass(hint, tuple) else lambda value, odd: decode(hint, value, odd)
     if issubclass(origin, collections.abc.Mapping):
         return _by_name(_check(parts[1]))
     return _list(_check(parts[0]))
 
 
 def _or_null(check: Check) -> Check:
-    return lambda value: None if value is None else check(value)
+    return lambda value, odd: None if value is None else check(value, odd)
 
 
 def _list(check: Check) -> Check:
-    def listed(value: Any) -> Tuple[Any, ...]:
+    def listed(value: Any, odd: Odd) -> Tuple[Any, ...]:
         if not isinstance(value, (list, tuple)):
             raise Refused(f"{_shown(value)} is not a list")
-        return tuple([check(part) for part in value])
+        return tuple([check(part, odd) for part in value])
 
     return listed
 
 
 def _by_name(check: Check) -> Check:
-    def mapped(value: Any) -> Dict[str, Any]:
+    def mapped(value: Any, odd: Odd) -> Dict[str, Any]:
         if not isinstance(value, dict):
             raise Refused(f"{_shown(value)} is not an object")
-        return {str(name): check(part) for name, part in value.items()}
+        return {str(name): check(part, odd) for name, part in value.items()}
 
     return mapped
 
 
 def _row(kind: Any) -> Check:
     """A NamedTuple, which JSON has as a list; what an older version left out has its default."""
-    checks = [_check(hint, name) for name, hint in get_type_hints(kind).items()]
+    hints = get_type_hints(kind)
+    checks = [_check(hint, name) for name, hint in hints.items()]
     least = len(checks) - len(kind._field_defaults)
+    takes_null = [get_origin(hint) is Union for hint in hints.values()]
 
-    def row(value: Any) -> Any:
+    def row(value: Any, odd: Odd) -> Any:
         if not isinstance(value, (list, tuple)) or len(value) < least:
             raise Refused(f"{_shown(value)} is not a row of {len(checks)}")
-        return kind(*[check(part) for check, part in zip(checks, value)])
+        try:
+            return kind(*[check(part, odd) for check, part in zip(checks, value)])
+        except Refused:
+            if odd is None:
+                raise
+        return kind(*[each(*one, odd) for one in zip(hints, checks, takes_null, value)])
+
+    def each(name: str, check: Check, is_optional: bool, part: Any, odd: List[str]) -> Any:
+        try:
+            return check(part, odd)
+        except Refused as error:
+            if not is_optional:
+                raise
+            odd.append(f"{name}: {error}")
+            return None
 
     return row

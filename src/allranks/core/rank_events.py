@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 from allranks.core.payloads import Number, Payload
 
 
-class Gpu(Payload):
+class Gpu(Payload, whole=True):
     name: Optional[str] = None
     uuid: Optional[str] = None
     bus_id: Optional[str] = None
@@ -197,10 +197,10 @@ class Collective(Pending):
     @property
     def is_followed(self) -> bool:
         """Whether the recorder follows states."""
-        return "completed" in vars(self)
+        return self.has("completed")
 
 
-class Flight(Collective, kind="flight", by="rank"):
+class Flight(Collective, kind="flight", by="rank", whole=True):
     """An answer to `evidence`: the rank's newest collective, from torch's flight recorder. If the recorder follows
     states (NCCL's does) `completed` is the number completed last, and `pending` the oldest one that is not."""
 

@@ -84,7 +84,8 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
         _change_phase(run, rank, beat.phase, at)
     rank.operator = beat.operator
     progress = (beat.shard, beat.progress)
-    if progress != rank.progress and progress != (None, None):
+    unread = not beat.has("phase", "step")  # a wrong field was left out: nobody can tell that the rank stands
+    if unread or (progress != rank.progress and progress != (None, None)):
         rank.progress = progress
         pause_history.moved(run, rank, heard)
     rank.total_steps = beat.total_steps or rank.total_steps
@@ -268,6 +269,7 @@ def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> bool:
     except Refused:
         run.odd_events += 1
         return False
+    run.odd_events += bool(event.odd)
     kind = type(payload)
     if event.rank is not None and kind in OF_RANKS:
         OF_RANKS[kind](run, event, payload)

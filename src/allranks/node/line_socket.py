@@ -14,6 +14,7 @@ import struct
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from allranks.core import Event, event_from_json
+from allranks.core.payloads import Refused
 
 VARIABLE = "ALLRANKS_LINES_SOCKET"
 LINE_BYTES = 256 << 10
@@ -22,10 +23,11 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class Line(NamedTuple):
-    """`pid` is the sender's, as the kernel says it."""
+    """`pid` is the sender's, as the kernel says it. No event: it was refused, and `why`."""
 
     pid: int
-    event: Event
+    event: Optional[Event]
+    why: str = ""
 
 
 class Mailbox:
@@ -81,7 +83,8 @@ def _line(data: bytes, more: List[Any]) -> Optional[Line]:
     if uid != os.geteuid():
         return None
     try:
-        value = json.loads(data.decode("utf-8"))
-        return Line(pid, event_from_json(value)) if isinstance(value, dict) else None
+        return Line(pid, event_from_json(json.loads(data.decode("utf-8"))))
+    except Refused as error:
+        return Line(pid, None, str(error))
     except (ValueError, OverflowError, RecursionError):
-        return None
+        return Line(pid, None)

@@ -13,7 +13,7 @@ from typing import Dict, List, NamedTuple, Optional, Set
 
 from allranks.core import Event, told
 from allranks.core.node_events import EventRefused, RankGone
-from allranks.core.rank_events import Start
+from allranks.core.rank_events import Beat, Start
 from allranks.node import processes
 from allranks.node.line_socket import Mailbox
 from allranks.node.paths import Tail, events_of
@@ -56,30 +56,45 @@ class Ranks:
         events = []
         for rank in self._files():
             tail = self._tails.setdefault(rank, Tail(os.path.join(self.folder, f"rank-{rank}.jsonl")))
+            garbage = tail.garbage
             for event in events_of(tail):
                 # Whose file it stands in says whose it is, whatever the line claims.
-                events.append(self._of(rank, event))
+                events += self._of(rank, event)
                 if event.kind == "start":
                     self._watch(rank, event.payload)
-            if tail.refused and rank not in self._refused:
-                self._refused.add(rank)
-                events.append(told(EventRefused(why=tail.refused), self.node, rank))
+            if tail.garbage > garbage:
+                events += self._unread(rank, tail.refused)
         return [*events, *self._sent()]
 
-    def _of(self, rank: int, event: Event) -> Event:
+    def _of(self, rank: int, event: Event) -> List[Event]:
         """What a rank tells is of now at the latest: its clock is ours."""
-        return replace(event, at=min(event.at, time.time()), node=self.node, rank=rank)
+        known = replace(event, at=min(event.at, time.time()), node=self.node, rank=rank)
+        return [known, *(self._refuse(rank, f"{event.kind}: {event.odd[0]}") if event.odd else ())]
+
+    def _unread(self, rank: int, why: str) -> List[Event]:
+        """What nobody can read is a sign of life all the same: a healthy rank must not seem silent for it."""
+        return [told(Beat(), self.node, rank), *(self._refuse(rank, why) if why else ())]
+
+    def _refuse(self, rank: int, why: str) -> List[Event]:
+        if rank in self._refused:
+            return []
+        self._refused.add(rank)
+        return [told(EventRefused(why=why), self.node, rank)]
 
     def _sent(self) -> List[Event]:
         """What ranks sent because their file refused it. The kernel's word says who a sender is."""
         events = []
-        for pid, event in self.mailbox.take():
-            if event.rank is None:
+        for pid, event, why in self.mailbox.take():
+            if event is None:
+                events += [
+                    e for rank, known in self._pids.items() if known == pid for e in self._unread(rank, why)
+                ]
+            if event is None or event.rank is None:
                 continue
             if event.kind == "start" and event.payload.pid == pid:
                 self._watch(event.rank, event.payload)
             if self._pids.get(event.rank) == pid:
-                events.append(self._of(event.rank, event))
+                events += self._of(event.rank, event)
         return events
 
     @property

@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.core import BLOCK, Diagnosis, Event, node_events, run_events, told
 from allranks.core.messages import ToSupervisor
-from allranks.core.payloads import Refused, as_json
+from allranks.core.payloads import as_json
 from allranks.diagnose.catalogue import cause
 from allranks.monitor import ANSWER_SECONDS, Watch, start_patience
 from allranks.node.paths import RunDirectory, read_json
@@ -250,20 +250,15 @@ class Keeper(threading.Thread):
 
     def _on_message(self, node: str, data: Dict[str, Any]) -> None:
         attempt = self.attempt
-        try:
-            said, event = keeper_listener.read(data)
-        except Refused as error:
-            if node not in self.refused:
-                self.refused.add(node)
-                self._hear(told(node_events.EventRefused(why=str(error)), node))
-            return
-        if said.alive is not None:
-            self.places.alive(node, attempt.watch, time.time())
+        said, event, wrong = keeper_listener.read(data)
+        if wrong and node not in self.refused:
+            self.refused.add(node)
+            self._hear(told(node_events.EventRefused(why=wrong), node))
         if said.logs is not None:
             attempt.tails[node] = dict(said.logs)
-        if event is None:
-            return
         now = time.time()
+        if event is None:  # it speaks, whatever it says
+            return self.places.alive(node, attempt.watch, now)
         if not self.places.trains(node):
             return self._hear(attempt.watch.corrected(event, now))
         if event.kind == "can-save":

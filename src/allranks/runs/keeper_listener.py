@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.core import BLOCK, WARN, Event, Finding, Where, event_from_json
 from allranks.core.messages import ToKeeper, ToSupervisor
-from allranks.core.payloads import as_json, decode
+from allranks.core.payloads import Refused, as_json, decode
 from allranks.node.paths import read_json
 from allranks.node.supervisor_link import Listener, Message
 
@@ -32,10 +32,14 @@ def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener
         return Listener(key, "", port, nodes)
 
 
-def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event]]:
-    """What a supervisor says, and the event in it. Raises Refused."""
-    said = decode(ToKeeper, data)
-    return said, None if said.event is None else event_from_json(said.event)
+def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event], str]:
+    """What a supervisor says, the event in it, and what is wrong with it."""
+    try:
+        said = decode(ToKeeper, data)
+        event = None if said.event is None else event_from_json(said.event)
+    except Refused as error:
+        return ToKeeper(), None, str(error)
+    return said, event, f"{event.kind}: {event.odd[0]}" if event is not None and event.odd else ""
 
 
 class Leases(threading.Thread):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+_STILL = {"phase": None, "step": None}
+
 
 def _at(*places: tuple[int, str], beat: float = 6.0) -> list:
     """Ranks that have answered, each at a number and an operation; they beat once more after it."""
@@ -13,7 +15,7 @@ def _at(*places: tuple[int, str], beat: float = 6.0) -> list:
         data = {"sequence": sequence, "operation": operation, "sizes": [[4]]}
         events.append({"at": 5.0, "kind": "flight", "node": "a", "rank": rank, "data": data})
     for rank in range(len(places)):
-        events.append({"at": beat, "kind": "beat", "node": "a", "rank": rank, "data": {}})
+        events.append({"at": beat, "kind": "beat", "node": "a", "rank": rank, "data": _STILL})
     return sorted(events, key=lambda event: event["at"])
 
 

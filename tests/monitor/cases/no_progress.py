@@ -23,7 +23,7 @@ def _steps(until: int, phase: str = "training") -> list:
 _SAVING = {"at": 30.0, "kind": "beat", "node": "a", "rank": 0, "data": {"phase": "saving", "step": 29}}
 
 _BEATS = [
-    {"at": 30.0 + n, "kind": "beat", "node": "a", "rank": n % 2, "data": {"phase": "training"}}
+    {"at": 30.0 + n, "kind": "beat", "node": "a", "rank": n % 2, "data": {"phase": "training", "step": 29}}
     for n in range(20)
 ]
 

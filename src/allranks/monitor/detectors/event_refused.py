@@ -2,10 +2,13 @@
 
 ## What is seen
 A rank or a supervisor told an event with a field of another type or with an impossible number: a text where a number
-belongs, a time in the year 5138. Such an event is left out as a whole. It is said once of each rank and node.
+belongs, a time in the year 5138. The wrong field is left out and the event is kept. An event is refused as a whole if a
+field that must be there is wrong, and so is an answer that is compared with other ranks' (`flight`). It is said once of
+each rank and node.
 
 ## Why it matters
-What it told is not known: a rank whose beats are refused seems silent.
+What the field told is not known. The rank counts as alive all the same; while its step or its phase cannot be read it
+also counts as moving, so a stall of it is not seen.
 
 ## What to do
 If the script writes into allranks' own files of the run, let it stop that. Otherwise it is a fault of allranks: report
@@ -27,8 +30,8 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         id="event-refused",
         verdict=WARN,
         where=Where(node=event.node, rank=event.rank),
-        saw=f"an event with a wrong field was left out: {event.payload.why}.",
+        saw=f"an event has a wrong field, which is left out: {event.payload.why}.",
         expected="events as this version writes them",
-        why="what it told is not known: a rank whose beats are refused seems silent.",
+        why="what it told is not known; the rank counts as alive, and a stall of it may not be seen.",
         fix="if the script writes into the run's own files, let it stop that; else report it as a fault of allranks.",
     )
