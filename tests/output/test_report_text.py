@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.output import report_text as text
-from allranks.spec.names import expand
-from allranks.spec.names import fold as spec_fold
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.text())
-def test_nothing_that_a_terminal_obeys_is_left(said):
-    shown = text.printable(said)
-    assert all(c == "\n" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn") for c in shown)
-    shown.encode("utf-8")
-
-
-def test_what_is_replaced_is_shown():
-    assert text.printable("a\x1b[31mb\u202ec\ud800") == "a\\x1b[31mb\\u202ec\\ud800"
-    assert text.printable("日本 é\u00a0ß") == "日本 é\u00a0ß"
 
 
 def test_a_long_text_is_cut_and_says_so():
-    assert text.printable("x" * 5000, longest=10) == "x" * 10 + "… (4,990 more characters)"
+    assert text.readable("x" * 5000, longest=10) == "x" * 10 + "… (4,990 more characters)"
 
 
 @settings(max_examples=40, deadline=None)
@@ -83,33 +67,6 @@ def test_sizes(value, shown):
 )
 def test_short_numbers(value, shown):
     assert text.short(value) == shown
-
-
-names = st.from_regex(r"[a-z]{1,3}-?[0-9]{0,3}", fullmatch=True)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(names, min_size=1, max_size=30))
-def test_folded_names_unfold_to_the_same(some):
-    assert set(expand(text.fold(some))) == set(some)
-
-
-@pytest.mark.parametrize(
-    ("some", "folded"),
-    [
-        ([f"node-{n}" for n in range(30)], "node-[0-29]"),
-        (["gpu09", "gpu10", "gpu11", "gpu7"], "gpu7,gpu[09-11]"),
-        (["head", "a1.local", "a2.local"], "a[1-2].local,head"),
-        (["odd[1]", "odd[2]"], "odd[1],odd[2]"),
-    ],
-)
-def test_folding(some, folded):
-    assert text.fold(some) == folded
-
-
-def test_folds_as_the_run_file_does():
-    some = ["node-0", "node-1", "node-7", "login", "gpu08", "gpu09", "gpu10"]
-    assert text.fold(some) == spec_fold(some)
 
 
 def test_plain_numbers_are_no_bools_and_no_infinities():

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BadInput
-from allranks.spec import expand, fold, slurm_list
+from allranks.core.text import fold
+from allranks.spec import expand, slurm_list
 from allranks.spec.names import MAX_NAMES
 
 SCONTROL = {

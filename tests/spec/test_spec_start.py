@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BadInput
-from allranks.spec import cluster_from_hostfile, fold, init_text, loads, local_cluster
+from allranks.core.text import fold
+from allranks.spec import cluster_from_hostfile, init_text, loads, local_cluster
 
 
 def brief(run):

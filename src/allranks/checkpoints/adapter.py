@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from allranks.checkpoints.pattern import Tries
-from allranks.checkpoints.weights import Tensor, printable
+from allranks.checkpoints.weights import Tensor
+from allranks.core.text import printable
 
 PREFIX = "base_model.model."
 

@@ -8,8 +8,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.weights import Damaged, Tensor, printable, read_header
+from allranks.checkpoints.weights import Damaged, Tensor, read_header
 from allranks.core import Finding
+from allranks.core.text import printable
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}

@@ -8,8 +8,9 @@ from typing import Dict, Iterator, List, Sequence, Tuple
 from allranks.checkpoints import adapter as parts
 from allranks.checkpoints.adapter import Adapter, Config
 from allranks.checkpoints.catalogue import found
-from allranks.checkpoints.weights import Tensor, printable
+from allranks.checkpoints.weights import Tensor
 from allranks.core import WARN, Finding
+from allranks.core.text import printable
 
 _PAIRS = ((parts.A, parts.B), (parts.EMBEDDING_A, parts.EMBEDDING_B))
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")

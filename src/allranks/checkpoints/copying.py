@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Dict, List, Tuple
 
 from allranks.checkpoints import manifest as manifests
+from allranks.worker.adapter_files import sync
 
 COPYING = ".allranks-copying-"
 CHUNK_BYTES = 1 << 20
@@ -198,12 +199,3 @@ def _empty(folder: str) -> None:
     """Removes a folder of ours under its temporary name: files and folders, through no link."""
     if os.path.isdir(folder) and not os.path.islink(folder):
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def sync(path: str) -> None:
-    """Waits until a file, or the names in a folder, are on the storage."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

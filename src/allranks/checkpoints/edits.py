@@ -19,7 +19,8 @@ from allranks.checkpoints import adapter as parts
 from allranks.checkpoints.adapter import Adapter
 from allranks.checkpoints.base_model import FLOATS, BaseModel, Refused
 from allranks.checkpoints.catalogue import found
-from allranks.checkpoints.weights import Tensor, printable
+from allranks.checkpoints.weights import Tensor
+from allranks.core.text import printable
 
 PLAIN_KEYS = frozenset(
     (

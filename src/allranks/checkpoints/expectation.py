@@ -24,8 +24,9 @@ from allranks.checkpoints import adapter as parts
 from allranks.checkpoints.adapter import Adapter
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.consistency import pairs, pattern_of
-from allranks.checkpoints.weights import Tensor, printable
+from allranks.checkpoints.weights import Tensor
 from allranks.core import Finding
+from allranks.core.text import printable
 
 READS_RESIDUAL = frozenset(
     (

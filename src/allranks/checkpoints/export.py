@@ -17,12 +17,12 @@ from allranks.checkpoints import base_model, edits, manifest
 from allranks.checkpoints.adapter import Adapter
 from allranks.checkpoints.base_model import INDEX, SINGLE, BaseModel, Refused
 from allranks.checkpoints.catalogue import found
-from allranks.checkpoints.copying import sync
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 from allranks.checkpoints.weights import tensors_of
 from allranks.core import BLOCK, UNKNOWN, Finding
 from allranks.node import memory
+from allranks.worker.adapter_files import sync
 
 EXPORT = "allranks-export.json"
 EXPORTING = ".allranks-exporting-"

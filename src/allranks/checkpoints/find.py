@@ -36,13 +36,13 @@ def _place_of_final(directory: str, found: "List[Tuple[int, int, str]]") -> int:
     step = step_of(directory)
     if step is not None:
         return sum(1 for other, _, _ in found if other > step)
-    written = _written(directory)
-    return sum(1 for _, _, path in found if _written(path) > written)
+    final = written(directory)
+    return sum(1 for _, _, path in found if written(path) > final)
 
 
-def _written(path: str) -> float:
+def written(path: str) -> float:
     try:
-        return os.lstat(os.path.join(path, WEIGHTS)).st_mtime
+        return os.lstat(os.path.join(path, WEIGHTS)).st_mtime  # the janitor writes the manifest again
     except OSError:
         return 0.0
 

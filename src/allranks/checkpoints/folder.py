@@ -13,7 +13,8 @@ import os
 import stat
 from typing import Any, Dict, List, Tuple
 
-from allranks.checkpoints.weights import Damaged, bounded_int, printable
+from allranks.checkpoints.weights import Damaged, bounded_int
+from allranks.core.text import printable
 
 MAX_JSON_BYTES = 64 << 20
 """A trainer_state.json grows by some 200 bytes a logged step; 300,000 logged steps still fit."""

@@ -9,8 +9,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.weights import Damaged, printable
+from allranks.checkpoints.weights import Damaged
 from allranks.core import Finding
+from allranks.core.text import printable
 
 MANIFEST = "allranks.json"
 TRAINER_STATE = "trainer_state.json"

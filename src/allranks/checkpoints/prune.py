@@ -20,8 +20,8 @@ from allranks.checkpoints.find import find, step_of
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.removal import Home, NotOurs
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, Report, verify
-from allranks.checkpoints.weights import printable
 from allranks.core import UNKNOWN, Finding
+from allranks.core.text import printable
 
 MARK = ".allranks-run"
 """Lies in a run's output folder and holds {"run_id": …}: what makes the folder the run's own."""

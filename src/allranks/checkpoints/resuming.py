@@ -12,9 +12,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.catalogue import found
-from allranks.checkpoints.find import find
+from allranks.checkpoints.find import find, written
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.verify import WEIGHTS, Report, verify
+from allranks.checkpoints.verify import Report, verify
 from allranks.core import NOTE, Finding
 
 STATE = ("allranks-resume.json", "allranks-resume.safetensors")
@@ -97,13 +97,6 @@ def checkpoints_of(folder: str) -> List[str]:
     """Newest first, without the final adapter. Raises OSError where the folder cannot be read: that is not none."""
     real = os.path.realpath(folder)
     return [path for path in find(folder) if os.path.realpath(path) != real]
-
-
-def written(path: str) -> float:
-    try:
-        return os.lstat(os.path.join(path, WEIGHTS)).st_mtime  # the janitor writes the manifest again
-    except OSError:
-        return 0.0
 
 
 def namesakes(folder: str) -> List[str]:

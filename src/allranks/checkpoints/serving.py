@@ -25,8 +25,9 @@ from allranks.checkpoints.edits import (
     which_fused,
 )
 from allranks.checkpoints.merging import DTYPES, rows_of, write_at
-from allranks.checkpoints.weights import Tensor, make_header, printable
+from allranks.checkpoints.weights import Tensor, make_header
 from allranks.core import Finding
+from allranks.core.text import printable
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """The values that vLLM's --max-lora-rank takes (`vllm/config/lora.py`, MaxLoRARanks)."""

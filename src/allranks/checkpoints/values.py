@@ -12,7 +12,8 @@ import os
 from functools import lru_cache
 from typing import Tuple
 
-from allranks.checkpoints.weights import Damaged, Tensor, printable
+from allranks.checkpoints.weights import Damaged, Tensor
+from allranks.core.text import printable
 
 CHUNK_BYTES = 1 << 18
 """A multiple of every value's size. Large enough to amortise the calls, small enough to stay in a core's cache."""

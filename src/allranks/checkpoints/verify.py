@@ -14,8 +14,9 @@ from allranks.checkpoints.adapter import Adapter, Config
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.values import scan
-from allranks.checkpoints.weights import Damaged, Tensor, printable, read_header
+from allranks.checkpoints.weights import Damaged, Tensor, read_header
 from allranks.core import BLOCK, UNKNOWN, Finding
+from allranks.core.text import printable
 
 WEIGHTS, PICKLED, CONFIG = "adapter_model.safetensors", "adapter_model.bin", "adapter_config.json"
 MAX_CONFIG_BYTES = 16 << 20

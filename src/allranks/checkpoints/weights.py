@@ -14,6 +14,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Dict, List, Tuple
 
+from allranks.core.text import printable
+
 MAX_HEADER_BYTES = 100_000_000
 """The safetensors library refuses a longer header (MAX_HEADER_SIZE in its Rust source)."""
 
@@ -55,12 +57,6 @@ class Tensor:
         for size in self.shape:
             number *= size
         return number
-
-
-def printable(text: Any, limit: int = 160) -> str:
-    """`text` without control characters and cut to `limit`: names in a file are data, never terminal codes."""
-    clean = "".join(c if c.isprintable() else "\\u%04x" % ord(c) for c in str(text)[: limit + 1])
-    return clean if len(clean) <= limit else clean[:limit] + "…"
 
 
 def bounded_int(digits: str) -> int:

@@ -13,8 +13,9 @@ from typing import Any
 
 from allranks.checks import fabric
 from allranks.checks.context import Context, View, named_gpu
-from allranks.checks.phrases import gib, shown
+from allranks.checks.phrases import gib
 from allranks.core import OK, Finding, Node, worst
+from allranks.core.text import printable
 from allranks.core.untrusted import mapping, number
 
 COLUMNS = ("GPUs", "driver", "torch", "fabric", "interface", "processors", "memory")
@@ -71,7 +72,7 @@ def standing(context: Context, view: View, findings: Sequence[Finding], accept: 
         verdict=worst(left),
         passes=not any(f.stops_launch for f in left),
         findings=tuple(f"{name} (accepted)" if name in accept else name for name in ids),
-        about={name: shown(text, 60) for name, text in described(context, view).items()},
+        about={name: printable(text, 60) for name, text in described(context, view).items()},
     )
 
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
 from allranks.core import Finding
+from allranks.core.text import printable
 
 MOST_CHARACTERS = 2000
 
 
 def shown(text: Any, most: int = MOST_CHARACTERS) -> str:
-    """Text without control, format (bidirectional) and surrogate characters, cut where it is very long."""
-    clean = "".join(c if _harmless(c) else "\N{REPLACEMENT CHARACTER}" for c in str(text)[: most + 1])
-    return clean if len(clean) <= most else clean[:most] + "…"
-
-
-def _harmless(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    """What a node or another program said, harmless to a terminal."""
+    return printable(text, most)
 
 
 def named(finding: Finding, rule_id: str) -> Finding:
@@ -58,8 +53,3 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.3g} s"
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 file`, `3 files`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -118,11 +118,11 @@ def say_fault(error: Exception, as_json: bool) -> int:
     """What nobody foresaw is a fault of ours: where it happened, for the one who mends it."""
     import traceback
 
-    from allranks.output.clean import clean
+    from allranks.core.text import spelt_out
 
     # A message may hold what a node said: it is data here too, line by line.
     for line in "".join(traceback.format_exception(error)).splitlines():
-        print(clean(line), file=sys.stderr)
+        print(spelt_out(line), file=sys.stderr)
     return say_error(AllranksError(f"a fault of allranks: {type(error).__name__}: {error}"), as_json)
 
 
@@ -134,7 +134,7 @@ def say_error(error: AllranksError, as_json: bool) -> int:
         problems = error.problems if isinstance(error, BadInput) else [Problem(str(error))]
         print(json.dumps({"error": str(error), "problems": [p.as_json() for p in problems]}, indent=2))
     else:
-        from allranks.output.clean import clean
+        from allranks.core.text import spelt_out
 
-        print(clean(str(error)), file=sys.stderr)
+        print(spelt_out(str(error)), file=sys.stderr)
     return error.exit_code

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 
 from allranks.cli.common import print_json
 from allranks.core import BadInput, Problem
-from allranks.output.clean import clean
-from allranks.output.report_text import spans
+from allranks.core.text import fold, spans, spelt_out
 from allranks.runs import index
-from allranks.spec.names import fold
 from allranks.transport import NodeProgram, Nodes
 
 CHUNK_BYTES = 1 << 20
@@ -43,7 +41,7 @@ class Lines:
     def _say(self, path: str, line: str) -> None:
         # A progress bar writes over itself: a terminal would show what stands after the last return.
         shown = line.rstrip("\r").rsplit("\r", 1)[-1]
-        self.say(node_of(path), rank_of(path), clean(shown))
+        self.say(node_of(path), rank_of(path), spelt_out(shown))
 
 
 def logs_command(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from allranks.cli.common import print_json
 from allranks.cli.run_modes import next_rung
 from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
-from allranks.output.clean import clean
+from allranks.core.text import spelt_out
 from allranks.output.terminal import LiveView, print_findings, print_summary
 from allranks.runs import index
 from allranks.runs.allocation import Acquired, acquire, looking
@@ -278,10 +278,10 @@ def say_dry_run(described: dict[str, Any], as_json: bool) -> int:
 
     print_findings(findings)
     for node in described["nodes"]:
-        print(clean(f"{node['node']}  cd {shlex.quote(node['cwd'])}"))
+        print(spelt_out(f"{node['node']}  cd {shlex.quote(node['cwd'])}"))
         for name, value in node["env"].items():
-            print(clean(f"    {name}={shlex.quote(value)}"))
-        print(clean("    " + shlex.join(node["argv"])))
+            print(spelt_out(f"    {name}={shlex.quote(value)}"))
+        print(spelt_out("    " + shlex.join(node["argv"])))
     print("nothing was started.")
     return described["exit_code"]
 

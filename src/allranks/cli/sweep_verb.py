@@ -11,7 +11,7 @@ from typing import Any
 from allranks.cli.common import print_json
 from allranks.cli.run_verbs import again, journal, status, status_or_nothing
 from allranks.core import Blocked, Event
-from allranks.output.clean import clean
+from allranks.core.text import spelt_out
 from allranks.output.table import print_runs
 from allranks.runs.allocation import Acquired
 from allranks.runs.controller import StoppedBefore, submit
@@ -25,7 +25,7 @@ def sweep_command(run: Run, options: argparse.Namespace) -> int:
     def tell(one: One, run_id: str, event: Event) -> None:
         if not options.json and event.kind == "phase":
             why = event.data.get("why") or ""
-            print(clean(f"{run_id}  {one}  {event.data.get('phase')} {why}".rstrip()), file=sys.stderr)
+            print(spelt_out(f"{run_id}  {one}  {event.data.get('phase')} {why}".rstrip()), file=sys.stderr)
 
     async def work(acquired: Acquired, one: One) -> dict[str, Any]:
         return await started(acquired, one, options, tell)
@@ -37,7 +37,7 @@ def sweep_command(run: Run, options: argparse.Namespace) -> int:
         print_runs(states)
         for state in states:
             if state["state"] is None:
-                print(clean(f"{state['id']}  {state['why']}"), file=sys.stderr)
+                print(spelt_out(f"{state['id']}  {state['why']}"), file=sys.stderr)
     fine = ("starting", "running", "succeeded") if options.detach else ("succeeded",)
     return 0 if all(state.get("state") in fine for state in states) else 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, List, Optional, Sequence, TypeVar
 
 from allranks.core import Where
+from allranks.core.text import spans
 from allranks.monitor.run_state import RankState
 
 FEW = 3
@@ -38,13 +39,7 @@ def where_of(ranks: Sequence[RankState]) -> Where:
 
 def numbers(ranks: Iterable[RankState]) -> str:
     """`0-5, 8`: the ranks' numbers, runs of them as such."""
-    spans: List[List[int]] = []
-    for number in sorted(rank.rank for rank in ranks):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+    return spans(rank.rank for rank in ranks).replace(",", ", ")
 
 
 def on(ranks: Sequence[RankState]) -> str:

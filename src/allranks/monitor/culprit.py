@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import Collection, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Collection, Dict, Iterable, List, Optional, Tuple
 
 from allranks.core import Diagnosis, Event, Where, communication
 from allranks.core.causes import UNPROVEN
 from allranks.core.rank_events import Raised
+from allranks.core.text import plural
+from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.monitor import sockets
@@ -54,7 +55,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         if everywhere
         else ""
     )
-    folder = event.payload.folder
+    folder, lost = event.payload.folder, collateral(run, same)
     doubted = [
         r
         for at, r, e in raised
@@ -66,7 +67,7 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         where=_where(rank, event),
         first_seen=event.at,
         evidence=(
-            f"rank {rank.rank} on {rank.node}: {one_line(text)}",
+            f"rank {rank.rank} on {rank.node}: {clean(text)}",
             *_frames(event),
             *([who] if who else []),
             *(
@@ -74,9 +75,10 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
                 for r in doubted[:3]
             ),
         ),
-        collateral=collateral(run, same),
-        why=who or f"rank {rank.rank} raised it first; {_others(run, same)} only lost their peer.",
-        fix=f"the rank was in {one_line(folder)}: write the file's whole path, or name its folder in train.workdir."
+        collateral=lost,
+        why=who
+        or f"rank {rank.rank} raised it first; {plural(len(lost), 'other rank')} only lost their peer.",
+        fix=f"the rank was in {clean(folder)}: write the file's whole path, or name its folder in train.workdir."
         if folder
         else "change the configuration or the script, not the machines."
         if everywhere
@@ -124,7 +126,7 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
         confidence="certain" if odd.proven else "likely",
         where=finding.where,
         first_seen=max((r.moved_at or 0.0 for r in run.ranks.values()), default=at),
-        evidence=(one_line(finding.saw), *finding.evidence),
+        evidence=(clean(finding.saw), *finding.evidence),
         collateral=tuple(Where(node=r.node, rank=r.rank) for r in others if r.alive)
         or collateral(run, culprits),
         why="its stack, its collective and its process were compared with those of all ranks before anything was"
@@ -179,8 +181,8 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
         evidence=(
             f"{len(blaming)} ranks report a communication error, rank {rank.rank} on {rank.node} does not",
             f"rank {rank.rank}: phase {rank.phase}, step {rank.step}, last heard at {rank.beat_at}",
-            one_line(first),
-            *map(one_line, sockets.lines(run, rank.rank)),
+            clean(first),
+            *map(clean, sockets.lines(run, rank.rank)),
         ),
         collateral=collateral(run, [rank]),
         why="the others waited for it in a collective until a time-out; it never said anything itself.",
@@ -209,18 +211,6 @@ def collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ...
         r for r in run.ranks.values() if r.rank not in guilty and (r.exceptions or r.code not in (None, 0))
     ]
     return tuple(Where(node=r.node, rank=r.rank) for r in sorted(hurt, key=lambda r: r.rank))
-
-
-def _others(run: RunState, culprits: Sequence[RankState]) -> str:
-    count = len(collateral(run, culprits))
-    return f"{count} other rank{'s' if count != 1 else ''}"
-
-
-def one_line(text: str, limit: int = 400) -> str:
-    """Without control characters and escape codes: it comes from another process."""
-    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
-    text = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(text.split())[:limit]
 
 
 def unproven(run: RunState) -> Diagnosis:

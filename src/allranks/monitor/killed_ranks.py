@@ -10,12 +10,13 @@ import signal
 from typing import Collection, List, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Where
+from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_sigkilled import CAUSE as RANK_SIGKILLED
 from allranks.diagnose.symptoms.rank_terminated import CAUSE as RANK_TERMINATED
 from allranks.monitor.aggregation import numbers
-from allranks.monitor.culprit import LATE_SECONDS, collateral, one_line
+from allranks.monitor.culprit import LATE_SECONDS, collateral
 from allranks.monitor.lost_nodes import lost_nodes
 from allranks.monitor.run_state import NodeState, RankState, RunState
 
@@ -120,7 +121,7 @@ def _unread(run: RunState, rank: RankState) -> List[str]:
     if rank.code != -signal.SIGKILL or node is None or not node.kernel_unread:
         return []
     return [
-        f"the kernel's log of {node.name} could not be read ({one_line(node.kernel_unread, 120)}): whether it was"
+        f"the kernel's log of {node.name} could not be read ({clean(node.kernel_unread, 120)}): whether it was"
         " out of memory is not known"
     ]
 
@@ -138,7 +139,7 @@ def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosi
     """The pid in the kernel's line is the machine's; in a container the rank's own is another one."""
     pid = rank.identity[2] if rank.identity else None
     named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
-    said = [one_line(line) for line in lines[-3:]]
+    said = [clean(line) for line in lines[-3:]]
     return Diagnosis(
         cause=CPU_OOM_KILLED.id,
         confidence="certain" if named else "likely",

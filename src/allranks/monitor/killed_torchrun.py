@@ -11,9 +11,10 @@ import signal
 from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Where
+from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
 from allranks.diagnose.symptoms.torchelastic_signal import CAUSE as TORCHELASTIC_SIGNAL
-from allranks.monitor.culprit import LATE_SECONDS, collateral, one_line
+from allranks.monitor.culprit import LATE_SECONDS, collateral
 from allranks.monitor.killed_ranks import WISHES, signal_name, was_stopped, went_wrong_elsewhere
 from allranks.monitor.run_state import NodeState, RunState
 
@@ -84,7 +85,7 @@ def _told(run: RunState, node: NodeState, logs: Logs) -> Optional[_End]:
     began = min([r.ended_at for r in ranks if r.ended_at is not None and r.ended_at <= at], default=at)
     word = said[0].group(1) or said[0].group(2)
     name = signal_name(int(word)) if word.isdigit() else word
-    return _End(node, began, f"torchrun on {node.name} was told to end by {one_line(name)}")
+    return _End(node, began, f"torchrun on {node.name} was told to end by {clean(name)}")
 
 
 def _log(logs: Logs, name: str) -> List[str]:
@@ -101,4 +102,4 @@ def _out_of_memory(end: _End) -> List[str]:
     node = end.node
     if node.ended_code != -signal.SIGKILL or node.kernel_at is None or node.kernel_at < end.at - LATE_SECONDS:
         return []
-    return [f"kernel: {one_line(line)}" for line in node.kernel if CPU_OOM_KILLED.tells(line)][-3:]
+    return [f"kernel: {clean(line)}" for line in node.kernel if CPU_OOM_KILLED.tells(line)][-3:]

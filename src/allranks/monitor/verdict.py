@@ -15,6 +15,7 @@ from typing import List, Optional, Sequence, Tuple
 from allranks.core import Diagnosis, Finding
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose import Statement, cause, heaviest
+from allranks.diagnose.lines import clean
 from allranks.diagnose.symptom import ECHO, GONE, LEFT, LOST, SEEN, STRONG, WITNESSED
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
@@ -26,7 +27,6 @@ from allranks.monitor.culprit import (
     by_exception,
     by_exit_code,
     by_stall,
-    one_line,
     unproven,
 )
 from allranks.monitor.early_exit import by_early_exit
@@ -71,7 +71,7 @@ def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
     for (node, who, name), lines in logs.items():
         alone = on is not None and not on.failures and node == on.name
         torchruns = alone and name.endswith("torchrun.log")
-        said = [one_line(line) for line in lines if line.strip()]
+        said = [clean(line) for line in lines if line.strip()]
         if said and who == rank and (rank is not None or torchruns):
             return _worded(found, said)
     return found
@@ -182,6 +182,6 @@ def failed(run: RunState, blocking: Sequence[Finding], fault: str) -> Diagnosis:
     found = of_finding(run, blocking[0]) if blocking else unproven(run)
     return replace(
         found,
-        evidence=(*found.evidence, one_line(f"the judgement of this run failed: {fault}")),
+        evidence=(*found.evidence, clean(f"the judgement of this run failed: {fault}")),
         fix=f"{found.fix} A fault of allranks: report it with the run's journal.",
     )

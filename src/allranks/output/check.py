@@ -13,10 +13,11 @@ from rich.cells import cell_len
 from allranks.checks import COLUMNS, Line, Standing
 from allranks.checks.lint import COSTLY, DROPPED, SET, VOID, WRONG
 from allranks.core import NOTE, OK, VERDICTS, Finding, Where, stopping_launch
+from allranks.core.text import fold, natural, plural
 from allranks.output.console import Out
 from allranks.output.messages import STYLES, counts, say_findings
 from allranks.output.report_findings import CALLED, folded
-from allranks.output.report_text import fold, natural, one_line, plural
+from allranks.output.report_text import one_line
 from allranks.output.table import print_fine, total_width
 from allranks.spec import Run
 

@@ -13,7 +13,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from allranks.output.report_text import printable
+from allranks.output.report_text import readable
 
 WIDEST = 200
 PLAIN = str.maketrans(
@@ -64,7 +64,7 @@ class Out:
         line = Text(no_wrap=True)
         for part in parts:
             said, style = part if isinstance(part, tuple) else (part, "")
-            line.append(self.fit(printable(said)), style=style or None)
+            line.append(self.fit(readable(said)), style=style or None)
         return line
 
     def line(self, *parts: str | tuple[str, str]) -> None:

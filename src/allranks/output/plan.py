@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from allranks.core import Finding
+from allranks.core.text import plural
 from allranks.output.console import Out
-from allranks.output.report_text import count, plural, seconds, share, size
+from allranks.output.report_text import count, seconds, share, size
 from allranks.output.terminal import print_findings
 from allranks.plan import Plan
 from allranks.plan.smaller_settings import one_line

@@ -12,8 +12,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
+from allranks.core.text import plural
 from allranks.output.report_series import quantile
-from allranks.output.report_text import count, escape, plural
+from allranks.output.report_text import count, escape
 
 WIDTH = 1000
 HEIGHT = 184

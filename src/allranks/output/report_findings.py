@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Pattern, Tuple
 
 from allranks.core import BLOCK, NOTE, OK, UNKNOWN, VERDICTS, WARN
+from allranks.core.text import fold, spans
 from allranks.core.untrusted import integer, number
-from allranks.output.report_text import fold, one_line, spans
+from allranks.output.report_text import one_line
 
 CALLED = {BLOCK: "blocks", UNKNOWN: "unknown", WARN: "warning", NOTE: "note", OK: "fine"}
 MANY = {BLOCK: "block", WARN: "warnings", NOTE: "notes"}

@@ -7,11 +7,12 @@ import os
 import shlex
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.text import fold, plural
 from allranks.core.untrusted import integer
 from allranks.output.report_collect import SOFTWARE
 from allranks.output.report_findings import folded
 from allranks.output.report_parts import section, state_of
-from allranks.output.report_text import MISSING, count, escape, fold, one_line, plural, seconds, share, size
+from allranks.output.report_text import MISSING, count, escape, one_line, seconds, share, size
 
 OPEN_RANKS = 48
 """Up to so many ranks the map stands open."""

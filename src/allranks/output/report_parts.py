@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.text import plural
 from allranks.core.untrusted import integer, number
 from allranks.output.report_findings import CALLED, Folded, count_text, folded, lines_of, place, unsaid
 from allranks.output.report_text import (
@@ -13,7 +14,6 @@ from allranks.output.report_text import (
     escape,
     loss_text,
     moment,
-    plural,
     seconds,
     share,
     short,

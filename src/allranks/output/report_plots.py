@@ -5,23 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.text import plural, spans
 from allranks.core.untrusted import number
 from allranks.output.report_bars import Bar, bars
 from allranks.output.report_charts import Line, LineChart, line_chart
 from allranks.output.report_parts import section, state_of
 from allranks.output.report_series import median, outliers
-from allranks.output.report_text import (
-    PHASES,
-    compact_seconds,
-    count,
-    loss_text,
-    plural,
-    seconds,
-    share,
-    short,
-    size,
-    spans,
-)
+from allranks.output.report_text import PHASES, compact_seconds, count, loss_text, seconds, share, short, size
 
 MOST_BARS = 24
 

@@ -11,11 +11,12 @@ import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 import allranks
+from allranks.core.text import natural
 from allranks.core.untrusted import number
 from allranks.output.report_collect import Collector
 from allranks.output.report_findings import adapter_of, diagnosis_of, lines_of
 from allranks.output.report_plan import compare
-from allranks.output.report_text import natural, one_line
+from allranks.output.report_text import one_line
 
 LARGEST_DOCUMENT = 16 * 2**20
 LARGEST_LINE = 4 * 2**20

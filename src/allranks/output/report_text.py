@@ -1,6 +1,6 @@
 """Words and numbers for people: what the report and the terminal both write. Standard library alone.
 
-Whatever came from a node, a log or a file is data. `printable` makes it safe for a terminal, `escape`
+Whatever came from a node, a log or a file is data. `readable` makes it safe for a terminal, `escape`
 for HTML; both show what they replace.
 """
 
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import html
 import math
-import re
 import time
-import unicodedata
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any
 
+from allranks.core.text import spelt_out
 from allranks.core.untrusted import number
 
 MISSING = "—"
+
+LONGEST = 4000
+"""Characters of one text that are shown. A page of traceback fits; a log of one endless line does not."""
 
 PHASES = {
     "check": "checking",
@@ -31,22 +33,8 @@ PHASES = {
 }
 """What the run's phases are called where a person reads of them."""
 
-LONGEST = 4000
-"""Characters of one text that are shown. A page of traceback fits; a log of one endless line does not."""
 
-
-def spelt_out(text: str) -> str:
-    """The text with everything unseen spelt out (`\\x1b`, `\\u202e`); line ends and tabs are kept.
-
-    Unseen are control and escape codes, zero-width and direction-changing characters, lone surrogates
-    and unassigned code points: what moves a cursor, recolours a terminal, or misleads a reader.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c in "\n\t" or _seen(c) else _spelt(c) for c in text)
-
-
-def printable(text: Any, longest: int = LONGEST) -> str:
+def readable(text: Any, longest: int = LONGEST) -> str:
     """Anything as text for people: spelt out, tabs as spaces, cut at `longest` characters with a word of it."""
     text = str(text)
     left = len(text) - longest
@@ -54,25 +42,14 @@ def printable(text: Any, longest: int = LONGEST) -> str:
     return f"{text}… ({left:,} more characters)" if left > 0 else text
 
 
-def _seen(character: str) -> bool:
-    return character.isprintable() or unicodedata.category(character) == "Zs"
-
-
 def one_line(text: Any, longest: int = LONGEST) -> str:
-    """`printable`, with line ends shown as ⏎ as well."""
-    return printable(text, longest).replace("\n", " ⏎ ")
-
-
-def _spelt(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    """`readable`, with line ends shown as ⏎ as well."""
+    return readable(text, longest).replace("\n", " ⏎ ")
 
 
 def escape(text: Any, longest: int = LONGEST) -> str:
     """The text as HTML content or as an attribute's value in double quotes."""
-    return html.escape(printable(text, longest), quote=True)
+    return html.escape(readable(text, longest), quote=True)
 
 
 def count(value: Any) -> str:
@@ -81,11 +58,6 @@ def count(value: Any) -> str:
     if found is None:
         return MISSING
     return f"{int(value):,}" if found == int(found) else f"{found:,.4g}"
-
-
-def plural(amount: int, one: str, many: Optional[str] = None) -> str:
-    """`3 nodes`, `1 node`."""
-    return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 
 def size(value: Any) -> str:
@@ -161,64 +133,3 @@ def moment(value: Any) -> str:
     if found is None or not 0 < found < 253402300800:
         return MISSING
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(found))
-
-
-_NUMBERED = re.compile(r"^(.*?)([0-9]{1,9})([^0-9]*)$", re.S)
-
-
-def fold(names: Iterable[str]) -> str:
-    """Names with running numbers, folded: `node-[0-2,7]`, `gpu01,head`. Each name once, in natural order.
-
-    The same form as `spec.fold`, which the report cannot import: it travels to nodes without `spec`. A name
-    with brackets or a comma of its own stays whole.
-    """
-    plain: List[str] = []
-    groups: Dict[Tuple[str, str, int], List[int]] = {}
-    for name in sorted(set(names)):
-        match = None if any(letter in name for letter in "[],") else _NUMBERED.match(name)
-        if match is None:
-            plain.append(name)
-            continue
-        before, digits, after = match.groups()
-        padded = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
-        groups.setdefault((before, after, padded), []).append(int(digits))
-    _join_padded(groups)
-    folded = [_fold_group(key, numbers) for key, numbers in groups.items()]
-    return ",".join(sorted(folded + plain, key=natural))
-
-
-def _join_padded(groups: "Dict[Tuple[str, str, int], List[int]]") -> None:
-    """`node08`, `node09`, `node10` are one range: unpadded numbers as wide as the padded ones join them."""
-    for before, after, width in [key for key in groups if key[2]]:
-        bare = groups.get((before, after, 0), [])
-        joining = [n for n in bare if len(str(n)) == width]
-        if joining:
-            groups[(before, after, width)].extend(joining)
-            bare[:] = [n for n in bare if len(str(n)) != width]
-            if not bare:
-                del groups[(before, after, 0)]
-
-
-def _fold_group(key: "Tuple[str, str, int]", numbers: List[int]) -> str:
-    before, after, width = key
-    ranges = spans(numbers, width)
-    if len(numbers) == 1:
-        return f"{before}{ranges}{after}"
-    return f"{before}[{ranges}]{after}"
-
-
-def spans(numbers: Iterable[int], width: int = 0) -> str:
-    """`0-3,7` for 0, 1, 2, 3, 7."""
-    found: List[List[int]] = []
-    for n in sorted(set(numbers)):
-        if found and n == found[-1][1] + 1:
-            found[-1][1] = n
-        else:
-            found.append([n, n])
-    return ",".join(f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in found)
-
-
-def natural(text: str) -> List[Tuple[int, int, str]]:
-    """A sort key in which node-2 comes before node-10."""
-    parts = re.split(r"([0-9]{1,9})", text)
-    return [(0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in parts]

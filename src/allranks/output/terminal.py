@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.live import Live
 
 from allranks.core import Blocked, Event
+from allranks.core.text import natural
 from allranks.core.untrusted import number
 from allranks.monitor import Progress, RunState, event_handlers
 from allranks.monitor.progress import PHASES as RANK_PHASES
@@ -20,7 +21,7 @@ from allranks.monitor.progress import operator_of, progress_of
 from allranks.output.console import Out
 from allranks.output.messages import first_word, print_findings, print_summary, say_findings
 from allranks.output.report_findings import count_text, folded
-from allranks.output.report_text import compact_seconds, count, loss_text, natural, seconds, share
+from allranks.output.report_text import compact_seconds, count, loss_text, seconds, share
 from allranks.output.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
 
 __all__ = ["LiveView", "print_findings", "print_summary"]

@@ -9,23 +9,12 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len
 from rich.text import Text
 
+from allranks.core.text import fold, plural, spans
 from allranks.monitor import Progress, RankProgress
 from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.output.console import Out
 from allranks.output.report_series import LARGEST
-from allranks.output.report_text import (
-    PHASES,
-    compact_seconds,
-    count,
-    fold,
-    loss_text,
-    plural,
-    seconds,
-    share,
-    short,
-    size,
-    spans,
-)
+from allranks.output.report_text import PHASES, compact_seconds, count, loss_text, seconds, share, short, size
 
 SPINNER, SPINNER_ASCII = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 BLOCKS, BLOCKS_ASCII = "▁▂▃▄▅▆▇█", "_.-=^"

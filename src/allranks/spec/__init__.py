@@ -14,7 +14,7 @@ from allranks.spec.sections import Container, Environment, Gpus, Launch, Network
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
     from allranks.spec.json_schema import json_schema
-    from allranks.spec.names import expand, fold, slurm_list
+    from allranks.spec.names import expand, slurm_list
     from allranks.spec.runfile import load, loads
     from allranks.spec.start import cluster_from_names, init_text, local_cluster
 
@@ -22,7 +22,6 @@ LATER = {
     "cluster_from_hostfile": "hostfile",
     "cluster_from_names": "start",
     "expand": "names",
-    "fold": "names",
     "init_text": "start",
     "json_schema": "json_schema",
     "load": "runfile",
@@ -44,7 +43,6 @@ __all__ = [
     "cluster_from_hostfile",
     "cluster_from_names",
     "expand",
-    "fold",
     "init_text",
     "json_schema",
     "load",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from allranks.core import BadInput, Problem
+from allranks.core.text import FOLDED_DIGITS, bracket
 from allranks.spec.problems import Wrong, shown
 
 MAX_NAMES = 16_384
@@ -15,9 +16,6 @@ MAX_NAMES = 16_384
 MAX_TEXT = 1 << 18
 
 ITEM = re.compile(r"([0-9]+)(?:-([0-9]+))?")
-NUMBERS = re.compile(r"([0-9]+)")
-FOLDED_DIGITS = 18
-"""Longer numbers in a name are serials; they stay text."""
 
 
 def expand(text: str) -> list[str]:
@@ -112,28 +110,6 @@ def axis(inside: str, part: str) -> list[str]:
     return numbers
 
 
-def fold(names: Iterable[str], keep_order: bool = False) -> str:
-    """The short form of many names: `node1, node2, node3` → `node[1-3]`.
-
-    Sorted by the numbers in the names and without repetitions, so that `set(expand(fold(x))) == set(x)`.
-    With `keep_order` only neighbours are folded, and `expand(fold(x, keep_order=True)) == list(x)`.
-    """
-    if keep_order:
-        return ",".join(neighbours(list(names)))
-    groups: dict[tuple[str, ...], list[list[str]]] = {}
-    alone = []
-    for name in sorted(set(names), key=natural):
-        texts, numbers = parts(name)
-        if numbers:
-            groups.setdefault(texts, []).append(numbers)
-        else:
-            alone.append(name)
-    folded = [(natural(name), name) for name in alone]
-    for texts, rows in groups.items():
-        folded += [(natural(text), text) for text in fold_group(texts, rows)]
-    return ",".join(text for _, text in sorted(folded))
-
-
 LAST_NUMBER = re.compile(rf"(.+?)([0-9]{{1,{FOLDED_DIGITS // 2}}})", re.DOTALL)
 """SLURM reads a number at a name's end alone as one; 9 digits fit into its 32 bits."""
 
@@ -153,99 +129,3 @@ def slurm_list(names: Iterable[str]) -> str:
         prefix if width < 0 else prefix + bracket(tuple(numbers))
         for (prefix, width), numbers in groups.items()
     )
-
-
-def parts(name: str) -> tuple[tuple[str, ...], list[str]]:
-    """The texts and the numbers of a name. A name with brackets or a comma of its own stays whole."""
-    if any(letter in name for letter in "[],"):
-        return (name,), []
-    pieces = NUMBERS.split(name)
-    for i in range(len(pieces) - 2, 0, -2):
-        if len(pieces[i]) > FOLDED_DIGITS:
-            pieces[i - 1 : i + 2] = ["".join(pieces[i - 1 : i + 2])]
-    return tuple(pieces[0::2]), pieces[1::2]
-
-
-def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """A key that sorts node2 before node10, and names with equal numbers by their text."""
-    return tuple(
-        (
-            piece[:1].isdigit(),
-            int(piece) if piece.isascii() and piece.isdigit() and len(piece) < 40 else 0,
-            piece,
-        )
-        for piece in NUMBERS.split(name)
-    )
-
-
-Axis = tuple[str, ...]
-
-
-def fold_group(texts: tuple[str, ...], rows: list[list[str]]) -> list[str]:
-    """Names of one shape as products of ranges: two that differ in one bracket alone become one."""
-    found: list[list[Axis]] = [[(number,) for number in row] for row in rows]
-    for place in range(len(texts) - 2, -1, -1):
-        merged: dict[tuple[Axis, ...], list[Axis]] = {}
-        for row in found:
-            others = tuple(axis for i, axis in enumerate(row) if i != place)
-            if others in merged:
-                merged[others][place] = merged[others][place] + row[place]
-            else:
-                merged[others] = list(row)
-        found = list(merged.values())
-    return [
-        texts[0] + "".join(bracket(a) + text for a, text in zip(row, texts[1:], strict=True)) for row in found
-    ]
-
-
-def bracket(numbers: Axis) -> str:
-    """`("1", "2", "3", "07")` → `[1-3,07]`; one number stands without brackets."""
-    if len(numbers) == 1:
-        return numbers[0]
-    padded = sorted({len(n) for n in numbers if n[0] == "0" and len(n) > 1})
-
-    def place(number: str) -> tuple[int, int]:
-        """Numbers of one written width together: 10 follows 09 where there is a 09, and 9 where there is none."""
-        return max((width for width in padded if width <= len(number)), default=0), int(number)
-
-    return "[" + ",".join(runs(sorted(numbers, key=place))) + "]"
-
-
-def runs(numbers: list[str]) -> Iterator[str]:
-    """Ranges of numbers that follow each other and that `axis` would write in the same width."""
-    start = last = numbers[0]
-    for number in numbers[1:]:
-        if int(number) == int(last) + 1 and str(int(number)).zfill(len(start)) == number:
-            last = number
-            continue
-        yield start if start == last else f"{start}-{last}"
-        start = last = number
-    yield start if start == last else f"{start}-{last}"
-
-
-def neighbours(names: list[str]) -> Iterator[str]:
-    """Each run of names that differ in their last number alone, and count up, as one range."""
-    group: list[str] = []
-    shape: object = None
-    for name in names:
-        texts, numbers = parts(name)
-        here = (texts, tuple(numbers[:-1])) if numbers else None
-        if group and (here is None or here != shape):
-            yield written(group)
-            group = []
-        shape = here
-        group.append(name)
-        if here is None:
-            yield written(group)
-            group = []
-    if group:
-        yield written(group)
-
-
-def written(group: list[str]) -> str:
-    if len(group) == 1:
-        return group[0]
-    texts, numbers = parts(group[0])
-    last = [parts(name)[1][-1] for name in group]
-    before = "".join(text + number for text, number in zip(texts, numbers[:-1], strict=False))
-    return f"{before}{texts[-2]}[{','.join(runs(last))}]{texts[-1]}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from allranks.core import Problem
+from allranks.core.text import printable
 
 MAX_PROBLEMS = 100
 """More is a file of another kind; the rest is counted, not worded."""
@@ -76,9 +77,7 @@ def shown(text: object, limit: int = MAX_SHOWN) -> str:
     text = str(text)
     if looks_like_token(text):
         return "(what looks like an access token)"
-    if len(text) > limit:
-        text = text[:limit] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
+    return printable(text, limit)
 
 
 def looks_like_token(text: str, name: str = "") -> bool:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from allranks.core import BadInput, Cluster, Node, Problem
+from allranks.core.text import fold
 from allranks.spec import launchers
 from allranks.spec.drafts import from_text, make_cluster
 from allranks.spec.hostfile import cluster_from_hostfile
-from allranks.spec.names import fold
 from allranks.spec.problems import Problems, Wrong
 from allranks.spec.reading import Reading
 from allranks.spec.text import at_home, is_file, read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from allranks.spec.names import fold
+from allranks.core.text import fold
 
 
 def folded(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

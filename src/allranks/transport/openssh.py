@@ -18,6 +18,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from allranks.core import Node
+from allranks.core.text import last_line
 from allranks.transport import answer_marks
 from allranks.transport.base import Completed, Unreachable
 from allranks.transport.local import LocalTransport
@@ -107,7 +108,9 @@ class OpensshTransport:
         await self._connected()
         done = await self._here.run(self._session(argv), stdin=stdin, timeout_seconds=timeout_seconds)
         if done.code == 255 and (LOST.search(done.err) or not listens(self.sockets.path(self.node))):
-            raise Unreachable(self.node, "connection-lost", f"the connection was lost: {last_line(done.err)}")
+            raise Unreachable(
+                self.node, "connection-lost", f"the connection was lost: {last_words(done.err)}"
+            )
         return answer_marks.own(self.node, done, stdin)
 
     def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
@@ -242,9 +245,8 @@ def named(err: bytes) -> tuple[str, str]:
     for pattern, cause, says in CAUSES:
         if re.search(pattern, text):
             return cause, says
-    return "ssh-failed", last_line(err)
+    return "ssh-failed", last_words(err)
 
 
-def last_line(err: bytes) -> str:
-    lines = [line for line in err.decode("utf-8", "replace").splitlines() if not line.startswith("debug")]
-    return lines[-1].strip()[:300] if lines else "ssh said nothing"
+def last_words(err: bytes) -> str:
+    return last_line(re.sub(r"(?m)^debug.*$", "", err.decode("utf-8", "replace")), "ssh said nothing")

@@ -74,6 +74,7 @@ def digest(path: str) -> Dict[str, Any]:
 
 
 def sync(path: str) -> None:
+    """Waits until a file, or the names in a folder, are on the storage."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

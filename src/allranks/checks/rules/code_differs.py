@@ -26,8 +26,9 @@ from typing import Any
 
 from allranks.checks.context import Context, View, minority
 from allranks.checks.fact_request import trusts_remote_code
-from allranks.checks.phrases import counted, listed
+from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.text import plural
 from allranks.core.untrusted import mapping
 
 ID = "code-differs"
@@ -63,7 +64,7 @@ def differing(
     )
     return context.warn(
         view,
-        saw=f"{CALLED[part]} on {view.name} ({one.get('folder')}) differs in {counted(len(files), 'file')}: "
+        saw=f"{CALLED[part]} on {view.name} ({one.get('folder')}) differs in {plural(len(files), 'file')}: "
         f"{listed(files, 5)}",
         expected=f"the files of {model.name}" + (f" and {others - 1} more" if others > 1 else ""),
         why="ranks that run different code wait in different collectives, or train with other settings.",

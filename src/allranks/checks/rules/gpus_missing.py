@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context, View
-from allranks.checks.phrases import counted
 from allranks.core import Finding
+from allranks.core.text import plural
 
 NEEDS = ("gpus.list",)
 
@@ -49,8 +49,8 @@ def check(context: Context) -> Iterator[Finding]:
             yield context.block(
                 view,
                 key="gpus",
-                saw=f"{view.name} shows {counted(there, 'GPU')}" + (f" ({reason})" if reason else ""),
-                expected=f"{counted(wanted, 'GPU')}, one for each rank",
+                saw=f"{view.name} shows {plural(there, 'GPU')}" + (f" ({reason})" if reason else ""),
+                expected=f"{plural(wanted, 'GPU')}, one for each rank",
                 why=f"local ranks {there} to {wanted - 1} would end with 'invalid device ordinal'.",
                 fix=f"gpus: {there}, or find the missing ones: nvidia-smi -L and dmesg on {view.name}",
             )
@@ -68,7 +68,7 @@ def none_there(context: Context, view: View, wanted: int) -> Iterator[Finding]:
         view,
         key="gpus",
         saw=saw,
-        expected=f"{counted(wanted, 'GPU')}, one for each rank",
+        expected=f"{plural(wanted, 'GPU')}, one for each rank",
         why="no rank would find a GPU. Training on CPUs must be asked for by name.",
         fix=f"{fix}. If CPUs are meant: {context.run.cpu_form}",
     )
@@ -83,7 +83,7 @@ def seen(view: View, on_bus: int, given_none: bool) -> tuple[str, str]:
             f"{view.name} has no GPU: there is no NVIDIA device on its PCI bus{said}",
             f"take nodes that have GPUs in place of {view.name}",
         )
-    devices = counted(on_bus, "NVIDIA GPU") + (" is" if on_bus == 1 else " are")
+    devices = plural(on_bus, "NVIDIA GPU") + (" is" if on_bus == 1 else " are")
     if given_none and view.text("system.container"):
         return (
             f"{view.name} shows no GPU: {devices} on the PCI bus, and this container has none of the device files",

@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context
-from allranks.checks.phrases import counted, listed
+from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.text import plural
 from allranks.core.untrusted import listing
 
 NEEDS = ("leftovers.runs",)
@@ -38,7 +39,7 @@ def check(context: Context) -> Iterator[Finding]:
                 yield context.warn(
                     view,
                     saw=f"run {run} still runs on {view.name} (supervisor {supervised}, "
-                    f"{counted(len(pids), 'process', 'processes')})",
+                    f"{plural(len(pids), 'process', 'processes')})",
                     expected="no other run on the node",
                     why="both would share its GPUs, memory and network.",
                     fix=f"allranks stop {run}, or wait for its end",
@@ -46,7 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
             elif pids:
                 yield context.block(
                     view,
-                    saw=f"{counted(len(pids), 'process', 'processes')} of run {run} outlived it on {view.name}: "
+                    saw=f"{plural(len(pids), 'process', 'processes')} of run {run} outlived it on {view.name}: "
                     f"pid {listed(pids)}",
                     expected="nothing left of earlier runs",
                     why="they hold GPUs, memory or ports for nothing.",

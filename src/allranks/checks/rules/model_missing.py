@@ -24,8 +24,9 @@ from typing import Any
 
 from allranks.checks.context import Context, View, minority
 from allranks.checks.fact_request import model as folder
-from allranks.checks.phrases import counted, listed
+from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.text import plural
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("storage.model",)
@@ -70,7 +71,7 @@ def troubles(model: Mapping[str, Any]) -> Iterator[str]:
         yield f"lacks {len(missing)} of {model.get('shards')} shards: {listed(missing, 4)}"
     if short:
         yield (
-            f"holds {counted(len(short), 'file')} that {'is' if len(short) == 1 else 'are'} cut short: "
+            f"holds {plural(len(short), 'file')} that {'is' if len(short) == 1 else 'are'} cut short: "
             + listed(short, 4)
         )
     if not model.get("index") and not any(is_weights(name) for name in mapping(model.get("files"))):
@@ -92,7 +93,7 @@ def differing(context: Context, views: list[View]) -> Iterator[Finding]:
         yield context.block(
             view,
             key=KEY,
-            saw=f"the model on {view.name} differs from {usual_name}'s in {counted(len(odd), 'file')}: "
+            saw=f"the model on {view.name} differs from {usual_name}'s in {plural(len(odd), 'file')}: "
             + listed((f"{n} ({mine.get(n, 'none')} for {usual.get(n, 'none')} bytes)" for n in odd), 3),
             expected="files of the same names and sizes on every node",
             why="each rank loads its node's files: the run would train a mixture, without an error.",

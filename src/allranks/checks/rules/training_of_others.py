@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context
-from allranks.checks.phrases import counted, duration, listed
+from allranks.checks.phrases import duration, listed
 from allranks.core import Finding
+from allranks.core.text import plural
 from allranks.core.untrusted import number
 
 NEEDS = ("leftovers.others",)
@@ -42,7 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
         ]
         yield context.note(
             view,
-            saw=f"{counted(len(found), 'training', 'trainings')} of others on {view.name}: {listed(told)}",
+            saw=f"{plural(len(found), 'training', 'trainings')} of others on {view.name}: {listed(told)}",
             expected="nobody else trains on the node",
             why="both share its processors, memory and network; they are left alone.",
             fix=f"ask the user of pid {found[0].get('pid')}",

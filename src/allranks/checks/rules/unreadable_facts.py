@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context, View
-from allranks.checks.phrases import counted, listed
+from allranks.checks.phrases import listed
 from allranks.core import UNKNOWN, WARN, Finding
+from allranks.core.text import plural
 
 ABSENT = "it is not among the facts (recorded by another version, or cut off)"
 
@@ -53,7 +54,7 @@ def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool
             view,
             saw=f"{listed(needs)} of {view.name} could not be read: {reason}",
             expected="every fact that a check judges by",
-            why=f"{counted(len(judges), 'check')} judged nothing about this node: {listed(judges, 20)}.",
+            why=f"{plural(len(judges), 'check')} judged nothing about this node: {listed(judges, 20)}.",
             fix=f"cure the reason on {view.name}, or go on with --accept unreadable-facts",
         )
 

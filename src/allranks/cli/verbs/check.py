@@ -161,7 +161,7 @@ def hostfile_lines(checked: Checked, passing: bool) -> Iterable[str]:
 
     Nodes of one address are one line, since a hostfile may name a host once; it passes where all of them do.
     """
-    from allranks.spec import fold
+    from allranks.core.text import fold
 
     by_address: dict[str, list[Standing]] = {}
     for one in checked.standings:

@@ -37,7 +37,7 @@ def call(options: argparse.Namespace) -> int:
     """3 if a node could not be looked at or cleaned, or if nobody can tell whether the named run has ended."""
     import asyncio
 
-    from allranks.output.clean import clean
+    from allranks.core.text import spelt_out
     from allranks.runs.cleanup import leftovers, not_done, tidy
     from allranks.transport import folded
 
@@ -52,7 +52,7 @@ def call(options: argparse.Namespace) -> int:
     found = asyncio.run(leftovers(options.run, options.files, options.models))
     if not options.json:
         for line in found.lines():
-            print(clean(line))
+            print(spelt_out(line))
     if options.dry_run or not found.runs:
         if options.json:
             print_json(found.as_json())
@@ -67,7 +67,7 @@ def call(options: argparse.Namespace) -> int:
     else:
         for run_id, nodes in failed.items():
             for names, why in folded(nodes.items()):
-                print(clean(f"{run_id}  {names}  could not be cleaned: {why}"))
+                print(spelt_out(f"{run_id}  {names}  could not be cleaned: {why}"))
             if nodes:
                 files = " --files" if options.files else ""
                 print(f"{run_id}  is kept in part: allranks clean{files} {run_id} goes on when they answer")

@@ -58,7 +58,7 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
     import sys
 
-    from allranks.output.clean import clean
+    from allranks.core.text import spelt_out
     from allranks.output.terminal import print_findings
     from allranks.runs.inspection import verdict_code
 
@@ -67,14 +67,14 @@ def call(options: argparse.Namespace) -> int:
 
     def say(text: str) -> None:
         if not quiet:
-            print(clean(text), file=sys.stderr)
+            print(spelt_out(text), file=sys.stderr)
 
     probed = asyncio.run(probed_now(run, options, say))
     if options.json:
         print_json(probed.as_json())
     else:
         for line in table(probed.results):
-            print(clean(line))
+            print(spelt_out(line))
         print_findings(list(probed.findings), verbose=options.verbose)
     return verdict_code(probed.findings, run.accept)
 

@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
-    from allranks.output.clean import clean
+    from allranks.core.text import spelt_out
     from allranks.runs.cleanup import stop, sweep
     from allranks.runs.index import find
     from allranks.runs.last_save import newest_save, saving
@@ -40,12 +40,12 @@ def call(options: argparse.Namespace) -> int:
             print_json({"id": run_id, "nodes": found})
         else:
             for line in describe(found):
-                print(clean(line))
+                print(spelt_out(line))
         return CouldNotTell.exit_code if any("error" in node for node in found) else 0
     before = asyncio.run(saving(run_id)) if options.save else None
     refusal = before.refusal() if before is not None else ""
     if refusal:
-        print(clean(f"{run_id} cannot be saved before it is stopped: {refusal}"), file=sys.stderr)
+        print(spelt_out(f"{run_id} cannot be saved before it is stopped: {refusal}"), file=sys.stderr)
         if not agreed(f"stop {run_id} without a save?", options.yes):
             return 1
     elif not agreed(f"stop {run_id}?", options.yes or options.json or asyncio.run(is_quiet(run_id))):
@@ -69,7 +69,7 @@ def call(options: argparse.Namespace) -> int:
 
 def tell(result: Mapping[str, Any]) -> None:
     """What was stopped, saved and left."""
-    from allranks.output.clean import clean
+    from allranks.core.text import spelt_out
     from allranks.output.messages import print_findings
     from allranks.runs.last_save import saved_text
     from allranks.transport import folded
@@ -77,11 +77,11 @@ def tell(result: Mapping[str, Any]) -> None:
     print(f"{result['id']} {result['state'] or 'unknown'}: {result['left']} of its processes are left")
     if "saved" in result:
         saved = result["saved"]
-        print(clean(f"  saved: {saved_text(saved)}" if saved else "  nothing was saved before the stop"))
+        print(spelt_out(f"  saved: {saved_text(saved)}" if saved else "  nothing was saved before the stop"))
     if result.get("finishes"):
         print("  its keeper lives on: it makes the last copies, prunes and reports, and then ends by itself")
     for names, why in folded(result["unreadable"].items()):
-        print(clean(f"  {names} could not be looked at: {why}"))
+        print(spelt_out(f"  {names} could not be looked at: {why}"))
     if result.get("findings"):
         print_findings(result["findings"])
 
@@ -99,7 +99,7 @@ async def is_quiet(run_id: str) -> bool:
 
 def describe(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What would be stopped: processes that are alike in one line, with their number on many nodes, else their pids."""
-    from allranks.spec.names import fold
+    from allranks.core.text import fold
     from allranks.transport import folded
 
     failed = [(str(node["node"]), str(node["error"])) for node in found if "error" in node]

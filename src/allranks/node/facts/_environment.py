@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.core.text import last_line
 from allranks.node.facts import _commands
 from allranks.node.facts._reading import Unreadable
 from allranks.node.spawn import INHERITED
@@ -58,8 +59,3 @@ def last_object(output: str) -> Optional[Dict[str, Any]]:
         if isinstance(value, dict):
             return value
     return None
-
-
-def last_line(output: str) -> str:
-    lines = output.strip().splitlines()
-    return lines[-1].strip()[:300] if lines else ""

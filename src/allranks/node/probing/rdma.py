@@ -13,6 +13,7 @@ import subprocess
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+from allranks.core.text import last_line
 from allranks.node.facts._reading import why
 
 PROGRAM = "ib_write_bw"
@@ -61,7 +62,8 @@ def run(wanted: Mapping[str, Any]) -> Dict[str, Any]:
             break
         time.sleep(AGAIN_SECONDS)  # the other side is not up yet
     rate = parse(text)
-    return {**answer, "bytes_per_second": rate, "reason": "" if rate is not None else last_line(text)}
+    reason = "" if rate is not None else last_line(text, "%s printed nothing" % PROGRAM)
+    return {**answer, "bytes_per_second": rate, "reason": reason}
 
 
 def argv(device: str, port: int, seconds: int, host: Optional[str]) -> List[str]:
@@ -105,8 +107,3 @@ def active_device(root: str) -> Optional[str]:
         except OSError:
             continue
     return None
-
-
-def last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip(" -\n")]
-    return lines[-1][:300] if lines else "%s printed nothing" % PROGRAM

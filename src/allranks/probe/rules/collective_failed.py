@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.phrases import counted
 from allranks.core import Finding
+from allranks.core.text import last_line, plural
 from allranks.probe.judge import Context
 from allranks.probe.results import Collective, RankSaid
 
@@ -55,7 +55,7 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
         yield context.block(
             rank.node,
             saw=f"{one.name} ({one.backend}): rank {rank.rank} ended with code {rank.code} after `{rank.reached}`: "
-            f"{last_line(rank.tail)}",
+            f"{last_line(rank.tail, 'it printed nothing')}",
             expected="every rank joins and sums",
             why="the run's own ranks do the same first.",
             fix="look at the evidence; allranks check FILE judges the nodes",
@@ -72,7 +72,7 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
     node = behind.node if len(same) == 1 else None
     yield context.block(
         node,
-        saw=f"{one.name} ({one.backend}) was ended: {one.stopped}. {counted(len(same), 'rank')} came only to "
+        saw=f"{one.name} ({one.backend}) was ended: {one.stopped}. {plural(len(same), 'rank')} came only to "
         f"`{behind.reached}`: {WAITS.get(behind.reached, '')}",
         expected="every rank joins and sums",
         why="the run would wait in the same place until its own timeout (10 to 30 minutes).",
@@ -85,8 +85,3 @@ def collateral(rank: RankSaid, one: Collective) -> bool:
     """It came as far as those who did not fail: another one is to blame, that failed earlier."""
     first = min(STAGES.index(r.reached) for r in one.ranks if r.code not in (None, 0))
     return STAGES.index(rank.reached) > first
-
-
-def last_line(tail: str) -> str:
-    lines = [line for line in tail.strip().splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it printed nothing"
