@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from allranks.cli import main
-from allranks.launch import scripts
+from allranks.spec.launchers import names
 
 RUN = 'nodes: {a: 10.0.0.1, b: 10.0.0.2}\ngpus: 2\ntrain: {command: [train.py, "it\'s"]}\n'
 
@@ -23,10 +23,10 @@ def file(tmp_path: Path) -> str:
 def test_the_option_offers_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["plan", "--help"])
-    assert "{" + ",".join(scripts.targets()) + "}" in "".join(capsys.readouterr().out.split())
+    assert "{" + ",".join(names()) + "}" in "".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("target", [name for name in scripts.targets() if name != "kubernetes"])
+@pytest.mark.parametrize("target", [name for name in names() if name != "kubernetes"])
 def test_it_writes_the_files_and_names_them(file: str, tmp_path: Path, capsys, home, target: str) -> None:
     out = tmp_path / "out"
     assert main(["plan", file, "--render", target, "-o", str(out), "--json"]) == 0

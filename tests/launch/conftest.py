@@ -106,7 +106,9 @@ def hostile(target: str) -> Run:
         )
         run = replace(run, launch=launch, sweep={"lr": (1e-5, 5e-5), "note": ("it's", "a\nb")})
     if target == "kubernetes":
-        container = Container("docker", "org/image@sha256:00", mounts=("/nfs:/nfs:ro", "/a {{ 7*7 }}:/b"))
+        container = Container(
+            "docker", "org/image@sha256:00", mounts=("/nfs:/nfs:ro", "/a {{ 7*7 }}:/out put")
+        )
         run = replace(run, container=container, environment=Environment(python="/shared/my env/bin/python"))
     if target == "ansible":
         pip = ("numpy<3", "odd @ https://example.org/{{ lookup('pipe','id') }}.whl")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,7 +80,8 @@ JOBSET = {
         "replicatedJobs": [{"name*": NAME, "replicas": int, "template*": {"spec": JOB}}],
     },
 }
-"""The fields that are used, of JobSet v1alpha2 (0.12) and batch/v1: a name with * is required, a text is a pattern."""
+"""The fields that are used, of JobSet v1alpha2 (v0.13.0-devel) and batch/v1. A name with * is required, a text is a
+pattern."""
 
 CONFIG_MAP = {
     "apiVersion": "v1",
@@ -127,6 +131,10 @@ def run_of(**changes: Any) -> Run:
 def rendered(run: Run) -> list[dict[str, Any]]:
     files = scripts.render("kubernetes", run, make_plan(run), run.environment.python or "python3")
     return list(yaml.safe_load_all(files["jobset.yaml"].text))
+
+
+def readme(run: Run) -> str:
+    return scripts.render("kubernetes", run, make_plan(run), "python3")["README.md"].text
 
 
 def pod_of(run: Run) -> dict[str, Any]:
@@ -239,6 +247,34 @@ def test_secrets_come_from_the_cluster_by_name() -> None:
     )
 
 
+def test_no_secret_stands_in_a_command_line_of_the_readme(tmp_path: Path) -> None:
+    run = run_of(secrets=("HF_TOKEN", "KEY_2"))
+    command = next(line for line in readme(run).splitlines() if line.startswith("kubectl create secret"))
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(
+        '#!/bin/bash\nprintf "%s\\n" "$*"\nfor word; do [ "${word##*=}" = "$word" ] || cat "${word##*=}"; done\n'
+    )
+    kubectl.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HF_TOKEN": "a b\n$c", "KEY_2": "it's"}
+    told = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=60).stdout
+    words, _, values = told.partition("\n")
+    assert values == "a b\n$cit's" and "a b" not in words and "lora-1 --from-file=HF_TOKEN=/" in words
+
+
+def test_the_readme_says_what_a_cluster_needs_and_nothing_of_scripts() -> None:
+    text = readme(run_of(secrets=("HF_TOKEN",), code="/nfs/code"))
+    assert "kubernetes.io/hostname" in text and "hostPath" in text and "`/nfs/code`, in the image" in text
+    for wrong in ("script", "docker", "10.0.0.1", "This folder"):
+        assert wrong not in text.partition("## What `allranks run`")[0].replace("training script", ""), wrong
+
+
+def test_a_mount_with_several_options_is_read_only_if_one_is_ro() -> None:
+    pod = pod_of(run_of(container=replace(IMAGE, mounts=("/nfs:/nfs", "/data:/in:z,ro"))))
+    assert [one["readOnly"] for one in pod["containers"][0]["volumeMounts"] if one["mountPath"] == "/in"] == [
+        True
+    ]
+
+
 @pytest.mark.parametrize(("known", "machines"), [(True, ["gpu-a", "gpu-b"]), (False, None)])
 def test_named_machines_are_the_only_ones_and_none_gets_two_pods(
     known: bool, machines: list[str] | None
@@ -262,6 +298,14 @@ def test_a_pods_host_name_fits_into_dns(name: str) -> None:
     [
         ({"container": None}, "a pod starts an image"),
         ({"save": Save()}, "goes with the pod"),
+        ({"save": Save(to="/home/me/out")}, "goes with the pod"),
+        ({"save": Save(to="/nfs-2/out")}, "goes with the pod"),
+        ({"save": Save(to="/in/out")}, "goes with the pod"),
+        ({"save": Save(to="/nfs/../out")}, "goes with the pod"),
+        ({"container": replace(IMAGE, mounts=("~/data:/nfs",))}, "a pod knows no home folder"),
+        ({"container": replace(IMAGE, mounts=("/nfs:/nfs", "/dev/shm:/dev/shm"))}, "two mounts at /dev/shm"),
+        ({"container": replace(IMAGE, mounts=("/nfs:/nfs", "/a:/nfs/"))}, "two mounts at /nfs"),
+        ({"container": replace(IMAGE, engine="apptainer", image="/images/x.sif")}, "is a file"),
         ({"container": replace(IMAGE, pip=("numpy",))}, "without a shell"),
         ({"container": replace(IMAGE, extra={"privileged": True})}, "without a shell"),
         ({"environment": Environment(modules=("cuda",))}, "without a shell"),

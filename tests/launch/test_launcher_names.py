@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import allranks
+from allranks import spec
 from allranks.core import BadInput
 from allranks.spec import launchers
 
@@ -129,3 +130,18 @@ def test_each_file_holds_the_launcher_of_its_name() -> None:
 def test_an_unknown_launcher_is_an_error_and_never_ssh(name: str) -> None:
     with pytest.raises(BadInput, match="is not a launcher"):
         launchers.find(name)
+
+
+@pytest.mark.parametrize("name", [name for name in launchers.names() if not launchers.find(name).starts])
+def test_one_that_is_rendered_alone_starts_no_run_and_the_fix_says_how(name: str) -> None:
+    with pytest.raises(BadInput) as wrong:
+        spec.loads(f"nodes: [a]\ntrain: {{command: [x.py]}}\nlaunch: {{with: {name}}}\n")
+    assert f"--render {name}" in str(wrong.value)
+
+
+@pytest.mark.parametrize(("page", "starting_alone"), [("scripts.md", False), ("runs.md", True)])
+def test_the_pages_tables_name_every_launcher(page: str, starting_alone: bool) -> None:
+    text = (SOURCE.parents[1] / "docs" / page).read_text(encoding="utf-8")
+    first_cells = " ".join(re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE))
+    wanted = [one.name for one in launchers.every() if one.starts or not starting_alone]
+    assert [name for name in wanted if f"`{name}`" not in first_cells] == []

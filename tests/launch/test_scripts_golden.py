@@ -16,6 +16,7 @@ from allranks import spec
 from allranks.launch import scripts
 from allranks.plan import Plan, make_plan
 from allranks.spec import Run
+from allranks.spec.launchers import names
 
 AS_TORCHRUN = ("ssh", "local")
 GOLDEN = Path(__file__).parent / "golden"
@@ -33,7 +34,7 @@ def seeds(root: Path) -> tuple[Run, Plan]:
 
 
 @pytest.mark.parametrize("which", ["seeds", "hostile"])
-@pytest.mark.parametrize("target", [name for name in scripts.targets() if name not in AS_TORCHRUN])
+@pytest.mark.parametrize("target", [name for name in names() if name not in AS_TORCHRUN])
 def test_the_files_are_the_golden_ones(seeds, hostile_run, target: str, which: str) -> None:
     run, plan = seeds
     if which == "hostile":

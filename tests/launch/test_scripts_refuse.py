@@ -12,6 +12,7 @@ from allranks.launch import scripts
 from allranks.launch.scripts import File
 from allranks.plan import make_plan
 from allranks.spec import Container, Environment, Launch, Save
+from allranks.spec.launchers import names
 
 PAIR = (Node("a", "10.0.0.1", 0, gpus=2), Node("b", "10.0.0.2", 1, gpus=2))
 
@@ -22,7 +23,7 @@ def refused(target: str, run, python: str = "python3") -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("target", scripts.targets())
+@pytest.mark.parametrize("target", names())
 @pytest.mark.parametrize(
     "change",
     [
@@ -49,7 +50,7 @@ def test_a_name_never_becomes_an_option_or_shell(make, target: str, change: dict
     refused(target, make(nodes=(PAIR[0], replace(PAIR[1], **change))))
 
 
-@pytest.mark.parametrize("target", scripts.targets())
+@pytest.mark.parametrize("target", names())
 @pytest.mark.parametrize(
     "more",
     [
@@ -138,7 +139,7 @@ def test_the_same_port_everywhere_can_be_said(make) -> None:
 
 
 def test_containers_where_they_cannot_be(make) -> None:
-    run = make(container=Container("docker", "i"))
+    run = make(container=Container("docker", "i", mounts=("/out:/out",)))
     assert "mpirun-ranks.sh" not in scripts.render("mpi", run, make_plan(run), "python3")
     assert "read-only" in refused("torchrun", make(container=Container("apptainer", "i.sif", pip=("a",))))
 
@@ -168,8 +169,11 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
 
 
 def test_one_node_is_enough(make) -> None:
-    run = replace(make(container=Container("docker", "i"), save=Save(to="/out")), cluster=Cluster(PAIR[:1]))
-    for target in scripts.targets():
+    run = replace(
+        make(container=Container("docker", "i", mounts=("/out:/out",)), save=Save(to="/out")),
+        cluster=Cluster(PAIR[:1]),
+    )
+    for target in names():
         files = scripts.render(target, run, make_plan(run), "python3")
         assert files and all(file.text.strip() for file in files.values()), target
 

@@ -11,6 +11,7 @@ from allranks.core import BadInput
 from allranks.launch import jobs, scripts
 from allranks.launch.jobs import Places
 from allranks.plan import make_plan
+from allranks.spec.launchers import names
 
 HERE = "nodes: localhost\ngpus: {model: cpu}\n"
 AWAY = "nodes: {a: 10.0.0.1, b: 10.0.0.2}\ngpus: 2\n"
@@ -80,7 +81,7 @@ def rendered(target: str, run: spec.Run) -> dict[str, str]:
     return {name: file.text for name, file in scripts.render(target, run, make_plan(run), "python3").items()}
 
 
-TARGETS = [target for target in scripts.targets() if target not in ("ansible", "kubernetes")]
+TARGETS = [target for target in names() if target not in ("ansible", "kubernetes")]
 
 
 @pytest.mark.parametrize("target", TARGETS)

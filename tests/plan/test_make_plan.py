@@ -64,7 +64,6 @@ def test_the_numbers_of_the_671b_model() -> None:
     assert plan.model is not None
     assert plan.model.active_parameters == 37_552_282_624  # "37B activated for each token", arXiv 2412.19437
     assert plan.model.largest_unit == ("model.layers.3.mlp", 11_320_164_352)
-    assert sum(plan.model.parameters_per_layer) + plan.model.outside_parameters == plan.total_parameters
     assert not ids(plan)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from allranks.core.errors import BadInput, Problem
-
 if TYPE_CHECKING:
     from allranks.plan import Plan
 
@@ -70,14 +68,11 @@ def careful(options: argparse.Namespace) -> tuple[str, ...]:
 
     run = spec.load(options.file, sets=options.sets)
     if run.train.kind != "llamafactory":
-        raise BadInput(
-            Problem(
-                "--smoke with train.command",
-                why="how many steps a script of your own makes is its own matter.",
-                do="give it its own option for a few steps in train.command",
-                file=run.file,
-                line=run.line("train.command"),
-            )
+        raise run.refuse(
+            "train.command",
+            "--smoke with train.command",
+            "how many steps a script of your own makes is its own matter.",
+            "give it its own option for a few steps in train.command",
         )
     # Without a GPU there is nothing to offload from, and gloo is TCP.
     return () if run.on_cpu else OFFLOAD

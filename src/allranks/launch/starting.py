@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from allranks.core import BLOCK, BadInput, Finding, Node, Problem, Where
+from allranks.core import BLOCK, Finding, Node, Where
 from allranks.plan import Plan
 from allranks.spec import Run
 from allranks.spec.launchers import Launcher
@@ -53,7 +53,7 @@ class StartFailed(Exception):
 class Start:
     """What a launcher's command is made of. `scripts` are the nodes' start scripts, by node name.
 
-    In a rendering `shell` is bash, a path may hold the scripts' own folder as a shell variable (`scripts/_words.py`),
+    In a rendering `shell` is bash, a path may hold the scripts' own folder as a shell variable (`scripts/_phrases.py`),
     and `secrets` are the names of variables that the launcher hands on.
     """
 
@@ -66,16 +66,12 @@ class Start:
     secrets: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 
-    def refuse(self, key: str, saw: str, why: str, do: str) -> BadInput:
-        where = self.run.where(key)
-        return BadInput(Problem(saw, why=why, do=do, file=where.file, line=where.line))
-
     def users(self) -> list[str | None]:
         """Who logs in on each node. These programs split `user@host` themselves, so a user with @ is refused."""
         found = [node.user or self.run.user for node in self.nodes]
         for user in found:
             if user is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", user):
-                raise self.refuse(
+                raise self.run.refuse(
                     "user",
                     f"user {user}.",
                     f"{self.program} reads user@host and would split it at the wrong place.",
@@ -93,7 +89,7 @@ class Start:
         different ones."""
         users, ports = set(self.users()), {node.port for node in self.nodes}
         if (one_user and len(users) > 1) or len(ports) > 1:
-            raise self.refuse(
+            raise self.run.refuse(
                 "nodes",
                 "nodes with several users or SSH ports." if one_user else "nodes with several SSH ports.",
                 f"{self.program} hands one set of options to every ssh.",
@@ -110,7 +106,7 @@ class Start:
         odd = [address for address in addresses if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", address)]
         twice = [] if several else [address for address in addresses if addresses.count(address) > 1]
         if odd or twice:
-            raise self.refuse(
+            raise self.run.refuse(
                 "nodes",
                 f"{odd[0]} as an address." if odd else f"{twice[0]} is the address of more than one node.",
                 f"{self.program} takes a list of names, one a machine.",
@@ -130,7 +126,7 @@ class Start:
         path = paths[0].removesuffix("0.sh") + "%n.sh"
         if paths != [path.replace("%n", str(place)) for place in range(len(paths))]:
             folders = ", ".join(sorted({posixpath.dirname(path) for path in paths}))
-            raise self.refuse(
+            raise self.run.refuse(
                 "launch.with",
                 f"the homes of allranks differ: {folders}.",
                 f"{self.program} runs one command on all nodes.",
@@ -139,7 +135,7 @@ class Start:
         folder = posixpath.dirname(path)
         is_variable = "\0" in path  # the folder of rendered scripts, which looks at its own path
         if not is_variable and not re.fullmatch(r"[A-Za-z0-9/._-]+", folder):
-            raise self.refuse(
+            raise self.run.refuse(
                 "launch.with",
                 f"the home of allranks is {folder}.",
                 f"{self.program} hands its command to a shell, and pdsh replaces % in it.",

@@ -162,11 +162,6 @@ class Model:
         return tuple(counts)
 
     @cached_property
-    def outside_parameters(self) -> int:
-        """What stands outside the layers: embedding, last norm, and the head unless it is tied."""
-        return self.total_parameters - sum(self.parameters_per_layer)
-
-    @cached_property
     def largest_unit(self) -> tuple[str, int]:
         """What ZeRO-3 gathers at once, at most: (name, parameters).
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allranks.checks.rules import code_differs
-from allranks.core import BadInput, Problem
 from allranks.node import upload
 from allranks.prepare.failures import blocked
 from allranks.spec import Run
@@ -66,8 +65,8 @@ def pack(run: Run) -> Code:
 def chosen(folder: Path, run: Run) -> list[str]:
     """The relative paths that travel, sorted."""
     if not folder.is_dir():
-        raise wrong(
-            run, f"code: {folder} is no folder", "there is nothing to ship.", "the folder of your code"
+        raise run.refuse(
+            "code", f"code: {folder} is no folder", "there is nothing to ship.", "the folder of your code"
         )
     names, size = [], 0
     for name, found in upload.entries(str(folder)):
@@ -76,8 +75,8 @@ def chosen(folder: Path, run: Run) -> list[str]:
         path = folder / name
         if path.is_symlink() and leaves(path, folder):
             seen = f"code: {name} is a link to {path.readlink()}, which leaves the folder"
-            raise wrong(
-                run, seen, "it would point nowhere on a node.", "copy it into the folder, or take it out"
+            raise run.refuse(
+                "code", seen, "it would point nowhere on a node.", "copy it into the folder, or take it out"
             )
         if not path.is_symlink() and not path.is_file():
             continue  # a socket or a pipe: nothing that code is
@@ -86,17 +85,15 @@ def chosen(folder: Path, run: Run) -> list[str]:
     if size > MOST_BYTES:
         seen = f"code: {folder} holds {size / (1 << 20):,.0f} MiB in {len(names):,} files"
         why = f"more than {MOST_BYTES >> 20} MiB are not code, and would go to every node."
-        raise wrong(run, seen, why, "name the folder of the code alone; mount data and models instead")
+        raise run.refuse(
+            "code", seen, why, "name the folder of the code alone; mount data and models instead"
+        )
     return sorted(names)
 
 
 def leaves(link: Path, folder: Path) -> bool:
     target = os.path.normpath(link.parent / link.readlink())
     return not (target + os.sep).startswith(os.path.normpath(folder) + os.sep)
-
-
-def wrong(run: Run, saw: str, why: str, do: str) -> BadInput:
-    return BadInput(Problem(saw, why=why, do=do, file=run.file, line=run.line("code")))
 
 
 async def send(program: NodeProgram, code: Code) -> str:

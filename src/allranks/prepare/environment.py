@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from allranks.core import BadInput, Finding, Node, Problem
+from allranks.core import Finding, Node
 from allranks.node.redaction import SHORTEST
 from allranks.prepare.failures import NotReady, blocked, last_words
 from allranks.spec import Run
@@ -140,15 +140,9 @@ def lock_text(run: Run) -> str:
     try:
         return Path(run.environment.lock or "").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        where = run.where("environment.lock")
-        raise BadInput(
-            Problem(
-                f"environment.lock: {run.environment.lock} cannot be read: {error}",
-                do="a requirements file, as pip freeze, pip-compile or uv export write it",
-                file=where.file,
-                line=where.line,
-            )
-        ) from None
+        saw = f"environment.lock: {run.environment.lock} cannot be read: {error}"
+        do = "a requirements file, as pip freeze, pip-compile or uv export write it"
+        raise run.refuse("environment.lock", saw, "", do) from None
 
 
 async def build(program: NodeProgram, run: Run, lock: str, python: str) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from allranks.core import BadInput, Cluster, CouldNotTell, Event, Node, Problem
+from allranks.core import Cluster, CouldNotTell, Event, Node
 from allranks.launch.queue import Job, Queue
 from allranks.runs import index
 from allranks.runs.run_id import new_run_id
@@ -141,12 +141,11 @@ async def inside(run: Run, number: str, tell: Tell) -> Acquired:
             if missing
             else (f"job {number} has {len(there)} nodes and the run wants {len(run.cluster.nodes)}")
         )
-        raise refused(
-            run,
+        raise run.refuse(
+            "nodes",
             f"{saw}: {job.nodes}.",
             "allranks was started in this allocation, and uses it.",
             f"nodes: {len(there)}, or start it outside of the allocation for a job of its own",
-            key="nodes",
         )
     run_id = new_run_id(run.name)
     why = f"in the allocation of job {number}"
@@ -178,7 +177,3 @@ def named(run: Run, given: list[str]) -> tuple[Node, ...]:
 def with_nodes(run: Run, job: str, given: list[str]) -> Run:
     cluster: Cluster = replace(run.cluster, nodes=named(run, given))
     return replace(run, cluster=cluster, nodes_known=True, launch=replace(run.launch, address=job))
-
-
-def refused(run: Run, saw: str, why: str, do: str, key: str = "launch") -> BadInput:
-    return BadInput(Problem(saw, why=why, do=do, file=run.file, line=run.line(key)))

@@ -13,12 +13,10 @@ from typing import Any
 from allranks import checks, prepare
 from allranks.core import (
     BLOCK,
-    BadInput,
     Event,
     Facts,
     Finding,
     Node,
-    Problem,
     facts_from_json,
     stopping_launch,
 )
@@ -92,14 +90,8 @@ def deepspeed_of(run: Run) -> dict[str, Any] | None:
     else:
         trouble = "it is no JSON object"
     if not isinstance(data, dict):
-        raise BadInput(
-            Problem(
-                f"deepspeed: {run.deepspeed} cannot be read: {trouble}",
-                do="deepspeed: auto, or the path of a DeepSpeed JSON",
-                file=run.file,
-                line=run.line("deepspeed"),
-            )
-        )
+        saw = f"deepspeed: {run.deepspeed} cannot be read: {trouble}"
+        raise run.refuse("deepspeed", saw, "", "deepspeed: auto, or the path of a DeepSpeed JSON")
     return data
 
 

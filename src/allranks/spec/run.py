@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from allranks.core import Cluster, Finding, Where
+from allranks.core import BadInput, Cluster, Finding, Problem, Where
 from allranks.spec import launchers, validate
 from allranks.spec.keys import Key, declared, key
 from allranks.spec.reading import (
@@ -236,6 +236,11 @@ class Run:
             if above in self.lines or above in self.lines_in:
                 return Where(file=self.lines_in.get(above, self.file), line=self.lines.get(above))
         return Where(file=self.file)
+
+    def refuse(self, key: str, saw: str, why: str, do: str) -> BadInput:
+        """The error that names the place of this key."""
+        where = self.where(key)
+        return BadInput(Problem(saw, why, do, where.file, where.line))
 
 
 KEYS: list[Key] = declared(Run)

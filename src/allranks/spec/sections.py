@@ -8,6 +8,7 @@ from typing import Any
 
 from allranks.spec import launchers, validate
 from allranks.spec.keys import key
+from allranks.spec.problems import Wrong
 from allranks.spec.reading import (
     GPU_COUNT,
     LINE,
@@ -35,8 +36,12 @@ SCHEDULER_WORD = text(validate.scheduler_word, pattern=validate.SCHEDULER_WORD)
 def read_launcher(tree: Tree, key: str, reading: Reading) -> str:
     """The name of a launcher that starts runs; all of them are imported for an error alone."""
     raw = scalar(tree, f"a launcher, such as {launchers.DEFAULT}").raw
-    if raw in launchers.names() and launchers.find(raw).starts:
-        return raw
+    if raw in launchers.names():
+        if launchers.find(raw).starts:
+            return raw
+        raise Wrong(
+            f"{raw} starts no run.", "it is rendered alone.", f"allranks plan FILE --render {raw} -o DIR"
+        )
     return choice(launchers.startable())(tree, key, reading)
 
 
@@ -176,14 +181,16 @@ class Launch:
         0,
         form="0 to the number of nodes − 1",
     )
-    partition: str | None = key(SCHEDULER_WORD, "SLURM's partition.", None, unset="the site's")
-    account: str | None = key(SCHEDULER_WORD, "SLURM's account.", None, unset="the site's")
+    partition: str | None = key(
+        SCHEDULER_WORD, "SLURM's partition, or Flux's queue.", None, unset="the site's"
+    )
+    account: str | None = key(SCHEDULER_WORD, "SLURM's account, or Flux's bank.", None, unset="the site's")
     time: str | None = key(
         text(validate.time_limit),
-        "SLURM's time limit.",
+        "The time limit of the job of SLURM or Flux.",
         None,
         form="minutes, `HH:MM:SS`, `D-HH:MM:SS`",
-        unset="the partition's",
+        unset="the site's",
     )
     address: str | None = key(
         LINE,

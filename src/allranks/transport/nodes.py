@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.core import BadInput, Node, Problem
+from allranks.core import Node
 from allranks.spec import Run
 from allranks.spec.launchers import HERE, find
 from allranks.transport.base import Unreachable
@@ -57,14 +57,11 @@ class Nodes:
 def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
     """The nodes of a run by the transport that it names. Connecting happens at the first call."""
     if run.launcher.queue is not None:
-        raise BadInput(
-            Problem(
-                f"launch.with: {run.launch.with_} has no nodes before its job runs",
-                why="this verb looks at nodes, and starts no job.",
-                do="allranks run FILE checks in the job, before training; in an allocation check looks too",
-                file=run.file,
-                line=run.line("launch.with"),
-            )
+        raise run.refuse(
+            "launch.with",
+            f"launch.with: {run.launch.with_} has no nodes before its job runs",
+            "this verb looks at nodes, and starts no job.",
+            "allranks run FILE checks in the job, before training; in an allocation check looks too",
         )
     return reached(
         run.cluster.nodes, run.launch.with_, run.user, accept_new_hosts, run.transport, secrets=run.secrets

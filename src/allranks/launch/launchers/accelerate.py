@@ -18,7 +18,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     _shell.no_sweep(job, "accelerate")
     _shell.same_gpus(job, "accelerate")
     if job.deepspeed is None and not job.uses_gpu and len(job.plan.ranks) > 1:
-        raise job.refuse(
+        raise job.run.refuse(
             "train",
             f"{len(job.plan.ranks)} ranks on CPUs without DeepSpeed.",
             "accelerate launch starts one process for them unless MPI is there too.",

@@ -161,7 +161,7 @@ def venv(job: ScriptJob) -> str:
     if job.run.environment.python is None or not python.is_absolute():
         return VENV
     if python.parent.name != "bin":
-        raise job.refuse(
+        raise job.run.refuse(
             "environment.python",
             f"environment.python: {job.python}.",
             "a virtual environment has its Python in bin/, so this is none that can be made.",
@@ -169,7 +169,7 @@ def venv(job: ScriptJob) -> str:
         )
     folder = str(python.parent.parent)
     if folder in ("/", "/usr", "/usr/local"):
-        raise job.refuse(
+        raise job.run.refuse(
             "environment.python",
             f"environment.python: {job.python}.",
             "that is the system's own Python, which others depend on.",
@@ -201,7 +201,7 @@ def requirements(job: ScriptJob) -> str:
     for wanted in job.container.pip if job.container else ():
         name = re.match(NAME, wanted)
         if name is None or not matches(r"[^\x00-\x1f\x7f#]+", wanted):
-            raise job.refuse(
+            raise job.run.refuse(
                 "container.pip", f"container.pip: {wanted!r}.", "pip reads no such line.", "name==version"
             )
         pins[name[0].lower()] = wanted

@@ -86,7 +86,10 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         " `flux cancel` does.\n"
     )
     if job.run.secrets:
-        how += "\nflux run hands the environment on, and the secrets with it.\n"
+        how += (
+            "\nflux run hands the environment on, and the secrets with it. Flux keeps them with the job: who owns the"
+            " job or the instance can read them.\n"
+        )
     text = _shell.start("flux run: the script of each node, one task a node.") + _shell.need_secrets(job)
     return {
         "flux.sh": File(text + _shell.exec_line(flux_run(job.start("flux"))), SCRIPT),

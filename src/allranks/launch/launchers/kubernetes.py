@@ -3,11 +3,12 @@
 A pod's completion index is its node rank, and the first pod's name in the JobSet's headless service is where the others
 meet. Kubernetes chooses the machines, among the named ones if the run file names some. No shell reads any value: all
 stand in the manifest, with `$` doubled, since Kubernetes expands `$(NAME)` itself. Fields: jobset.x-k8s.io/v1alpha2
-(JobSet 0.12) and batch/v1.
+(JobSet v0.13.0-devel) and batch/v1.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +22,8 @@ from allranks.spec.launchers import Launcher
 
 FOLDER = "/allranks"
 """Where the pods see deepspeed.json."""
+
+SHARED_MEMORY = "/dev/shm"
 
 JOB, CONTAINER = "node", "training"
 INDEX = "$(JOB_COMPLETION_INDEX)"
@@ -45,43 +48,67 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         + (" and NVIDIA's device plugin.\n" if job.uses_gpu else ".\n")
     )
     if job.run.secrets:
-        given = " ".join(f'--from-literal={name}="${name}"' for name in job.run.secrets)
-        how += f"\nThe secrets come from the cluster:\n\n```sh\nkubectl create secret generic {name} {given}\n```\n"
-    return {"jobset.yaml": File(dumped(documents)), **readme(job, "Kubernetes", how)}
+        # Bash writes the values into pipes: no command line shows them.
+        given = " ".join(f'--from-file={key}=<(printf %s "${key}")' for key in job.run.secrets)
+        how += (
+            "\nThe secrets come from the cluster, and must be there first. In bash:\n\n"
+            f"```sh\nkubectl create secret generic {name} {given}\n```\n"
+        )
+    return {"jobset.yaml": File(dumped(documents)), **readme(job, "Kubernetes", how, needs(job))}
+
+
+def needs(job: ScriptJob) -> str:
+    lines = [f"- `{job.python}` in the image, with torch and what the training script imports."]
+    if job.run.code is not None:
+        lines.append(f"- The code, `{job.run.code}`, in the image or in a mount; the training starts there.")
+    if job.run.nodes_known:
+        lines.append("- Machines whose label `kubernetes.io/hostname` is the node's name in the run file.")
+    if job.run.container and job.run.container.mounts:
+        lines.append(
+            "- The folders of `container.mounts` on each machine, and a namespace that allows `hostPath`."
+        )
+    lines.append(f"- Output goes to `{job.output_dir}`. A second start uses the same folder.")
+    return "\n".join(lines) + "\n"
 
 
 def image(job: ScriptJob) -> Container:
     """The container that the pods run. Raises BadInput for what a manifest without a shell cannot say."""
     run, container = job.run, job.container
     if container is None:
-        raise job.refuse(
-            "container",
-            "no container.",
-            "a pod starts an image.",
-            "container: {image: …, mounts: [/nfs:/nfs]}",
-        )
-    if not run.save.to or run.save.to.startswith("~"):
-        raise job.refuse(
-            "save.to",
-            f"save.to: {run.save.to or 'missing'}.",
-            "what a pod writes elsewhere goes with the pod.",
-            "save: {to: a folder below one of container.mounts}",
-        )
-    shell = {
-        "container.pip": container.pip,
-        "container.extra": container.extra,
-        "environment.modules": run.environment.modules,
-        "environment.activate": run.environment.activate,
-    }
-    for key, value in shell.items():
-        if value:
-            raise job.refuse(
-                key,
-                f"{key} is set.",
-                "the pods start Python itself, without a shell before it.",
-                "an image that has it",
-            )
+        do = "container: {image: …, mounts: [/nfs:/nfs]}"
+        raise run.refuse("container", "no container.", "a pod starts an image.", do)
+    mounts = [split(mount) for mount in container.mounts]
+    home = next((source for source, _, _ in mounts if source.startswith("~")), None)
+    places = [SHARED_MEMORY, FOLDER, *(posixpath.normpath(target) for _, target, _ in mounts)]
+    twice = next((place for place in places if places.count(place) > 1), None)
+    to = posixpath.normpath(run.save.to or ".")
+    kept = any(f"{to}/".startswith(f"{target.rstrip('/')}/") for _, target, ro in mounts if not ro)
+    file = container.image.startswith("/") or container.image.endswith(".sif")
+    shell = "the pods start Python itself, without a shell before it."
+    gone = "what a pod writes elsewhere goes with the pod."
+    below = "save: {to: a folder below a mount that can be written}"
+    keys = ("container.pip", "container.extra", "environment.modules", "environment.activate")
+    values = (container.pip, container.extra, run.environment.modules, run.environment.activate)
+    refused = (
+        ("container.image", file, f"{container.image} is a file.", "a pod pulls its image.", "org/image:tag"),
+        ("container.mounts", home, f"{home} is mounted.", "a pod knows no home folder.", "the whole path"),
+        ("container.mounts", twice, f"two mounts at {twice}.", "the pod's own count too.", "another path"),
+        ("save.to", not kept, f"save.to: {run.save.to or 'missing'}.", gone, below),
+        *(
+            (key, set_, f"{key} is set.", shell, "an image that has it")
+            for key, set_ in zip(keys, values, strict=True)
+        ),
+    )
+    for key, wrong, *words in refused:
+        if wrong:
+            raise run.refuse(key, *words)
     return container
+
+
+def split(mount: str) -> tuple[str, str, bool]:
+    """Source, target, and whether it is only read."""
+    source, target, *options = mount.split(":")
+    return source, target, "ro" in ",".join(options).split(",")
 
 
 def name_of(run: str) -> str:
@@ -164,14 +191,14 @@ def volumes_of(job: ScriptJob, container: Container, name: str) -> tuple[list[An
     shared: dict[str, Any] = {"medium": "Memory"}
     shared |= {"sizeLimit": str(container.shm_bytes)} if container.shm_bytes is not None else {}
     volumes: list[Any] = [{"name": "shared-memory", "emptyDir": shared}]
-    mounts: list[Any] = [{"name": "shared-memory", "mountPath": "/dev/shm"}]
+    mounts: list[Any] = [{"name": "shared-memory", "mountPath": SHARED_MEMORY}]
     if job.deepspeed:
         volumes.append({"name": "configuration", "configMap": {"name": name}})
         mounts.append({"name": "configuration", "mountPath": FOLDER, "readOnly": True})
     for place, mount in enumerate(container.mounts):
-        source, target, *how = mount.split(":")
+        source, target, only_read = split(mount)
         volumes.append({"name": f"mount-{place}", "hostPath": {"path": source, "type": "Directory"}})
-        mounts.append({"name": f"mount-{place}", "mountPath": target or source, "readOnly": "ro" in how})
+        mounts.append({"name": f"mount-{place}", "mountPath": target, "readOnly": only_read})
     return volumes, mounts
 
 
@@ -191,7 +218,7 @@ def text(job: ScriptJob, word: str) -> str:
     """A word as Kubernetes hands it on: `$$` becomes `$`."""
     word = word.replace(HERE, FOLDER)
     if NUL in word:
-        raise job.refuse(
+        raise job.run.refuse(
             "train",
             "a path that begins with ~.",
             "a pod's home folder is not known.",

@@ -13,14 +13,9 @@ from allranks.launch.scripts._job import File, ScriptJob, checked
 from allranks.launch.scripts._write import write
 from allranks.plan import Plan
 from allranks.spec import Run
-from allranks.spec.launchers import find, names
+from allranks.spec.launchers import find
 
-__all__ = ["File", "render", "targets", "write"]
-
-
-def targets() -> list[str]:
-    """The targets there are."""
-    return list(names())
+__all__ = ["File", "render", "write"]
 
 
 def render(target: str, run: Run, plan: Plan, python: str) -> Mapping[str, File]:

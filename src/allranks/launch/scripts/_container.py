@@ -50,7 +50,7 @@ def docker(job: ScriptJob, container: Container) -> list[str]:
 def apptainer(job: ScriptJob, container: Container) -> list[str]:
     """Apptainer inherits the environment, and with it the secrets; /dev/shm is the host's own."""
     if container.pip:
-        raise job.refuse(
+        raise job.run.refuse(
             "container.pip",
             "container.pip with apptainer.",
             "its images are read-only: pip would install into the home folder, for every other run too.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from allranks.core import BadInput, Node
+from allranks.core import Node
 from allranks.launch import jobs, render, trackers, trainer
 from allranks.launch.jobs import Places
 from allranks.launch.scripts._phrases import HERE, TASK, at_home, matches, plain, refuse, variable
@@ -138,10 +138,6 @@ class ScriptJob:
         common = self.common_environment()
         return {n: v for n, v in self.environment(node).items() if n not in common}
 
-    def refuse(self, key: str, saw: str, why: str, do: str) -> BadInput:
-        where = self.run.where(key)
-        return refuse(saw, why, do, where.file, where.line)
-
 
 def checked(job: ScriptJob) -> ScriptJob:
     """The job, if every name in it is a name and every value can be carried. Raises BadInput."""
@@ -168,7 +164,7 @@ def checked(job: ScriptJob) -> ScriptJob:
         plain(word, "an argument")
     for name in run.sweep:
         if not matches(r"[A-Za-z_][A-Za-z0-9_.-]*", name) or name in OURS:
-            raise job.refuse(
+            raise job.run.refuse(
                 "sweep",
                 f"sweep: {name!r} cannot be swept.",
                 "it must be the name of an argument of training, without dashes, that the scripts do not set.",

@@ -68,8 +68,8 @@ def at_home(path: str) -> str:
     return variable("HOME") + path[1:] if path == "~" or path.startswith("~/") else path
 
 
-def refuse(saw: str, why: str, do: str, file: str | None = None, line_number: int | None = None) -> BadInput:
-    return BadInput(Problem(saw, why, do, file, line_number))
+def refuse(saw: str, why: str, do: str) -> BadInput:
+    return BadInput(Problem(saw, why, do))
 
 
 def plain(text: str, what: str) -> str:

@@ -6,16 +6,16 @@ from allranks.launch.scripts._job import File, ScriptJob
 from allranks.launch.scripts._phrases import NUL
 
 
-def readme(job: ScriptJob, target: str, how: str) -> dict[str, File]:
-    """`how` is Markdown: the commands of this target."""
+def readme(job: ScriptJob, target: str, how: str, own_needs: str | None = None) -> dict[str, File]:
+    """`how` is Markdown: the commands of this target. `own_needs` is what one without scripts needs."""
     run = job.run
     parts = [
         f"# {run.name} with {target}\n",
         how.strip() + "\n",
         "## What must be there\n",
-        needs(job, target),
+        own_needs or needs(job, target),
     ]
-    if run.secrets:
+    if run.secrets and own_needs is None:
         names = ", ".join(f"`{name}`" for name in run.secrets)
         parts.append(
             f"Secrets: {names}. Their values stand in none of these files. Each script takes them from the "

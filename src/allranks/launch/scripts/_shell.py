@@ -156,18 +156,18 @@ def node_scripts(job: ScriptJob) -> dict[str, File]:
 def known_nodes(job: ScriptJob, target: str) -> None:
     """Refuses a run whose machines the launcher chooses."""
     if not job.run.nodes_known:
-        raise job.refuse(
+        raise job.run.refuse(
             "nodes",
             f"nodes: {len(job.nodes)} names no machine.",
             f"the files of {target} name every one.",
-            "nodes by name, or --render slurm or ray",
+            "nodes by name, or --render slurm, ray or kubernetes",
         )
 
 
 def no_sweep(job: ScriptJob, target: str) -> None:
     if job.run.sweep:
         count = len(job.combinations())
-        raise job.refuse(
+        raise job.run.refuse(
             "sweep",
             f"sweep: {count} runs.",
             f"the files of {target} start one.",
@@ -179,7 +179,7 @@ def one_machine_each(job: ScriptJob, target: str) -> None:
     addresses = [node.address for node in job.nodes]
     twice = next((a for a in addresses if addresses.count(a) > 1), None)
     if job.run.same_host or twice is not None:
-        raise job.refuse(
+        raise job.run.refuse(
             "nodes",
             f"several nodes are one machine{f' ({twice})' if twice else ''}.",
             f"{target} starts one node a machine.",
@@ -190,7 +190,7 @@ def one_machine_each(job: ScriptJob, target: str) -> None:
 def same_gpus(job: ScriptJob, target: str) -> None:
     counts = sorted({node.gpus for node in job.nodes})
     if len(counts) > 1:
-        raise job.refuse(
+        raise job.run.refuse(
             "nodes",
             f"nodes with {counts[0]} and with {counts[-1]} GPUs.",
             f"{target} takes one number for all nodes.",
@@ -202,7 +202,7 @@ def no_own_environment(job: ScriptJob, target: str) -> None:
     for node in job.nodes:
         own = job.own_environment(node)
         if own:
-            raise job.refuse(
+            raise job.run.refuse(
                 "nodes",
                 f"{node.name} has variables of its own: {', '.join(sorted(own))}.",
                 f"{target} chooses which machine becomes which node.",

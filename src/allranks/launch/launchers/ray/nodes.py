@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from allranks.core import BadInput, Problem
 from allranks.launch.launchers.ray import words
 from allranks.node import ray_job
 from allranks.spec import Run
@@ -18,8 +17,7 @@ async def chosen(run: Run) -> Run:
     """The run with the names and addresses of living machines. Raises BadInput where there are too few."""
     address = run.launch.address
     if address is None:
-        raise refused(
-            run,
+        raise run.refuse(
             "nodes",
             f"nodes: {len(run.cluster.nodes)} names no machine.",
             "without launch.address there is no cluster that could choose them.",
@@ -29,8 +27,7 @@ async def chosen(run: Run) -> Run:
     try:
         there = await asyncio.to_thread(ray_job.machines, dashboard, words.token(os.environ))
     except ray_job.Refused as error:
-        raise refused(
-            run,
+        raise run.refuse(
             "launch.address",
             f"Ray cannot be asked for its nodes: {error}",
             f"nodes: {len(run.cluster.nodes)} leaves the choice to it.",
@@ -47,8 +44,7 @@ def placed(run: Run, there: Sequence[Mapping[str, Any]]) -> Run:
     fitting = [machine for machine in there if not counts_gpus or machine["gpus"] >= needs]
     if len(fitting) < len(wanted):
         have = ", ".join(f"{machine['name']} ({machine['gpus']:g} GPUs)" for machine in there)
-        raise refused(
-            run,
+        raise run.refuse(
             "nodes",
             f"{len(fitting)} machines of the Ray cluster have {needs} GPUs: {have or 'it has none'}",
             f"{len(wanted)} are needed.",
@@ -60,7 +56,3 @@ def placed(run: Run, there: Sequence[Mapping[str, Any]]) -> Run:
         for node, machine in zip(wanted, ordered, strict=False)
     )
     return replace(run, cluster=replace(run.cluster, nodes=nodes), nodes_known=True)
-
-
-def refused(run: Run, key: str, saw: str, why: str, do: str) -> BadInput:
-    return BadInput(Problem(saw, why=why, do=do, file=run.file, line=run.line(key)))

@@ -125,7 +125,7 @@ def nodes(job: ScriptJob) -> str:
 def submit(job: ScriptJob) -> str:
     address = job.run.launch.address
     if address is not None and (address.startswith("-") or "://" in address):
-        raise job.refuse(
+        raise job.run.refuse(
             "launch.address",
             f"launch.address: {address!r}.",
             "it is host:port or auto.",

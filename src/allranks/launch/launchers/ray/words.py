@@ -40,14 +40,14 @@ def refuse_strange(start: Start) -> None:
     addresses = [node.address for node in start.nodes]
     twice = [address for address in addresses if addresses.count(address) > 1]
     if twice:
-        raise start.refuse(
+        raise start.run.refuse(
             "nodes",
             f"{twice[0]} is the address of more than one node.",
             "Ray places one actor a machine (STRICT_SPREAD).",
             "one node a machine with more gpus, or launch: {with: ssh}",
         )
     if start.run.launch.extra:
-        raise start.refuse(
+        raise start.run.refuse(
             "launch.extra",
             f"launch.extra: {shlex.join(start.run.launch.extra)}",
             "the job is submitted by Ray's API, which takes no options of a command line.",
@@ -120,7 +120,7 @@ def dashboard_of(start: Start) -> str:
     if address == "auto":
         return AUTO
     if address.startswith("-") or "://" in address:
-        raise start.refuse(
+        raise start.run.refuse(
             "launch.address", f"launch.address: {address!r}.", "it is host:port or auto.", "10.0.0.1:8265"
         )
     return f"http://{address}"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from allranks.core import BadInput, CouldNotTell, Problem
+from allranks.core import CouldNotTell
 from allranks.launch import polling
 from allranks.launch.launchers.slurm import words
 from allranks.launch.polling import Together, of_loop
@@ -187,8 +187,8 @@ async def submit(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: i
     done = await asked_of_slurm(["env", *without, *options], text, run_id)
     if done.code != 0:
         why = done.err.decode("utf-8", "replace").strip().splitlines()
-        raise refused(
-            run,
+        raise run.refuse(
+            "launch",
             f"sbatch: {why[-1] if why else f'exit code {done.code}'}",
             "SLURM gives no nodes.",
             "partition, account, time and extra below launch; sinfo shows what there is",
@@ -220,8 +220,8 @@ def requeues(run: Run) -> bool:
     """
     asked = "--requeue" in run.launch.extra
     if asked and run.secrets:
-        raise refused(
-            run,
+        raise run.refuse(
+            "launch",
             f"launch.extra: --requeue, with secrets: {', '.join(run.secrets)}.",
             "their values stand in no file, so a job that SLURM starts again cannot have them.",
             "take one of the two out; without --requeue: run again with resume: auto",
@@ -237,7 +237,3 @@ async def counts_gpus(run: Run) -> bool:
         return False
     done = await slurm_command(["sinfo", "-h", "-o", "%G", *where])
     return done is not None and b"gpu" in done.out
-
-
-def refused(run: Run, saw: str, why: str, do: str) -> BadInput:
-    return BadInput(Problem(saw, why=why, do=do, file=run.file, line=run.line("launch")))

@@ -57,7 +57,7 @@ def quoted(job: ScriptJob, word: str) -> str:
         return word
     if matches(r"[^\x00-\x1f\x7f\"'\\`$]+", word):
         return f'"{word}"'
-    raise job.refuse(
+    raise job.run.refuse(
         "launch.extra",
         f"launch.extra: {word!r}.",
         "a #SBATCH line is one line, and takes no quotes, dollar signs or backslashes inside a word.",
