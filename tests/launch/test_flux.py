@@ -13,7 +13,7 @@ import pytest
 
 from allranks import spec
 from allranks.core import BadInput
-from allranks.launch import starting
+from allranks.launch import scripts, starting
 from allranks.launch.launchers import flux
 from allranks.launch.starting import Start
 from allranks.plan import make_plan
@@ -32,7 +32,7 @@ DOCUMENTED = {
 }
 """The long options of flux-run(1), flux-core 0.88, that are used here, and what they take."""
 
-SHELL_OPTIONS = {"cpu-affinity", "gpu-affinity", "exit-timeout"}
+SHELL_OPTIONS = {"cpu-affinity", "gpu-affinity", "exit-timeout", "exit-on-error"}
 """The keys of --setopt there."""
 
 FILE = "name: lora\nnodes: [host-a, host-b]\ntrain: {command: [x.py]}\n"
@@ -140,6 +140,13 @@ def test_what_flux_refuses_is_said(tmp_path: Path) -> None:
     assert done.returncode == 1
     finding = starting.failure(flux.LAUNCHER, done.stdout.splitlines(), start().nodes, 1)
     assert finding.id == "engine-failed" and "no such nodes" in finding.saw
+
+
+def test_a_rendered_job_ends_when_one_node_fails_and_a_run_is_left_to_its_supervisors() -> None:
+    run = spec.loads(FILE)
+    rendered = scripts.render("flux", run, make_plan(run, None, {}), "python3")["flux.sh"].text
+    assert "--setopt=exit-on-error" in rendered
+    assert "--setopt=exit-on-error" not in flux.flux_run(start())
 
 
 def test_homes_that_differ_are_refused() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from allranks.core import Node
 from allranks.launch.scripts import _shell
@@ -91,8 +92,12 @@ def render(job: ScriptJob) -> Mapping[str, File]:
             " job or the instance can read them.\n"
         )
     text = _shell.start("flux run: the script of each node, one task a node.") + _shell.need_secrets(job)
+    # Without allranks nobody else ends the other nodes if one fails.
+    begin = job.start("flux")
+    words = flux_run(replace(begin, extra=("--setopt=exit-on-error", *begin.extra)))
+    text += "# Each task's own shell expands the variables.\n# shellcheck disable=SC2016\n"
     return {
-        "flux.sh": File(text + _shell.exec_line(flux_run(job.start("flux"))), SCRIPT),
+        "flux.sh": File(text + _shell.exec_line(words), SCRIPT),
         **_shell.node_scripts(job),
         **_shell.common_files(job),
         **readme(job, "Flux", how),

@@ -4,9 +4,12 @@
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 : "${HF_TOKEN:?export HF_TOKEN where this is started: its value stands in no file}"
+# Each task's own shell expands the variables.
+# shellcheck disable=SC2016
 exec flux run --job-name=hostile --nodes=2 --ntasks=2 --exclusive \
   --requires=host:alpha,beta --label-io --setopt=cpu-affinity=off \
-  --setopt=gpu-affinity=off --setopt=exit-timeout=none sh -c 'run=$1 script=$2 own=$(hostname) place=0
+  --setopt=gpu-affinity=off --setopt=exit-timeout=none --setopt=exit-on-error sh \
+  -c 'run=$1 script=$2 own=$(hostname) place=0
 shift 2
 for name; do
   case $own in "$name"|"$name".*) exec "$run" "${script%%%n*}$place.sh" ;; esac
