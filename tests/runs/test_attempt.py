@@ -84,6 +84,11 @@ def test_the_ranks_are_asked_to_save_once() -> None:
     assert attempt.to(State.ASKED) and not attempt.leave("too late")
 
 
+def test_ranks_that_were_never_told_to_start_are_not_waited_for() -> None:
+    attempt = made()
+    assert attempt.leave("spot instance") and attempt.over
+
+
 def test_only_the_first_sign_of_a_failure_counts_for_the_wait() -> None:
     attempt = at(State.TRAINING)
     attempt.fail(5.0)

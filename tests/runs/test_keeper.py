@@ -14,8 +14,9 @@ import pytest
 
 from allranks.core import Diagnosis, Event, Where
 from allranks.node.paths import write_json
-from allranks.runs import keeper, keeper_listener, keeper_saves
+from allranks.runs import keeper, keeper_listener, keeper_restart, keeper_saves
 from allranks.runs.keeper import Keeper
+from allranks.runs.keeper_attempt import Attempt, State
 from tests.harness import until
 from tests.harness.keeper import KeptRun, Supervisor
 
@@ -186,6 +187,44 @@ def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkey
     healthy_end(both)
     state = s.end()
     assert state["state"] == "stopped" and "to save and to end" in state["why"]
+
+
+def test_a_machine_that_goes_away_before_the_ranks_start_starts_none(stage) -> None:
+    """Nobody would ask the ranks a second time to save and to end."""
+    s = stage()
+    only = Supervisor(s.keeper, "a")
+    only.say("notice", why="spot instance", seconds=120.0)
+    only.hear("stop")
+    only.say("swept")
+    state = s.end(40.0)  # of the 60 s in which the other node may come
+    assert (state["state"], state["why"]) == ("stopped", "before any rank was started")
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_notice_in_the_wait_before_a_restart_ends_the_run_as_stopped(stage, monkeypatch, asked) -> None:
+    """At once, while the machine is there. `asked`: then somebody asks to stop, too."""
+    monkeypatch.setattr(keeper_restart, "BACK_OFF_SECONDS", (600.0,))
+    leave = Attempt.leave
+    if asked:
+        monkeypatch.setattr(
+            Attempt, "leave", lambda attempt, why: leave(attempt, why) and attempt.to(State.ASKED)
+        )
+    s = stage(keep={"restarts": 3})
+    both = s.both()
+    for rank, one in enumerate(both):
+        one.hear("start")
+        one.say("start", rank, pid=10 + rank, start_time=1)
+        one.say("beat", rank, step=3, phase="training", steps=[])
+    both[1].say("rank-gone", 1, pid=11, code=-9)
+    both[1].say("torchrun-ended", code=1, failures=[])
+    for one in both:
+        one.hear("stop")
+        one.say("swept", why="the run failed")
+    until(lambda: "600 s" in Path(s.directory.keeper.journal).read_text())
+    both[0].say("notice", why="spot instance", seconds=120.0)
+    state = s.end(40.0)
+    assert (state["state"], state["why"].partition(":")[0]) == ("stopped", "spot instance on a")
+    assert state["diagnosis"]["cause"] == "rank-sigkilled", "why it had failed stays known"
 
 
 def test_a_stop_that_saves_first_stops_at_once_where_no_rank_can_save(stage) -> None:

@@ -202,9 +202,9 @@ def test_a_word_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def looking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
+def looking(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """An end of a run whose looks at the output folder have the given answers; of the last one all that follow."""
-    seen = SimpleNamespace(asked=[], found=[], notes=[], answers=[], clock=0.0, stop=tmp_path / "stop")
+    seen = SimpleNamespace(asked=[], found=[], notes=[], answers=[], clock=0.0, ends=False)
 
     def call(what: str, arguments: Any) -> Any:
         seen.asked.append(what)
@@ -218,15 +218,14 @@ def looking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
         note=lambda kind, data: seen.notes.append((kind, data["again"])),
         phase=lambda phase, why: None,
     )
-    directory = SimpleNamespace(keeper=SimpleNamespace(stop=str(seen.stop)))
     job = {"node": "a", "keep": {"output_dir": "/nfs/out"}}
-    seen.finish = Finish(directory, job, record, lambda: False)  # type: ignore[arg-type]  # as of any run that failed
+    seen.finish = Finish(None, job, record, lambda: False)  # type: ignore[arg-type]  # as of any run that failed
     return seen
 
 
 def gone_on(looking: SimpleNamespace, keep_word: bool = False) -> Any:
     """What it finds, while a keeper turns once a second."""
-    steps = looking.finish.go_on(keep_word)
+    steps = looking.finish.go_on(keep_word, lambda: looking.ends)
     while True:
         try:
             next(steps)
@@ -261,9 +260,9 @@ def test_storage_that_answers_again_is_gone_on_from(looking: SimpleNamespace) ->
     assert gone_on(looking) == {"found": None}, "a look that finds nothing is one"
 
 
-def test_who_asks_to_stop_waits_for_no_further_look(looking: SimpleNamespace) -> None:
+def test_a_run_that_is_to_end_waits_for_no_further_look(looking: SimpleNamespace) -> None:
     looking.answers.append(HANGS)
-    looking.stop.write_text("{}")
+    looking.ends = True
     assert gone_on(looking) is None and looking.asked == ["go_on"]
 
 

@@ -198,7 +198,7 @@ NOTHING = {"found": None}
 def looks(answer: Any = NOTHING, meanwhile: Callable[[], Any] = lambda: None) -> Any:
     """The end of a run whose look for what to go on from gives `answer`."""
 
-    def go_on(keep_word: bool) -> Iterator[None]:
+    def go_on(keep_word: bool, is_to_end: Callable[[], bool]) -> Iterator[None]:
         meanwhile()
         return answer
         yield

@@ -102,8 +102,7 @@ class Keeper(threading.Thread):
                 return (yield from self._finish(finish, "stopped"))
             following = yield from self._following(finish)
             if following is None:
-                leaves = self.attempt.state is State.LEAVING
-                return (yield from self._finish(finish, "stopped" if leaves else "failed"))
+                return (yield from self._finish(finish, "stopped" if self.attempt.notice else "failed"))
             self.attempt = following
 
     def _goes_on(self) -> bool:
@@ -143,7 +142,7 @@ class Keeper(threading.Thread):
         if not decision.again:
             return None
         # Without a checkpoint of this run the word of its own beginning stands: it goes on from where that began.
-        looked = yield from finish.go_on(keep_word=bool(self.task.get("resume")))
+        looked = yield from finish.go_on(bool(self.task.get("resume")), self._is_to_end)
         if looked is None:
             return None
         resume = looked["found"]
@@ -162,18 +161,21 @@ class Keeper(threading.Thread):
         return following
 
     def _back_off(self, seconds: float) -> Steps[bool]:
-        """False if the run is to end: somebody asked to stop, or the machine goes away."""
+        """False if the run is to end."""
         if seconds:
             self.record.phase("back-off", f"{seconds:.0f} s")
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and read_json(self.directory.keeper.stop) is None:
+        while time.monotonic() < deadline and not self._is_to_end():
             yield
-        ends = self.attempt.state in (State.LEAVING, State.ASKED)
-        return not ends and read_json(self.directory.keeper.stop) is None
+        return not self._is_to_end()
+
+    def _is_to_end(self) -> bool:
+        """Whether a failed run shall not start again: the machine goes away, or somebody asked to stop."""
+        return bool(self.attempt.notice) or read_json(self.directory.keeper.stop) is not None
 
     def _give_up(self, finish: keeper_finish.Finish) -> Steps[None]:
-        """Before any rank was started: somebody asked to stop, or a finding says why it cannot begin."""
-        asked = self.attempt.state is State.ASKED
+        """Before any rank was started: it is to end, or a finding says why it cannot begin."""
+        asked = self.attempt.state in (State.LEAVING, State.ASKED)
         yield from self._stop_all("asked to stop" if asked else "the run could not begin")
         self.record.end("stopped" if asked else "failed", "before any rank was started")
         finish.report(self.report)

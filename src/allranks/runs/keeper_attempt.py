@@ -73,8 +73,10 @@ class Attempt:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is waited for."""
-        return self.state in (State.BLOCKED, State.ASKED)
+        """Whether nothing more is waited for. Ranks that were never told to start have nothing to save."""
+        return self.state in (State.BLOCKED, State.ASKED) or (
+            self.state is State.LEAVING and self.order is None
+        )
 
     @property
     def why(self) -> str:

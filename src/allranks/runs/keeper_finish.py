@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 from allranks.node import memory
-from allranks.node.paths import RunDirectory, read_json, write_text
+from allranks.node.paths import RunDirectory, write_text
 from allranks.runs import keeper_io_worker, keeper_saves
 from allranks.runs.keeper_io_worker import Steps
 from allranks.runs.keeper_listener import HELD_UP_SECONDS
@@ -113,7 +113,7 @@ class Finish:
         if newest is not None:
             self.record.adapter({**summary_of(newest), "whole": True})
 
-    def go_on(self, keep_word: bool) -> Steps[Optional[Dict[str, Any]]]:
+    def go_on(self, keep_word: bool, is_to_end: Callable[[], bool]) -> Steps[Optional[Dict[str, Any]]]:
         """`found`: the report of the newest verified checkpoint, that the next attempt goes on from, or None where
         there is none. None in place of that where nobody could find out: then nothing starts again.
 
@@ -126,22 +126,22 @@ class Finish:
             trouble = trouble or str((answer or {}).get("unchosen") or "")
             if not trouble:
                 return answer
-            if time.monotonic() > deadline or not (yield from self._wait_to_look_again(trouble)):
+            if time.monotonic() > deadline or not (yield from self._wait_to_look_again(trouble, is_to_end)):
                 break
         again = "when the storage answers again: the same command with --resume auto."
         self.record.finding(keeper_saves.resume_unknown(self.job["node"], self.output_dir, trouble, again))
         self.record.note("restart", {"again": False, "why": f"what to go on from is not known: {trouble}"})
         return None
 
-    def _wait_to_look_again(self, trouble: str) -> Steps[bool]:
-        """False if the run was asked to stop meanwhile; `goes_on` is False for a failed run in any case."""
+    def _wait_to_look_again(self, trouble: str, is_to_end: Callable[[], bool]) -> Steps[bool]:
+        """False if the run is to end. `goes_on` may be False for any failed run."""
         self.record.phase(
             "back-off", f"{LOOK_AGAIN_SECONDS:.0f} s: the output folder cannot be used: {trouble}"
         )
         until = time.monotonic() + LOOK_AGAIN_SECONDS
-        while time.monotonic() < until and read_json(self.directory.keeper.stop) is None:
+        while time.monotonic() < until and not is_to_end():
             yield
-        return read_json(self.directory.keeper.stop) is None
+        return not is_to_end()
 
     # ---- proof ----
 
