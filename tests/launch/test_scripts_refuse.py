@@ -180,3 +180,13 @@ def test_one_node_is_enough(make) -> None:
 
 def test_an_unknown_target_is_said_with_the_known_ones(make) -> None:
     assert "accelerate, ansible, deepspeed" in refused("slrum", make())
+
+
+def test_a_folder_that_ray_copies_need_not_be_on_every_node(make) -> None:
+    run = make()
+    asked = {
+        target: "This folder on every node"
+        in scripts.render(target, run, make_plan(run), "python3")["README.md"].text
+        for target in ("ray", "torchrun")
+    }
+    assert asked == {"ray": False, "torchrun": True}

@@ -27,7 +27,8 @@ def readme(job: ScriptJob, target: str, how: str, own_needs: str | None = None) 
 
 def needs(job: ScriptJob, target: str) -> str:
     output = job.output_dir.replace(f"{NUL}here{NUL}", "<this folder>").replace(f"{NUL}task{NUL}", "<index>")
-    lines = ["- This folder on every node, at the same path: a shared one, or a copy."]
+    shared = "- This folder on every node, at the same path: a shared one, or a copy."
+    lines = [] if target == "Ray" else [shared]  # Ray copies it itself
     if job.container is not None:
         lines.append(
             f"- {job.container.engine} on every node; the scripts start themselves inside the image."
