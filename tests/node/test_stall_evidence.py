@@ -120,7 +120,6 @@ def test_only_the_kernels_words_about_machines_are_kept(tmp_path):
     assert stall_evidence.kernel_line(f"6,1,{now},-;audit: something else", 0.0) == ""
     assert stall_evidence.kernel_line(oom, time.monotonic() + 1) == "", "long ago"
     missing = str(tmp_path / "kmsg")
-    assert stall_evidence.kernel_lines(missing) == []
     assert stall_evidence.kernel_log(missing) == ([], f"{missing}: No such file or directory")
 
 

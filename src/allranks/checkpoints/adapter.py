@@ -47,8 +47,6 @@ _CLASSIFIER_TASKS = ("SEQ_CLS", "TOKEN_CLS")
 _CLASSIFIER_NAMES = ("classifier", "score")
 """PEFT adds both names to modules_to_save for these tasks, though a model has one of them."""
 
-Shapes = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
 class Config:

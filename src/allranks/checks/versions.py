@@ -25,8 +25,3 @@ def at_least(version: Any, least: tuple[int, ...]) -> bool | None:
         return None
     length = max(len(found), len(least))
     return found + (0,) * (length - len(found)) >= least + (0,) * (length - len(least))
-
-
-def between(version: Any, least: tuple[int, ...], below: tuple[int, ...]) -> bool | None:
-    low, high = at_least(version, least), at_least(version, below)
-    return None if low is None or high is None else low and not high

@@ -227,14 +227,9 @@ def _address(text: str) -> str:
 # ---- the kernel's log ----
 
 
-def kernel_lines(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> List[str]:
-    """The last lines of the last 15 minutes that tell of memory, disks, links or GPUs; empty where unreadable."""
-    return kernel_log(path, seconds)[0]
-
-
 def kernel_log(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> Tuple[List[str], Optional[str]]:
-    """These lines, and why they could not be read where they could not: as no root (`dmesg_restrict`), in a
-    container."""
+    """The last lines of the last 15 minutes that tell of memory, disks, links or GPUs; and why they could
+    not be read if they could not, such as without root (`dmesg_restrict`) or in a container."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -22,8 +22,6 @@ WRITE_SHARE = 0.1
 
 AT_ONCE = ("state", "phase", "diagnosis")
 
-FINAL = ("succeeded", "failed", "stopped")
-
 
 class Record:
     """The keeper's journal and state. Losing the disk never raises: the run is worth more than its log."""

@@ -11,7 +11,6 @@ from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading, Unreadable
 
 _VERSION = r"(\d{3,4}\.\d{1,3}(?:\.\d{1,3})?)"
-LIBRARY = "libcuda.so"
 MODULES = ("nvidia", "nvidia_uvm", "nvidia_peermem", "nv_peer_mem", "gdrdrv", "nvidia_fs", "nouveau")
 MOST_LOG_BYTES = 4 << 20
 
