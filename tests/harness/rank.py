@@ -9,6 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from allranks.core import event_from_json
+from allranks.core.events import kinds
+from allranks.core.payloads import plan_of
 from tests.harness import ROOT, Harness
 
 SOURCE = ROOT / "src"
@@ -46,6 +49,17 @@ class Told:
     @property
     def kinds(self) -> list[str]:
         return [event["kind"] for event in self.events if event["kind"] != "beat"]
+
+
+def undeclared(events: list[dict]) -> list[str]:
+    """What ranks told and nobody has declared: kinds, fields, values of another type. They write events by hand."""
+    found = []
+    for event in events:
+        payload = kinds().get(event["kind"])
+        known = plan_of(payload).fields if payload is not None else {}
+        found += [f"{event['kind']}: no field {name}" for name in event["data"] if name not in known]
+        found += event_from_json(event).odd
+    return found
 
 
 class Ranks(Harness):
@@ -103,7 +117,9 @@ class Ranks(Harness):
         finally:
             process.kill()
             process.wait()
-        return Told(process.returncode, outside.decode(), self.events(rank), self.log(rank))
+        events = self.events(rank)
+        assert not (wrong := undeclared(events)), wrong
+        return Told(process.returncode, outside.decode(), events, self.log(rank))
 
     def run(self, script: str, rank: int = 0, **more: str | None) -> Told:
         return self.finish(self.start(script, rank, **more), rank)
