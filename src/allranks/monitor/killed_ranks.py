@@ -29,8 +29,8 @@ SAME_SECONDS = 0.05
 
 
 def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int] = ()) -> Optional[Diagnosis]:
-    """`waited` are the ranks that SIGABRT ended because they waited (`reading.aborted_waiting`), `read` those whose
-    log was read: of an abort without a log nobody knows what it was."""
+    """`waited` are the ranks that SIGABRT ended because they waited (`log_attribution.aborted_waiting`), `read` those
+    whose log was read: of an abort without a log nobody knows what it was."""
     dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0 and r.rank not in waited]
     asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r)]
     suspects = [r for r in dead if -(r.code or 0) not in WISHES and not _stopped_by_us(run, r)]
