@@ -18,8 +18,8 @@ pytestmark = pytest.mark.training
 def alone(monkeypatch):
     """A world of one rank whose broadcast changes nothing."""
     monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: None)
-    monkeypatch.setattr(trainer_state.flats, "rank", lambda: 0)
-    monkeypatch.setattr(trainer_state.flats, "device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(trainer_state.optimizer_state, "rank", lambda: 0)
+    monkeypatch.setattr(trainer_state.optimizer_state, "device", lambda: torch.device("cpu"))
 
 
 def test_any_trouble_of_rank_0_is_told_before_it_is_raised(alone):
@@ -35,13 +35,13 @@ def test_any_trouble_of_rank_0_is_told_before_it_is_raised(alone):
 def test_an_answer_of_any_length_comes_to_the_others(monkeypatch, length):
     """Rank 0's broadcasts are kept, and given to rank 1 in their order: as many, and each as long."""
     sent, answer = [], "x" * length
-    monkeypatch.setattr(trainer_state.flats, "device", lambda: torch.device("cpu"))
-    monkeypatch.setattr(trainer_state.flats, "rank", lambda: 0)
+    monkeypatch.setattr(trainer_state.optimizer_state, "device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(trainer_state.optimizer_state, "rank", lambda: 0)
     monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: sent.append(tensor.clone()))
     assert collective.agree(lambda: answer) == answer
     assert len(sent) == (1 if length <= 493 else 2)  # 512, less 8 for the length and 11 for `{"got": ""}`
 
-    monkeypatch.setattr(trainer_state.flats, "rank", lambda: 1)
+    monkeypatch.setattr(trainer_state.optimizer_state, "rank", lambda: 1)
     monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: tensor.copy_(sent.pop(0)))
     assert collective.agree(lambda: "of nobody") == answer and not sent
 
@@ -129,7 +129,7 @@ def test_only_rank_0_has_a_folder_for_the_state(monkeypatch):
     monkeypatch.setattr(trainer_state, "write", lambda snapshot, folder: folders.append(folder))
     nothing: Any = SimpleNamespace()  # it is handed on as it is
     for rank in (0, 8):
-        monkeypatch.setattr(trainer_state.flats, "rank", lambda rank=rank: rank)
+        monkeypatch.setattr(trainer_state.optimizer_state, "rank", lambda rank=rank: rank)
         trainer_checkpoints.put(nothing, "/out/checkpoint-1")
     assert folders == ["/out/checkpoint-1", None]
 

@@ -171,8 +171,8 @@ def test_an_engines_first_forward_pass_begins_its_first_step(rank):
 
 LOOP = """
 import sys, time, torch, torch.distributed as dist, torch.utils.cpp_extension as extension
-from allranks.worker import site
-rank, seen = site.ACTIVE, []
+from allranks.worker import activation
+rank, seen = activation.ACTIVE, []
 def note(what):
     seen.append((what, rank.phase))
 def compiler(graph, inputs):
