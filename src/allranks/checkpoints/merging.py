@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 from allranks.checkpoints.base_model import BaseModel
 from allranks.checkpoints.edits import Change, Edit
 from allranks.checkpoints.weights import Tensor, make_header
+from allranks.worker.tensor_file import write_at
 
 BLOCK_VALUES = 1 << 20
 """Held at once, some ten times as float64."""
@@ -200,12 +201,6 @@ def _patch(merge: Merge, path: str, edits: List[Edit], places: Mapping[str, Tens
 
 def dtype_bytes(tensor: Tensor) -> int:
     return (tensor.end - tensor.begin) // max(1, tensor.count)
-
-
-def write_at(fd: int, raw: memoryview, offset: int) -> None:
-    done = 0
-    while done < len(raw):
-        done += os.pwrite(fd, raw[done:], offset + done)
 
 
 def begin_extra(merge: Merge, path: str) -> Dict[str, Tensor]:

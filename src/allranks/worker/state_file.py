@@ -15,7 +15,7 @@ from allranks.core import procfs
 from allranks.worker import optimizer_state
 from allranks.worker.collective import agree, of_all
 from allranks.worker.optimizer_state import Flat, Part
-from allranks.worker.tensor_file import Entry, header_of
+from allranks.worker.tensor_file import Entry, header_of, write_at
 
 PIECE_BYTES = 32 << 20
 """Sent at once by a rank of another machine. One larger part is a piece of its own."""
@@ -201,9 +201,3 @@ def _put(
         size = (where.stop - where.start) * width
         write_at(file, raw[taken : taken + size], offsets["%s/%s" % (kind, part.name)] + first * width)
         taken += size
-
-
-def write_at(file: int, raw: memoryview, offset: int) -> None:
-    done = 0
-    while done < len(raw):
-        done += os.pwrite(file, raw[done:], offset + done)

@@ -7,6 +7,7 @@ with spaces to a multiple of 8, then the values. All sizes are known before the 
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Dict, List, Tuple
 
 TYPES = {
@@ -45,3 +46,9 @@ def item_bytes(dtype: Any) -> int:
     import torch
 
     return torch.empty(0, dtype=dtype).element_size()
+
+
+def write_at(file: int, raw: memoryview, offset: int) -> None:
+    done = 0
+    while done < len(raw):
+        done += os.pwrite(file, raw[done:], offset + done)
