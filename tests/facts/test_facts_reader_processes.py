@@ -109,10 +109,10 @@ def _deep(n):
 def test_an_abandoned_task_does_not_hold_the_callers_output_open():
     """sshd ends a command's session only when nobody holds its output: a hung mount must not hang the login."""
     code = (
-        "import time; from allranks.node.facts import _apart; "
-        "_apart._reap = lambda children: None; _apart._end_group = None; "
+        "import time; from allranks.node.facts import _reader_processes; "
+        "_reader_processes._reap = lambda children: None; _reader_processes._end_group = None; "
         "import os; os.killpg = lambda *a: None; "
-        "_apart.run({'hang': lambda send: time.sleep(60)}, 0.3); print('done')"
+        "_reader_processes.run({'hang': lambda send: time.sleep(60)}, 0.3); print('done')"
     )
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=55)
