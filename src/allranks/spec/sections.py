@@ -40,7 +40,7 @@ def read_launcher(tree: Tree, key: str, reading: Reading) -> str:
         if launchers.find(raw).starts:
             return raw
         raise Wrong(
-            f"{raw} starts no run.", "it is rendered alone.", f"allranks plan FILE --render {raw} -o DIR"
+            f"{raw} starts no run.", "it is only rendered.", f"give --render {raw} -o DIR to allranks plan"
         )
     return choice(launchers.startable())(tree, key, reading)
 
