@@ -86,7 +86,10 @@ def test_a_lock_goes_with_the_ranks_that_are_stopped(field, compiling: Path) -> 
 def test_clean_finds_the_lock_that_a_killed_supervisor_left(field, compiling: Path) -> None:
     field.supervisor.kill()
     field.supervisor.wait(40)
-    field.until(lambda: field.alive() == [], "the ranks are gone")
+    record = Path(field.node.root) / extension_locks.NAME
+    makers = [json.loads(line)["pid"] for line in record.read_text().splitlines()]
+    assert makers
+    field.until(lambda: not any(map(processes.read_stat, makers)), "the ranks are gone")
 
     assert str(compiling) in sweep.sweep(field.run_id, dry_run=True)["files"] and compiling.exists()
     assert str(compiling) in sweep.sweep(field.run_id)["files"] and not compiling.exists()
