@@ -87,6 +87,7 @@ def test_an_absurd_shape(checkpoint, shape):
     assert code == 1 and {"adapter-header-broken", "adapter-offsets-broken"} & set(ids)
 
 
+@pytest.mark.lengthy
 def test_half_a_million_empty_tensors(checkpoint):
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     with_header(checkpoint, {f"base_model.model.m{n}.lora_A.weight": entry for n in range(500_000)})

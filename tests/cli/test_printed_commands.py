@@ -128,6 +128,7 @@ def takes(words: list[str], whole: bool) -> bool:
     return False
 
 
+@pytest.mark.lengthy
 def test_every_command_that_is_written_down_parses() -> None:
     found = commands()
     assert len(found) > 150, "the texts are not found any more"

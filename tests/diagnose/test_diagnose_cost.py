@@ -65,6 +65,7 @@ def floor():
     return cost(re.compile(r"a{1,100}!"), "a" * LONG)
 
 
+@pytest.mark.lengthy
 def test_cost_grows_with_the_length_of_a_line_and_no_faster(floor):
     slow = {name + " " + literal: found for name, literal, e in ALL if (found := grows(literal, e, floor))}
     assert slow == {}

@@ -119,6 +119,7 @@ def begin(tmp_path: Path, flux_does: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, env=env, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.lengthy
 def test_the_job_goes_on_by_itself_and_gets_no_secret(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "r"
     done = begin(
@@ -135,6 +136,7 @@ def test_the_job_goes_on_by_itself_and_gets_no_secret(tmp_path: Path) -> None:
     assert (folder / "engine.log").read_text() == "token=\n"
 
 
+@pytest.mark.lengthy
 def test_what_flux_refuses_is_said(tmp_path: Path) -> None:
     done = begin(tmp_path, 'echo "flux-run: ERROR: [Errno 22] unsatisfiable request" >&2; exit 1')
     assert done.returncode == 1

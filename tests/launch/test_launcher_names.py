@@ -83,6 +83,7 @@ def named(text: str) -> list[tuple[int, str]]:
     return found
 
 
+@pytest.mark.lengthy
 def test_no_launchers_name_stands_outside_its_file() -> None:
     found = {name: named((SOURCE / name).read_text(encoding="utf-8")) for name in files()}
     assert {name: names for name, names in found.items() if names} == {}

@@ -83,6 +83,7 @@ def test_a_lock_goes_with_the_ranks_that_are_stopped(field, compiling: Path) -> 
     assert not compiling.exists() and stranger.exists()
 
 
+@pytest.mark.lengthy
 def test_clean_finds_the_lock_that_a_killed_supervisor_left(field, compiling: Path) -> None:
     field.supervisor.kill()
     field.supervisor.wait(40)

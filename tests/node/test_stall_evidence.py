@@ -214,6 +214,7 @@ def test_a_frozen_disk_is_named_and_keeps_no_one(tmp_path, monkeypatch):
     assert found[-1]["path"] == "/frozen" and "frozen_seconds" in found[-1]
 
 
+@pytest.mark.lengthy
 def test_an_nvidia_smi_that_does_not_end_keeps_no_sample_and_is_asked_once(tmp_path, monkeypatch):
     thaw, asked = threading.Event(), []
 

@@ -317,6 +317,7 @@ def test_one_step_is_a_dot(journals, tmp_path):
 # ---- size ----
 
 
+@pytest.mark.lengthy
 def test_a_thousand_ranks_and_ten_thousand_steps(tmp_path):
     """Rows stand 250 steps apart here; the page's size depends on the bins, not on the rows."""
     collector = Collector()

@@ -164,6 +164,7 @@ def test_a_lock_of_somebody_elses_build_stays(extensions: Path) -> None:
         assert (extensions / "lock").exists()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("how", ["output closed", "time over"])
 def test_a_program_that_nobody_waits_for_ends_with_what_it_started(how: str) -> None:
     script = WATCH + (

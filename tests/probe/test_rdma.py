@@ -88,6 +88,7 @@ def test_the_side_that_dials_waits_for_the_other(fake, tmp_path: Path) -> None:
     assert answer == {"device": "mlx5_0", "bytes_per_second": pytest.approx(197.14e9 / 8), "reason": ""}
 
 
+@pytest.mark.lengthy
 def test_a_program_that_hangs_is_ended(fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rdma, "MORE_SECONDS", 0.2)
     fake("exec sleep 600")

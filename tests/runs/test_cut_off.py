@@ -85,6 +85,7 @@ def shown() -> dict[str, Any]:
 # ---- what ps, stop and clean make of it ----
 
 
+@pytest.mark.lengthy
 def test_while_it_is_being_started_ps_says_so(cluster: Cluster) -> None:
     index.remember_starting(RUN_ID, cluster.run)
     assert (shown()["state"], shown()["nodes"]) == ("starting", ["a", "b"])
