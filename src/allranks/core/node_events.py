@@ -99,7 +99,7 @@ class SecretFound(Payload, kind="secret-found", by="supervisor"):
 
 
 class EventRefused(Payload, kind="refused", by="supervisor, keeper"):
-    """A wrong field was left out, or an event refused for it: told of the first one of each rank and node."""
+    """A wrong field was left out, or its whole event was. Only the first of each rank or node is reported."""
 
     why: str = ""
 

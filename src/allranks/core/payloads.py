@@ -145,7 +145,7 @@ class Field(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """By the name in JSON (`from` is no name in Python: `from_`): each field; which must be there."""
+    """The fields by their names in JSON (`from` is a keyword of Python: `from_`), and which of them are required."""
 
     fields: Dict[str, Field]
     names: AbstractSet[str]
