@@ -71,7 +71,7 @@ def test_faults_are_documents_too(call):
     assert call("put", "r1", stdin=b"\xff")[0] == 2
 
 
-VERBS = "version, facts, start, order, read, follow, stop, sweep, put, clean, code, environment, probe, ray"
+VERBS = "version, facts, start, order, read, follow, stop, sweep, put, clean, code, environment, probe, ray, command"
 NO_VERB = {"file": None, "line": None, "saw": "'dance' is no verb.", "why": "", "do": "one of " + VERBS}
 
 

@@ -36,8 +36,10 @@ class Parser(argparse.ArgumentParser):
     """An error of usage is bad input like any other: exit code 2, and one document where --json was given."""
 
     as_json = False
+    hint = ""
 
     def error(self, message: str):
+        message += self.hint if message.startswith("unrecognized") else ""
         if self.as_json:
             self.exit(say_error(BadInput(Problem(message, do=f"{self.prog} --help")), True))
         self.print_usage(sys.stderr)
@@ -73,11 +75,15 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line's entry. Every error of ours ends here as its text and its exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
+    at = words.index("--") if "--" in words and takes_command(words) else len(words)
+    words, command = words[:at], words[at + 1 :]
     # Set on the class: the error may be a verb's parser's, and it comes before there are options to look at.
     Parser.as_json = "--json" in words
+    Parser.hint = ". The command stands after --" if takes_command(words) else ""
     try:
         parser = build_parser()
         options = parser.parse_args(words)
+        options.command = command
         code = called(parser, options)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -86,6 +92,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def takes_command(words: Sequence[str]) -> bool:
+    """Whether the verb takes a command after `--` (its module's `TAKES_COMMAND`). Those words are another program's:
+    argparse, which would look for options of ours in them, does not see them; they are `options.command`."""
+    verb = next((word for word in words if not word.startswith("-")), "")
+    return verb in verb_names() and getattr(verb_module(verb), "TAKES_COMMAND", False)
 
 
 def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -36,6 +36,7 @@ def main(argv: Sequence[str], keep: Any = None) -> int:
         "environment": _build_environment,
         "probe": _probe,
         "ray": _ray,
+        "command": _command,
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
     try:
@@ -241,6 +242,14 @@ def _ray(words: List[str]) -> Optional[Dict[str, Any]]:
             sys.stdout.flush()
         sys.exit(0 if line == ray_job.READY else 1)
     raise BadInput(Problem(saw=f"{what!r} is nothing to do with Ray.", do="up or submit"))
+
+
+def _command(words: List[str]) -> Dict[str, Any]:
+    """`command`, `{"argv", "seconds"}` on standard input."""
+    from allranks.node import command
+
+    _words(words)
+    return command.run(_input(), _gone())
 
 
 # ---- words, input, output ----

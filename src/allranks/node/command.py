@@ -1,0 +1,181 @@
+"""A command of the user's on this node: run to its end or its time limit, with what it printed up to a limit.
+
+It gets no shell and no input. When its time is over, or nobody waits for the answer any more, it is ended with
+everything that it has started.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from typing import Any, Callable, Dict, List, Mapping
+
+from allranks.core import BadInput, Problem, Process
+from allranks.core.procfs import boot_id
+from allranks.core.untrusted import number
+from allranks.node import processes
+
+MOST_BYTES = 1 << 20
+"""What is kept of its output: the first half, and the newest half of what follows."""
+
+LOOK_SECONDS = 0.2
+GRACE_SECONDS = 3.0
+"""Between SIGTERM and SIGKILL."""
+
+LAST_WORDS_SECONDS = 1.0
+"""For output that is still in the pipe when the command has ended. What it left running may hold the pipe for ever."""
+
+
+def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:
+    """`wanted` is `{"argv", "seconds"}`; the answer `{"code", "output", "left_out_bytes", "seconds", "timed_out"}`.
+
+    `code` is negative for a signal, and 127 or 126 with a line of output if the program cannot be started, as in a
+    shell; null if the time was over. Standard output and errors are one text, in the order in which they came.
+    """
+    argv = wanted.get("argv")
+    seconds = number(wanted.get("seconds"))
+    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
+        raise BadInput(
+            Problem(saw="the command is no list of words.", do='{"argv": ["hostname"], "seconds": 60}')
+        )
+    if seconds is None or seconds <= 0:
+        raise BadInput(
+            Problem(saw="the command has no time limit.", do='{"argv": ["hostname"], "seconds": 60}')
+        )
+    began = time.monotonic()
+    # What loses its parent becomes ours, so that everything that it started is found below this process.
+    processes.adopt_orphans()
+    try:
+        # In our own process group: whoever ends this program as a whole ends the command with it.
+        child = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0
+        )
+    except (OSError, ValueError) as error:
+        return refused(argv[0], error)
+    kept = Kept(MOST_BYTES)
+    in_time = heard(child, kept, began + seconds, gone)
+    if not in_time:
+        end_all()
+        drain(child, kept)
+    code = child.wait() if in_time else None
+    return {
+        "code": code,
+        "output": kept.text(),
+        "left_out_bytes": kept.left_out,
+        "seconds": round(time.monotonic() - began, 3),
+        "timed_out": not in_time,
+    }
+
+
+def refused(program: str, error: Exception) -> Dict[str, Any]:
+    """The answer for a program that cannot be started."""
+    why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    code = 127 if isinstance(error, FileNotFoundError) else 126
+    text = "cannot start {}: {}\n".format(program, why)
+    return {"code": code, "output": text, "left_out_bytes": 0, "seconds": 0.0, "timed_out": False}
+
+
+class Kept:
+    """The first and the newest bytes of an output, at most `most` of them."""
+
+    def __init__(self, most: int):
+        self.half = most // 2
+        self.first, self.newest, self.left_out = bytearray(), bytearray(), 0
+
+    def add(self, data: bytes) -> None:
+        fits = self.half - len(self.first)
+        self.first += data[:fits]
+        self.newest += data[fits:] if fits < len(data) else b""
+        if len(self.newest) > 2 * self.half:
+            self._cut()
+
+    def _cut(self) -> None:
+        over = max(len(self.newest) - self.half, 0)
+        self.left_out += over
+        del self.newest[:over]
+
+    def text(self) -> str:
+        self._cut()
+        between = b"\n[%d bytes left out]\n" % self.left_out if self.left_out else b""
+        return bytes(self.first + between + self.newest).decode("utf-8", "replace")
+
+
+def heard(child: "subprocess.Popen[bytes]", kept: Kept, until: float, gone: Callable[[], bool]) -> bool:
+    """Whether the command ended by itself in time; what it prints goes to `kept`."""
+    ended_at = None
+    while time.monotonic() < until:
+        if read_some(child, kept, LOOK_SECONDS) == b"":
+            # The pipe is closed. The command itself may go on without one.
+            try:
+                child.wait(LOOK_SECONDS)
+                return True
+            except subprocess.TimeoutExpired:
+                pass
+        elif child.poll() is not None:
+            ended_at = ended_at or time.monotonic()
+            if time.monotonic() - ended_at > LAST_WORDS_SECONDS:
+                return True
+        if gone():
+            return False
+    return child.poll() is not None
+
+
+def read_some(child: "subprocess.Popen[bytes]", kept: Kept, seconds: float) -> Any:
+    """What came within this time; None for nothing, empty bytes at the end of the output."""
+    assert child.stdout is not None
+    ready, _, _ = select.select([child.stdout], [], [], seconds)
+    if not ready:
+        return None
+    data = os.read(child.stdout.fileno(), 1 << 16)
+    kept.add(data)
+    return data
+
+
+def drain(child: "subprocess.Popen[bytes]", kept: Kept) -> None:
+    """Its last words, written on SIGTERM."""
+    until = time.monotonic() + LAST_WORDS_SECONDS
+    while time.monotonic() < until and read_some(child, kept, LOOK_SECONDS):
+        pass
+
+
+def end_all() -> None:
+    """Ends every process below this one: each by its pid and start time, and nothing else."""
+    until = time.monotonic() + GRACE_SECONDS
+    told = send_to(below(), signal.SIGTERM)
+    while told and time.monotonic() < until:
+        time.sleep(0.05)
+        told = [one for one in told if processes.still(one)]
+    send_to(below(), signal.SIGKILL)
+    until = time.monotonic() + LAST_WORDS_SECONDS
+    while reaped() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def reaped() -> bool:
+    """Takes the codes of our dead children, adopted ones too; whether some still live."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def below() -> List[Process]:
+    found = (stat for stat in processes.descendants(os.getpid()) if stat.is_alive)
+    return [Process("", stat.pid, stat.start_time, boot_id(), run_id="") for stat in found]
+
+
+def send_to(those: List[Process], number: int) -> List[Process]:
+    """Those that the signal reached."""
+    sent = []
+    for one in those:
+        try:
+            if processes.signal(one, number):
+                sent.append(one)
+        except PermissionError:
+            continue  # it has become another user (sudo): not ours to end
+    return sent
