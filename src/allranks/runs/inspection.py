@@ -24,7 +24,7 @@ from allranks.plan import Plan, make_plan
 from allranks.runs import local_inputs
 from allranks.runs.shared_storage import look_again
 from allranks.spec import Environment, Run, launchers
-from allranks.transport import NodeProgram, Nodes
+from allranks.transport import NodeProgram, Nodes, Outcome
 
 FACTS_SECONDS = 240.0
 """Above the longest limit of a single family (a real import of the training stack: 180 s)."""
@@ -174,10 +174,13 @@ async def collect(
         return replace(facts, values={**facts.values, "asked": asked})
 
     outcomes = await nodes.each(ask)
-    return [
-        outcome.answer or Facts(outcome.node.name, 0.0, {}, {"node": str(outcome.error)})
-        for outcome in outcomes
-    ]
+    return [outcome.answer or not_asked(outcome) for outcome in outcomes]
+
+
+def not_asked(outcome: Outcome) -> Facts:
+    """A node that could not be asked, why, and what is known to help."""
+    fix = getattr(outcome.error, "fix", "")
+    return Facts(outcome.node.name, 0.0, {"asked": {"fix": fix}} if fix else {}, {"node": str(outcome.error)})
 
 
 def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:

@@ -11,11 +11,12 @@ from allranks.core import CouldNotTell
 
 
 class Unreachable(CouldNotTell):
-    """A node could not be reached or fell silent. `cause` is one word for a program, the text is for people."""
+    """A node could not be reached or fell silent. `cause` is one word for a program, the text is for people, and `fix`
+    says what to do about it, if that is known."""
 
-    def __init__(self, node: str, cause: str, text: str):
+    def __init__(self, node: str, cause: str, text: str, fix: str = ""):
         super().__init__(f"{node}: {text}")
-        self.node, self.cause, self.text = node, cause, text
+        self.node, self.cause, self.text, self.fix = node, cause, text, fix
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,15 @@ from allranks.core.text import last_line
 from allranks.transport import answer_marks
 from allranks.transport.base import Completed, Unreachable
 from allranks.transport.local import LocalTransport
-from allranks.transport.ssh import CONNECT_SECONDS, KEEPALIVE_COUNT, KEEPALIVE_SECONDS, LOGIN_SECONDS
+from allranks.transport.own_keys import NO_KEY
+from allranks.transport.remedies import Tried
+from allranks.transport.ssh import (
+    CONNECT_SECONDS,
+    KEEPALIVE_COUNT,
+    KEEPALIVE_SECONDS,
+    LOGIN_SECONDS,
+    REFUSED,
+)
 
 ASKING_SECONDS = 120.0
 """For a person who is asked for a one-time password: as long as sshd's own LoginGraceTime."""
@@ -41,10 +49,20 @@ CAUSES = (
     ),
     (r"host key is known for|Host key verification failed", "host-key-unknown", "its host key is unknown"),
     (r"Could not resolve hostname|Name or service not known", "unknown-name", "its name does not resolve"),
-    (r"Connection refused", "refused", "nothing listens on its SSH port"),
+    (r"Connection refused", "refused", REFUSED),
     (r"banner exchange", "login-timeout", "it takes the connection, but the login does not end in time"),
     (r"No route to host|Network is unreachable", "no-route", "no route to it"),
     (r"timed out", "timeout", f"it does not answer within {CONNECT_SECONDS:.0f} s"),
+    # It offers a locked key's public half, which may be accepted, and then cannot sign.
+    (
+        r"(?s)Server accepts key(?!.*Authenticated to).*Permission denied",
+        "key-locked",
+        "the key that it accepts has a passphrase, and no agent holds it",
+    ),
+    (
+        r"(?s)\A(?!.*Offering public key).*Permission denied \(publickey(,password|,keyboard-interactive)*\)",
+        *NO_KEY,
+    ),
     (
         r"Permission denied|Too many authentication failures",
         "permission-denied",
@@ -57,6 +75,12 @@ CAUSES = (
     ),
 )
 """What OpenSSH prints (8 to 10) → one word for a program and a sentence for people; the first that fits."""
+
+OF_THE_LOGIN = ("permission-denied", "no-key", "key-locked")
+"""What a person at the terminal may still help with: a password, a passphrase, a second factor."""
+
+MAX_SESSIONS = re.compile(rb"session request failed|Session open refused by peer|open failed")
+"""What ssh says to a session that sshd refuses, of a master that lives."""
 
 LOST = re.compile(
     rb"^(mux_client|Control socket|ssh: |kex_exchange|Connection .*(closed|reset)|Shared connection)",
@@ -107,10 +131,13 @@ class OpensshTransport:
     ) -> Completed:
         await self._connected()
         done = await self._here.run(self._session(argv), stdin=stdin, timeout_seconds=timeout_seconds)
-        if done.code == 255 and (LOST.search(done.err) or not listens(self.sockets.path(self.node))):
-            raise Unreachable(
-                self.node, "connection-lost", f"the connection was lost: {last_words(done.err)}"
-            )
+        lives = listens(self.sockets.path(self.node))
+        if done.code == 255 and lives and MAX_SESSIONS.search(done.err):
+            text = f"its sshd refuses another session (MaxSessions): {last_words(done.err)}"
+            raise await self._failed("max-sessions", text)
+        if done.code == 255 and (LOST.search(done.err) or not lives):
+            text = f"the connection was lost: {last_words(done.err)}"
+            raise await self._failed("connection-lost", text)
         return answer_marks.own(self.node, done, stdin)
 
     def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
@@ -148,12 +175,12 @@ class OpensshTransport:
 
     async def _connect(self) -> None:
         done = await self._master("yes", CONNECT_SECONDS + LOGIN_SECONDS)
-        if done.code != 0 and named(done.err)[0] == "permission-denied" and sys.stdin.isatty():
+        if done.code != 0 and named(done.err)[0] in OF_THE_LOGIN and sys.stdin.isatty():
             # ssh asks at the terminal, for one node after the other.
             async with self.sockets.asking:
                 done = await self._master("no", ASKING_SECONDS)
         if done.code != 0:
-            raise self._refused(done.err)
+            raise await self._refused(done.err)
 
     async def _master(self, batch: str, seconds: float) -> Completed:
         options = [
@@ -173,7 +200,7 @@ class OpensshTransport:
             code = await asyncio.wait_for(started(argv, log), seconds)
         except asyncio.TimeoutError:
             text = "it takes the connection, but the login does not end in time"
-            raise Unreachable(self.node, "login-timeout", f"{self.described.address}: {text}") from None
+            raise await self._failed("login-timeout", f"{self.described.address}: {text}") from None
         except OSError as error:
             raise Unreachable(self.node, "no-program", f"cannot start ssh: {error.strerror}") from None
         return Completed(code, b"", log.read_bytes())
@@ -190,7 +217,27 @@ class OpensshTransport:
         words += ["-p", str(self.described.port)] if self.described.port else []
         return words
 
-    def _refused(self, err: bytes) -> Unreachable:
+    async def _failed(self, cause: str, text: str) -> Unreachable:
+        tried = await self._as_whom()
+        return Unreachable(
+            self.node, cause, f"{text} ({tried})" if tried else text, tried.remedy(cause) if tried else ""
+        )
+
+    async def _as_whom(self) -> Tried | None:
+        """As whom and where, by ssh's own word (`ssh -G`); None if it says none."""
+        words = [*self._options(), "-G", "--", self.described.address]
+        try:
+            done = await self._here.run(["ssh", *words], timeout_seconds=CONNECT_SECONDS)
+        except Unreachable:
+            return None
+        said = dict(
+            line.split(" ", 1) for line in done.out.decode("utf-8", "replace").splitlines() if " " in line
+        )
+        if not {"user", "hostname", "port"} <= set(said) or not said["port"].isdigit():
+            return None
+        return Tried(said["user"], said["hostname"], int(said["port"]))
+
+    async def _refused(self, err: bytes) -> Unreachable:
         cause, text = named(err)
         found = re.search(rb"Server host key: (\S+) (SHA256:\S+)", err)
         shown = found.group(2).decode("ascii", "replace") if found else "a key that ssh did not show"
@@ -204,7 +251,7 @@ class OpensshTransport:
                 f": {shown}. Compare it on the node with ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub, "
                 "then use --accept-new-hosts"
             )
-        return Unreachable(self.node, cause, f"{self.described.address}: {text}")
+        return await self._failed(cause, f"{self.described.address}: {text}")
 
 
 def listens(path: str) -> bool:

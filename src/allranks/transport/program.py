@@ -9,6 +9,7 @@ from typing import Any
 
 from allranks.core import AllranksError
 from allranks.node import bundle
+from allranks.transport import remedies
 from allranks.transport.base import Completed, Transport, Unreachable
 
 
@@ -68,11 +69,8 @@ class NodeProgram:
                 [self.python, *bundle.receive_command()], stdin=bundle.build(), timeout_seconds=120.0
             )
         if done.code != 0:
-            raise Unreachable(
-                self.node,
-                "no-home",
-                f"allranks cannot be stored there: {said(done)}; ALLRANKS_HOME names a folder that can be written",
-            )
+            text = f"allranks cannot be stored there: {said(done)}"
+            raise Unreachable(self.node, "no-home", text, remedies.on_node("no-home", self.node))
 
     def _answer(self, verb: str, done: Completed) -> dict[str, Any]:
         try:
@@ -81,7 +79,8 @@ class NodeProgram:
             answer = None
         if not isinstance(answer, dict):
             if done.code == 127 or b"No such file" in done.err[:200]:
-                raise Unreachable(self.node, "no-python", f"{self.python} is not there: {first_line(done)}")
+                text = f"{self.python} is not there: {first_line(done)}"
+                raise Unreachable(self.node, "no-python", text, remedies.on_node("no-python", self.node))
             raise ProgramFailed(self.node, verb, f"exit code {done.code}: {first_line(done)}")
         if answer.get("home") == "unsafe":
             raise Unreachable(self.node, "unsafe-home", str(answer.get("error")))

@@ -20,8 +20,10 @@ from asyncssh.config import SSHClientConfig
 from allranks.core import Node
 from allranks.transport import answer_marks
 from allranks.transport.base import Completed, Unreachable, collected
-from allranks.transport.host_keys import HostKeys, KnownHere, config_paths, settings_of
+from allranks.transport.host_keys import HostKeys, KnownHere, config_paths, local_user, settings_of
 from allranks.transport.local import LINE_LIMIT_BYTES
+from allranks.transport.own_keys import keys_at_hand
+from allranks.transport.remedies import Tried
 
 CONNECT_SECONDS = 10.0
 """OpenSSH has no limit of its own here; 10 s is what cluster guides set (`ConnectTimeout=10`, the seeds too)."""
@@ -68,6 +70,7 @@ class SshTransport:
         self.config, self.keys = config, keys or HostKeys()
         self._connection: asyncssh.SSHClientConnection | None = None
         self._opening = asyncio.Lock()
+        self._tried: Tried | None = None
 
     async def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
@@ -82,7 +85,7 @@ class SshTransport:
                 process.close()
             code = process.returncode
         except asyncio.TimeoutError:
-            raise Unreachable(self.node, "timeout", f"no answer within {timeout_seconds:.0f} s") from None
+            raise self._failed("no-answer", f"no answer within {timeout_seconds:.0f} s") from None
         except (OSError, asyncssh.Error) as error:
             raise self._lost(error) from None
         return answer_marks.own(
@@ -130,6 +133,7 @@ class SshTransport:
             settings = settings_of(paths, self.described.address, self.user, self.described.port)
         except (OSError, ValueError) as error:
             raise Unreachable(self.node, "ssh-config", f"the ssh configuration: {error}") from None
+        self._tried = tried_by(settings, self.described)
         known = self.keys.of(settings)
         client = Client(known)
         options: dict[str, Any] = {
@@ -150,20 +154,27 @@ class SshTransport:
                 return await asyncssh.connect(self.described.address, **options)
             except FileNotFoundError:
                 # An IdentityFile that is not there ends asyncssh; ssh passes it over, and so do we.
-                options["client_keys"] = keys_that_exist(settings)
+                options.update(client_keys=keys_that_exist(settings), ignore_encrypted=True)
                 return await asyncssh.connect(self.described.address, **options)
         except (OSError, asyncssh.Error, asyncio.TimeoutError, ValueError) as error:
-            raise self._refused(error, client) from None
+            keys = await keys_at_hand(settings) if isinstance(error, asyncssh.PermissionDenied) else None
+            raise self._refused(error, client, keys) from None
 
     # ---- what a failure is called ----
 
-    def _refused(self, error: BaseException, client: Client) -> Unreachable:
+    def _failed(self, cause: str, text: str) -> Unreachable:
+        fix = self._tried.remedy(cause) if self._tried is not None else ""
+        return Unreachable(self.node, cause, text, fix)
+
+    def _refused(
+        self, error: BaseException, client: Client, keys: tuple[str, str] | None = None
+    ) -> Unreachable:
         if client.refused is not None:
             return self._bad_key(client)
-        cause, text = name_of(error)
+        cause, text = keys or name_of(error)
         if cause == "timeout" and client.connected:
             cause, text = "login-timeout", "it takes the connection, but the login does not end in time"
-        return Unreachable(self.node, cause, f"{self.described.address}: {text}")
+        return self._failed(cause, f"{self.described.address}: {text} ({self._tried})")
 
     def _bad_key(self, client: Client) -> Unreachable:
         assert client.refused is not None
@@ -173,19 +184,21 @@ class SshTransport:
                 f"its host key is not the one in {client.known.own}: it shows {fingerprint}. Somebody may stand "
                 f"in between, or it was installed anew; if so: ssh-keygen -R {self.described.address}"
             )
-            return Unreachable(self.node, "host-key-changed", text)
+            return self._failed("host-key-changed", text)
         text = (
             f"its host key is unknown: {fingerprint}. Compare it on the node with ssh-keygen -lf "
             "/etc/ssh/ssh_host_ed25519_key.pub, then use --accept-new-hosts"
         )
-        return Unreachable(self.node, "host-key-unknown", text)
+        return self._failed("host-key-unknown", text)
 
     def _lost(self, error: BaseException) -> Unreachable:
-        # A session that sshd refuses (MaxSessions) leaves the connection to the others that use it.
-        if self._connection is not None and not isinstance(error, asyncssh.ChannelOpenError):
+        if isinstance(error, asyncssh.ChannelOpenError):
+            # The connection stays for the others that use it.
+            return self._failed("max-sessions", f"its sshd refuses another session (MaxSessions): {error}")
+        if self._connection is not None:
             self._connection.abort()
             self._connection = None
-        return Unreachable(self.node, "connection-lost", f"the connection was lost: {error}")
+        return self._failed("connection-lost", f"the connection was lost: {error}")
 
 
 def feed(process: asyncssh.SSHClientProcess[bytes], stdin: bytes) -> None:
@@ -197,14 +210,21 @@ def feed(process: asyncssh.SSHClientProcess[bytes], stdin: bytes) -> None:
         process.stdin.write_eof()
 
 
+def tried_by(settings: SSHClientConfig, node: Node) -> Tried:
+    """As whom and where ssh logs in by these settings; asyncssh keeps what a file says, and fills in the rest later."""
+    user, host, port = (str(settings.get(name) or "") for name in ("User", "Hostname", "Port"))
+    return Tried(user or node.user or local_user(), host or node.address, int(port or node.port or 22))
+
+
 def keys_that_exist(settings: SSHClientConfig) -> list[str]:
     """The IdentityFiles of the ssh configuration for a node that are there."""
     names: Any = settings.get("IdentityFile", ())
     return [str(path) for path in (Path(name).expanduser() for name in names) if path.exists()]
 
 
+REFUSED = "nothing listens on its SSH port"
 ERRNOS = {
-    errno.ECONNREFUSED: ("refused", "nothing listens on its SSH port"),
+    errno.ECONNREFUSED: ("refused", REFUSED),
     errno.ECONNRESET: ("reset", "it reset the connection"),
     errno.EHOSTUNREACH: ("no-route", "no route to it"),
     errno.ENETUNREACH: ("no-route", "its network is unreachable"),
@@ -218,6 +238,8 @@ def name_of(error: BaseException) -> tuple[str, str]:
         return "permission-denied", f"it accepts none of the keys offered: {error.reason}"
     if isinstance(error, socket.gaierror):
         return "unknown-name", f"its name does not resolve: {error.strerror}"
+    if isinstance(error, UnicodeError):
+        return "unknown-name", f"its name is none that could resolve: {error}"
     if isinstance(error, asyncio.TimeoutError | TimeoutError):
         return "timeout", f"it does not answer within {CONNECT_SECONDS:.0f} s"
     if isinstance(error, OSError) and error.errno in ERRNOS:

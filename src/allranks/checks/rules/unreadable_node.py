@@ -8,8 +8,9 @@ torchrun starts only when all nodes have joined: with one missing, the others wa
 (600 s by default) and then end. Nothing is known about a node that does not answer, so it is not ready.
 
 ## What to do
-Reach it by hand with the same address, user and key (the finding names what was tried), or take the node
-out of `nodes`.
+Each cause has its own remedy, which the finding says: no key, a refused or locked key, an unknown or changed host
+key, a wrong port, no route, a name that does not resolve, too few sessions (MaxSessions), a home that cannot be
+written. The finding names the user and the port that were tried. Or take the node out of `nodes`.
 
 ## Source
 torch 2.13, `torch/distributed/elastic/rendezvous/dynamic_rendezvous.py`: `join` timeout 600 s.
@@ -32,10 +33,18 @@ def check(context: Context) -> Iterator[Finding]:
                 view,
                 saw=f"{view.name} ({view.node.address}) could not be asked: {told(view, reason)}",
                 expected="every node answers",
-                why=f"all {len(context.views)} nodes must join before the first step; without this one the others "
+                why="nothing is known of it, and it is the only node."
+                if len(context.views) == 1
+                else f"all {len(context.views)} nodes must join before the first step; without this one the others "
                 "wait 600 s and end.",
-                fix=f"reach {view.node.address} by hand, or take {view.name} out of nodes",
+                fix=fix_of(view, alone=len(context.views) == 1),
             )
+
+
+def fix_of(view: View, alone: bool) -> str:
+    """What the transport knows to help against this cause; else a login by hand."""
+    fix = view.text("asked.fix") or f"reach {view.node.address} by hand"
+    return fix if alone else f"{fix}; or take {view.name} out of nodes"
 
 
 def told(view: View, reason: str) -> str:
