@@ -55,6 +55,20 @@ def test_names_of_older_drivers():
     assert gpu["ecc"]["volatile"] == 0
 
 
+def test_memory_errors_of_pascal_and_volta_are_counted_by_bits():
+    old = re.sub(
+        r"<(volatile|aggregate)>.*?</\1>",
+        r"<\1><single_bit><total>4</total></single_bit>"
+        r"<double_bit><device_memory>2</device_memory><l2_cache>N/A</l2_cache><total>2</total></double_bit></\1>",
+        smi(1),
+        flags=re.DOTALL,
+    )
+    ecc = gpus.parse(old)["list"][0]["ecc"]
+    assert ecc["volatile"] == 2 and ecc["aggregate"] == 2
+    unread = gpus.parse(old.replace("<total>2</total>", "<total>N/A</total>"))["list"][0]["ecc"]
+    assert unread["on"] is True and unread["volatile"] is None
+
+
 def test_what_a_gpu_cannot_say_is_none_and_not_zero():
     text = smi(1, name="t4")
     for tag in ("gpu_temp", "sm_clock", "total", "instant_power_draw", "dram_uncorrectable", "current_ecc"):

@@ -70,6 +70,24 @@ def active(view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
     return [one for one in ports(view) if one[2].get("state") == "ACTIVE"]
 
 
+def meant(context: Context, view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """The ports, active or not, that this node's ranks may use: those of NCCL_IB_HCA, or all."""
+    spec = context.environment(view).get("NCCL_IB_HCA")
+    return [one for one in ports(view) if not spec or takes(spec, one[0], one[1])]
+
+
+def takes(spec: str, device: str, number: str) -> bool:
+    """Whether NCCL takes this port for a value of NCCL_IB_HCA (its user guide): prefixes, `=` exact, `^` without,
+    `:port`."""
+    exact, without = spec.startswith(("=", "^=")), spec.startswith("^")
+    parts = [part.partition(":") for part in spec.lstrip("^=").split(",") if part]
+    named = any(
+        (device == name if exact else device.startswith(name)) and port in ("", number)
+        for name, _, port in parts
+    )
+    return named is not without
+
+
 def address_of(text: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """An address without its prefix length; None for what is none."""
     try:

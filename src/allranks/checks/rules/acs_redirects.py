@@ -1,8 +1,8 @@
 """PCIe Access Control Services send traffic between devices up to the processor.
 
 ## What it looks at
-The ACS control register of every PCIe bridge (root can read it), on machines whose GPUs talk over PCIe
-or to InfiniBand, outside virtual machines.
+The ACS control register (root can read it) of the PCIe bridges above the machine's GPUs and InfiniBand devices,
+if there are at least two of these. Other bridges, above disks or USB, do not matter.
 
 ## Why it matters
 With ACS redirection, transfers between GPUs, and between a GPU and its network device, go up to the root and
@@ -21,19 +21,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.context import Context
+from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
+from allranks.core.untrusted import listing, mapping
 
-NEEDS = ("driver.acs_redirects",)
+NEEDS = ("driver.acs_redirects", "driver.devices")
 UNKNOWN_BLOCKS = False
 applies = gpus.applies
 
 
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
-        bridges = view.list("driver.acs_redirects")
-        if bridges and len(view.list("gpus.list")) + len(view.map("infiniband.devices")) > 1:
+        above = paths(view)
+        passed = {bridge for bridges in above for bridge in bridges}
+        bridges = [one for one in view.list("driver.acs_redirects") if one in passed]
+        if bridges and len(above) > 1:
             yield context.warn(
                 view,
                 saw=f"{view.name}: {len(bridges)} PCIe bridges redirect traffic between devices: {listed(bridges, 4)}",
@@ -41,3 +44,13 @@ def check(context: Context) -> Iterator[Finding]:
                 why="GPUs reach each other and the network over the processor, at a fraction of the speed.",
                 fix=f"as root on {view.name}: setpci -s {bridges[0]} ECAP_ACS+0x6.w=0000, for each; or in the firmware",
             )
+
+
+def paths(view: View) -> list[list[str]]:
+    """The bridges above each GPU and each InfiniBand device, nearest first."""
+    fabric = {mapping(device).get("pci") for device in view.map("infiniband.devices").values()}
+    return [
+        [bridge for bridge in listing(device.get("above")) if isinstance(bridge, str)]
+        for device in view.maps("driver.devices")
+        if device.get("kind") == "gpu" or device.get("address") in fabric
+    ]

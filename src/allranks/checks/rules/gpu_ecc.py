@@ -2,7 +2,8 @@
 
 ## What it looks at
 Uncorrectable ECC errors since the driver was loaded, the SRAM threshold that marks a GPU for replacement,
-and whether ECC is on for some GPUs of the run and off for others.
+and whether ECC is on for some GPUs of the run and off for others. If ECC is on and no count can be read, the check
+says so: it does not take that for none.
 
 ## Why it matters
 An uncorrectable error ends the process that meets it (Xid 48, 63, 94, 95); a GPU that had one since its
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import gpus
-from allranks.checks.context import Context
+from allranks.checks.context import Context, View
 from allranks.checks.phrases import listed
 from allranks.core import Finding
 
@@ -31,8 +32,11 @@ applies = gpus.applies
 
 def check(context: Context) -> Iterator[Finding]:
     found = list(gpus.used(context))
+    uncounted: dict[View, list[int]] = {}
     for view, index, gpu in found:
-        volatile = gpus.amount(gpu, "ecc.volatile") or 0
+        volatile = gpus.amount(gpu, "ecc.volatile")
+        if volatile is None and gpus.field(gpu, "ecc.on"):
+            uncounted.setdefault(view, []).append(index)
         if gpus.field(gpu, "ecc.sram_threshold_exceeded"):
             yield context.block(
                 view,
@@ -52,6 +56,14 @@ def check(context: Context) -> Iterator[Finding]:
                 why="the next one ends the run (Xid 48, 94 or 95).",
                 fix=f"reboot {view.name}, so that the bad rows are remapped, and look again",
             )
+    for view, indices in uncounted.items():
+        yield context.warn(
+            view,
+            saw=f"{view.name}: ECC is on, and nvidia-smi shows no error count of GPU {listed(map(str, indices))}",
+            expected="a count of uncorrectable memory errors",
+            why="whether these GPUs had memory errors is unknown.",
+            fix=f"nvidia-smi -q -d ECC on {view.name}; a newer driver, or a container that may read the counters",
+        )
     off = [f"{view.name} GPU {index}" for view, index, gpu in found if gpus.field(gpu, "ecc.on") is False]
     if off and len(off) < sum(gpus.field(gpu, "ecc.on") is not None for _, _, gpu in found):
         yield context.warn(

@@ -1,8 +1,9 @@
-"""A GPU's PCIe link is narrower than it could be.
+"""A GPU's PCIe link is narrower than the others', or sends packets again.
 
 ## What it looks at
-The current width of each GPU's PCIe link against its widest, and the replay counter. The link's generation
-is not judged: an idle GPU lowers it by itself.
+The current width of each GPU's PCIe link, and the replay counter. A link is judged against the widest link that a GPU
+of the same model has in this run: many servers and cloud machines have x8 slots by design, and all their GPUs are
+linked so. The link's generation is not judged: an idle GPU lowers it by itself.
 
 ## Why it matters
 At x8 instead of x16 everything between GPU and host, and all InfiniBand traffic, has half the bandwidth:
@@ -18,6 +19,7 @@ nvidia-smi `pci_gpu_link_info`, `replay_counter`; PCI Express base specification
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from allranks.checks import gpus
 from allranks.checks.context import Context
@@ -32,15 +34,18 @@ MANY_REPLAYS = 1000
 
 
 def check(context: Context) -> Iterator[Finding]:
+    widest: dict[Any, float] = {}
+    for _, _, gpu in gpus.used(context):
+        widest[gpu.get("name")] = max(widest.get(gpu.get("name"), 0), gpus.amount(gpu, "pcie.width") or 0)
     for view, index, gpu in gpus.used(context):
-        width, most = gpus.amount(gpu, "pcie.width"), gpus.amount(gpu, "pcie.most_width")
+        width, most = gpus.amount(gpu, "pcie.width"), widest[gpu.get("name")]
         at = f"{gpus.label(index, gpu)} of {view.name}"
-        if width and most and width < most:
+        if width and width < most:
             yield context.warn(
                 view,
                 gpu=index,
                 saw=f"{at} is linked by PCIe x{width:.0f}",
-                expected=f"x{most:.0f}",
+                expected=f"x{most:.0f}, as another GPU of this model in the run",
                 why=f"it moves data at {width / most:.0%} of its speed, and all ranks wait for it.",
                 fix="reseat the board or its riser, or look at the slot's bifurcation in the firmware",
             )

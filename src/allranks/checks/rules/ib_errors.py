@@ -1,8 +1,8 @@
 """An InfiniBand port has counted errors.
 
 ## What it looks at
-The error counters of the active ports: link downed, symbol errors, receive errors, since they were last
-cleared.
+The error counters of the active ports that the ranks may use: link downed, symbol errors, receive errors, since they
+were last cleared.
 
 ## Why it matters
 A link that goes down for a second ends NCCL's connections over it ("IBV_WC_RETRY_EXC_ERR"), and with them
@@ -35,7 +35,9 @@ MOST = {"link_downed": 10, "symbol_error": 1000, "port_rcv_errors": 1000, "link_
 
 def check(context: Context) -> Iterator[Finding]:
     for view in context.machines:
-        for device, index, port in fabric.active(view):
+        for device, index, port in fabric.meant(context, view):
+            if port.get("state") != "ACTIVE":
+                continue
             counters = mapping(port.get("counters"))
             over = [
                 f"{name} {n:,.0f}"

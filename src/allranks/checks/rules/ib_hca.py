@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context
 from allranks.checks.phrases import listed
 from allranks.core import Finding
 
@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[Finding]:
         spec = context.environment(view).get("NCCL_IB_HCA")
         if not spec:
             continue
-        taken = matching(view, spec)
+        taken = [one for one in fabric.active(view) if fabric.takes(spec, one[0], one[1])]
         names = list(view.map("infiniband.devices"))
         if not taken:
             yield context.warn(
@@ -55,21 +55,3 @@ def check(context: Context) -> Iterator[Finding]:
                     why="traffic also goes over ports that were not meant.",
                     fix=f'NCCL_IB_HCA: "={spec}"',
                 )
-
-
-def matching(view: View, spec: str) -> list[tuple[str, str]]:
-    """The active ports that NCCL takes for this value."""
-    exact, without = spec.startswith(("=", "^=")), spec.startswith("^")
-    parts = [part.partition(":") for part in spec.lstrip("^=").split(",") if part]
-
-    def matches(device: str, number: str) -> bool:
-        for name, _, port in parts:
-            if (device == name if exact else device.startswith(name)) and port in ("", number):
-                return True
-        return False
-
-    return [
-        (device, number)
-        for device, number, _ in fabric.active(view)
-        if matches(device, number) is not without
-    ]

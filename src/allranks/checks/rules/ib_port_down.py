@@ -1,7 +1,7 @@
 """An InfiniBand or RoCE port is not active.
 
 ## What it looks at
-The state of every port of `/sys/class/infiniband` on every node, where the run may use it.
+The state of every port of `/sys/class/infiniband` on every node that the ranks may use (NCCL_IB_HCA, if it is set).
 
 ## Why it matters
 NCCL takes the ports that are active and says nothing of the rest: a node with 7 of 8 rails makes two GPUs
@@ -28,10 +28,12 @@ applies = fabric.wants_infiniband
 
 
 def check(context: Context) -> Iterator[Finding]:
-    most = max((len(fabric.active(view)) for view in context.machines), default=0)
+    ports = {view: fabric.meant(context, view) for view in context.machines}
+    counts = {view: sum(one[2].get("state") == "ACTIVE" for one in found) for view, found in ports.items()}
+    most = max(counts.values(), default=0)
     for view in context.machines:
-        active = len(fabric.active(view))
-        down = [one for one in fabric.ports(view) if one[2].get("state") != "ACTIVE"]
+        active = counts[view]
+        down = [one for one in ports[view] if one[2].get("state") != "ACTIVE"]
         # Boards have ports that are never cabled: only what other nodes have is missed.
         if active < most:
             names = [

@@ -2,7 +2,7 @@
 
 ## What it looks at
 For a run that compiles a CUDA operator of DeepSpeed: nvcc's major version against the CUDA that torch was built
-for.
+for, and whether all nodes have the same nvcc.
 
 ## Why it matters
 DeepSpeed refuses to compile ("Installed CUDA version … does not match the version torch was compiled with"),
@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from allranks.checks import versions
 from allranks.checks.context import Context
+from allranks.checks.phrases import shown
 from allranks.checks.rules.compiler_missing import compiled
 from allranks.core import Finding
 
@@ -46,4 +47,13 @@ def check(context: Context) -> Iterator[Finding]:
                 expected=f"nvcc of CUDA {versions.branch(cuda)}.x",
                 why="DeepSpeed refuses to compile its operator once the model has been loaded.",
                 fix=f"install the CUDA {cuda} toolkit on {view.name}, or leave optimizer out of the JSON",
+            )
+    for view, nvcc, usual in context.odd_ones("software.nvcc.version"):
+        if nvcc and usual:
+            yield context.note(
+                view,
+                saw=f"nvcc {shown(nvcc, 40)} on {view.name}",
+                expected=f"nvcc {shown(usual, 40)}, as on most nodes",
+                why="each node compiles the operators for itself: they may compute, and fail, differently.",
+                fix=f"the same CUDA toolkit on {view.name}, or one container image",
             )

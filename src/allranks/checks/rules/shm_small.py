@@ -1,8 +1,9 @@
-"""`/dev/shm` is small, or `shm` is set where it has no effect.
+"""`/dev/shm` is small or full, or `shm` is set although it has no effect.
 
 ## What it looks at
-The size of `/dev/shm` on every node, for the data loader's workers and NCCL's shared-memory transport; and
-`container.shm` together with a container that shares the host's IPC.
+The size of `/dev/shm` on every node and how much of it is free, for the data loader's workers and NCCL's shared-memory
+transport; and `container.shm` together with a container that shares the host's IPC. In a container with a `/dev/shm`
+of its own, what fills the host's does not matter.
 
 ## Why it matters
 Docker's default is 64 MiB: data loader workers end with "Bus error" or "unable to write to file
@@ -10,7 +11,8 @@ Docker's default is 64 MiB: data loader workers end with "Bus error" or "unable 
 `/dev/shm` is used, and `--shm-size` does nothing, though both stand in many guides.
 
 ## What to do
-`container: {shm: 16GiB}` without `--ipc host`, or `mount -o remount,size=16G /dev/shm` on the host.
+`container: {shm: 16GiB}` without `--ipc host`, or `mount -o remount,size=16G /dev/shm` on the host. If it is full, an
+earlier program left its files there: `ls -l /dev/shm` shows whose they are, `lsof /dev/shm` which are still in use.
 
 ## Source
 docker run reference (`--shm-size`, `--ipc`); NCCL user guide, "Running NCCL inside containers"; PyTorch
@@ -25,6 +27,7 @@ from allranks.checks.context import Context
 from allranks.checks.phrases import gib
 from allranks.core import Finding
 from allranks.core.untrusted import mapping, number
+from allranks.spec.sections import Container
 
 NEEDS = ("storage.paths",)
 UNKNOWN_BLOCKS = False
@@ -41,7 +44,8 @@ def check(context: Context) -> Iterator[Finding]:
     for group in context.hosts:
         view = group[0]
         ranks = sum(one.node.gpus for one in group)
-        size = number(mapping(view.map("storage.paths").get("/dev/shm")).get("total_bytes"))
+        shm = mapping(view.map("storage.paths").get("/dev/shm"))
+        size, free = number(shm.get("total_bytes")), number(shm.get("free_bytes"))
         least = max(LEAST_A_RANK * ranks, ON_GPUS if context.uses_gpu else 0)
         if size is not None and size < least:
             yield context.warn(
@@ -52,15 +56,33 @@ def check(context: Context) -> Iterator[Finding]:
                 why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
                 fix="container: {shm: 16GiB}" if context.run.container else REMOUNT,
             )
+        elif free is not None and free < least and not own_shm(context):
+            yield context.warn(
+                view,
+                saw=f"/dev/shm of {view.name} has {gib(free)} free of {gib(size or 0)}",
+                expected=f"{gib(least)} free for {ranks} ranks",
+                why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
+                fix=f"ls -l /dev/shm on {view.name}: remove what an ended program left, or make it larger",
+            )
     yield from void(context)
+
+
+def own_shm(context: Context) -> bool:
+    """Whether the ranks' /dev/shm is the container's own: by default a container shares the host's."""
+    container = context.run.container
+    return container is not None and ipc(container) != "host" and bool(container.shm_bytes or ipc(container))
+
+
+def ipc(container: Container) -> str | None:
+    extra = {str(key).lstrip("-"): str(value) for key, value in container.extra.items()}
+    return extra.get("ipc")
 
 
 def void(context: Context) -> Iterator[Finding]:
     container = context.run.container
     if container is None or not container.shm_bytes:
         return
-    extra = {str(key).lstrip("-"): str(value) for key, value in container.extra.items()}
-    if extra.get("ipc") == "host":
+    if ipc(container) == "host":
         yield context.note(
             "container.shm",
             saw=f"container.shm is {gib(container.shm_bytes)}, and the container shares the host's IPC",

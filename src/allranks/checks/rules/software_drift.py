@@ -1,8 +1,8 @@
 """The training software differs between nodes.
 
 ## What it looks at
-The versions of Python (3.x), torch, DeepSpeed, transformers, PEFT, accelerate, LLaMA-Factory and the other
-packages that change what a rank computes or sends, on every node.
+The versions of Python (3.x), torch (and the CUDA that it was built for), DeepSpeed, transformers, PEFT, accelerate,
+LLaMA-Factory and the other packages that change what a rank computes or sends, on every node.
 
 ## Why it matters
 Ranks run one program together. Another torch or NCCL refuses the connection or hangs in the first
@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks.context import Context, View
-from allranks.checks.phrases import listed
+from allranks.checks.phrases import listed, shown
 from allranks.core import Finding
 
-NEEDS = ("software.versions", "software.python")
+NEEDS = ("software.versions", "software.python", "software.torch_cuda")
 
 DECISIVE = (
     "torch",
@@ -63,6 +63,16 @@ def check(context: Context) -> Iterator[Finding]:
             why="ranks of different versions build different tensors or refuse each other in the first collective.",
             fix="on that node: pip install "
             + " ".join(f"{n}=={u}" for n, _, u in packages if n != "python" and u),
+        )
+    # A torch without CUDA is `torch-without-cuda`'s.
+    with_cuda = [view for view in context.machines if view.text("software.torch_cuda")]
+    for view, has, usual in context.odd_ones("software.torch_cuda", with_cuda):
+        yield context.block(
+            view,
+            saw=f"{view.name} has a torch built for CUDA {shown(has, 40)}",
+            expected=f"built for CUDA {shown(usual, 40)}, as on most nodes",
+            why="another build of torch brings another NCCL, which may refuse the others.",
+            fix=f"install the same torch on {view.name}, from the same index as elsewhere",
         )
     for view, packages in differing(context, MINOR).items():
         yield context.note(

@@ -120,7 +120,10 @@ def parse_gpu(gpu: xml.Element, index: int) -> Dict[str, Any]:
 
 
 def parse_ecc(gpu: xml.Element) -> Dict[str, Any]:
-    """Uncorrectable errors since the driver was loaded (`volatile`) and ever (`aggregate`)."""
+    """Uncorrectable errors since the driver was loaded (`volatile`) and ever (`aggregate`).
+
+    Turing and later count `…_uncorrectable` by memory; Volta, Pascal and earlier one `double_bit/total`.
+    """
     found: Dict[str, Any] = {
         "on": yes(text(gpu, "ecc_mode/current_ecc")),
         "pending": yes(text(gpu, "ecc_mode/pending_ecc")),
@@ -131,6 +134,7 @@ def parse_ecc(gpu: xml.Element) -> Dict[str, Any]:
             for element in gpu.findall(f"ecc_errors/{period}/*")
             if "uncorrectable" in element.tag
         ]
+        uncorrectable.append(integer(text(gpu, f"ecc_errors/{period}/double_bit/total")))
         known = [count for count in uncorrectable if count is not None]
         found[period] = sum(known) if known else None
     found["sram_threshold_exceeded"] = yes(text(gpu, "ecc_errors/aggregate/sram_threshold_exceeded"))
