@@ -18,7 +18,7 @@ def test_the_page_ends_with_the_catalogue():
 
 def test_every_id_that_the_code_uses_is_in_the_catalogue_and_the_other_way_round():
     ids = set()
-    for path in ROOM.glob("*.py"):
+    for path in ROOM.rglob("*.py"):
         if path.name != "catalogue.py":
             ids |= set(
                 re.findall(r'"((?:adapter|checkpoint|prune|save|export)-[a-z0-9-]+)"', path.read_text())

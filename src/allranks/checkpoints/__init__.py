@@ -7,9 +7,10 @@ is ever unpickled.
 
 from allranks.checkpoints.catalogue import CATALOGUE
 from allranks.checkpoints.find import find, newest_verified, step_of
+from allranks.checkpoints.outcome import Report
 from allranks.checkpoints.prune import PruneReport, mark, prune
 from allranks.checkpoints.space import space
-from allranks.checkpoints.verify import Report, verify
+from allranks.checkpoints.verify import verify
 
 __all__ = [
     "CATALOGUE",

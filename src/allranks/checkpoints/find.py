@@ -8,7 +8,8 @@ from typing import Any, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.verify import CONFIG, WEIGHTS, Report, verify
+from allranks.checkpoints.outcome import Report
+from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 
 
 def find(directory: str) -> List[str]:

@@ -18,8 +18,9 @@ from allranks.checkpoints import removal
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.find import find, step_of
 from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.outcome import Report
 from allranks.checkpoints.removal import Home, NotOurs
-from allranks.checkpoints.verify import CONFIG, WEIGHTS, Report, verify
+from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 from allranks.core import UNKNOWN, Finding
 from allranks.core.text import printable
 

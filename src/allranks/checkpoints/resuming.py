@@ -14,7 +14,8 @@ from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.find import find, written
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.verify import Report, verify
+from allranks.checkpoints.outcome import Report
+from allranks.checkpoints.verify import verify
 from allranks.core import NOTE, Finding
 
 STATE = ("allranks-resume.json", "allranks-resume.safetensors")

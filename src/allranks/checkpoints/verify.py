@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import adapter as parts
-from allranks.checkpoints import consistency, expectation
+from allranks.checkpoints import consistency, expectation, other_kinds
 from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.adapter import Adapter, Config
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.outcome import Report, once
+from allranks.checkpoints.trainer_files import TEMPORARY, unfinished
 from allranks.checkpoints.values import scan
 from allranks.checkpoints.weights import Damaged, Tensor, read_header
 from allranks.core import BLOCK, UNKNOWN, Finding
@@ -24,47 +25,24 @@ MOST_COMPARISONS = 10_000_000
 """Some seconds. Every expert of DeepSeek-V3 with ten target names is a tenth of it."""
 
 _KNOWN = (WEIGHTS, CONFIG, manifests.MANIFEST, manifests.TRAINER_STATE)
-_TEMPORARY = re.compile(r"(tmp[-.].*|.*\.(tmp|partial|part|incomplete)([-.].*)?|\.allranks-.*)")
-_TRAINER_FILES = re.compile(
-    r"training_args\.bin|optimizer\.pt|scheduler\.pt|rng_state.*\.pth|latest|global_step\d+"
-)
-
-
-@dataclass(frozen=True)
-class Report:
-    """What was seen of one checkpoint. `whole` is true only if nothing is damaged and nothing is unknown."""
-
-    path: str
-    findings: Tuple[Finding, ...]
-    tensors: int
-    parameters: int
-    step: Optional[int]
-    whole: bool
-
-    @property
-    def exit_code(self) -> int:
-        """0 whole, 1 damaged, 3 could not tell."""
-        if self.whole:
-            return 0
-        return 1 if any(f.verdict == BLOCK for f in self.findings) else 3
-
-    def as_json(self) -> Dict[str, Any]:
-        return asdict(self)
 
 
 def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
-    """Judges the adapter in the folder `path` (or beside the file `path`); see `expectation` for `expect`.
+    """Judges the checkpoint in the folder `path`, or the one that is the file `path`; see `expectation` for `expect`.
 
-    Reads every byte of the weights once, and of each file that a manifest names. Raises nothing for what
-    lies in the folder, however hostile: what could not be looked at is a finding of verdict `unknown`.
+    Of an adapter every byte of the weights is read once, and of each file that a manifest names; of another kind
+    (`kinds/`) what tables, sizes and names tell. Raises nothing for what lies there, however hostile: what could not
+    be looked at is a finding of verdict `unknown`.
     """
     expect = dict(expect or {})
-    path = os.fspath(path)
-    if os.path.basename(path) in (WEIGHTS, CONFIG) and not os.path.isdir(path):
-        path = os.path.dirname(path) or "."
+    path, file = os.fspath(path), None
+    if not os.path.isdir(path) and os.path.lexists(path):
+        path, file = os.path.split(os.path.abspath(path))
     try:
         with Folder(path) as folder:
-            return _verify(folder, expect)
+            if is_adapter(folder, file, expect):
+                return _verify(folder, expect)
+            return other_kinds.judge(folder, file, expect) or _report(path, [_no_weights(folder)])
     except (FileNotFoundError, NotADirectoryError):
         return _report(path, [found("checkpoint-missing", path, "no such folder")])
     except OSError as error:
@@ -76,6 +54,15 @@ def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
     ) as error:  # a form of damage that nobody has thought of
         saw = "%s: %s" % (type(error).__name__, printable(error))
         return _report(path, [found("checkpoint-unreadable", printable(path), saw)])
+
+
+def is_adapter(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> bool:
+    """Whether an adapter lies there, or one was promised."""
+    names = (WEIGHTS, PICKLED, CONFIG)
+    if file is not None:
+        return file in names
+    promised = any(expect.get(key) for key in ("rank", "targets", "base_model", "tensors", "shapes"))
+    return promised or any(folder.has(name) for name in names)
 
 
 def _unreadable(file: str, error: OSError) -> Finding:
@@ -112,7 +99,7 @@ def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
     if manifest is not None and not findings:
         findings += _manifest_agrees(folder, manifest, config)
     return _report(
-        folder.path, _once(findings), tensors, step, "" if manifest is None else _gathered(manifest)
+        folder.path, once(findings), tensors, step, "" if manifest is None else _gathered(manifest)
     )
 
 
@@ -124,35 +111,15 @@ def _gathered(manifest: manifests.Manifest) -> str:
     return ", gather %s%s" % (printable(manifest.exact, 200), again)
 
 
-def _once(findings: List[Finding]) -> List[Finding]:
-    """Without a second report of the same thing about the same file (a manifest and a read see one link)."""
-    seen, kept = set(), []
-    for finding in findings:
-        key = (finding.id, finding.where.file)
-        if key not in seen:
-            seen.add(key)
-            kept.append(finding)
-    return kept
-
-
 def _finished(folder: Folder, has_manifest: bool, has_state: bool) -> List[Finding]:
     """Our save writes the manifest last, transformers trainer_state.json, PEFT adapter_config.json."""
-    findings, names = [], folder.names()
-    name = os.path.basename(folder.path)
-    if _TEMPORARY.fullmatch(name):
-        findings.append(
-            found("checkpoint-unfinished", folder.path, "the folder has a temporary name: %s" % name)
-        )
-    left = [n for n in names if _TEMPORARY.fullmatch(n) and any(known in n for known in _KNOWN)]
+    findings = unfinished(folder, has_manifest or has_state)
+    left = [n for n in folder.names() if TEMPORARY.fullmatch(n) and any(known in n for known in _KNOWN)]
     if left:
         id = "checkpoint-leftover" if has_manifest else "checkpoint-unfinished"
         findings.append(found(id, folder.path, "temporary files: %s" % ", ".join(map(printable, left[:5]))))
-    if has_manifest or has_state or manifests.step_of_name(folder.path) is None:
-        return findings
-    if any(_TRAINER_FILES.fullmatch(n) for n in names):
-        saw = "a trainer's files, and no trainer_state.json, which it writes last"
-        findings.append(found("checkpoint-unfinished", folder.path, saw))
-    else:
+    marked = has_manifest or has_state or manifests.step_of_name(folder.path) is None
+    if not marked and not findings:
         findings.append(found("checkpoint-unmarked", folder.path, "no manifest and no trainer_state.json"))
     return findings
 
@@ -207,7 +174,8 @@ def _no_weights(folder: Folder) -> Finding:
     file = os.path.join(folder.path, WEIGHTS)
     if folder.has(WEIGHTS):
         return found("adapter-missing", file, "adapter_model.safetensors is a link to nothing")
-    below = [n for n in folder.names() if manifests.CHECKPOINT_NAME.fullmatch(n)]
+    adapters = {n for n in folder.names() if manifests.CHECKPOINT_NAME.fullmatch(n)}
+    below = adapters.union(other_kinds.below(folder))
     fix = "name one of its checkpoints: %s." % ", ".join(sorted(below)[:5]) if below else ""
     return found("adapter-missing", file, "no adapter_model.safetensors", fix=fix)
 

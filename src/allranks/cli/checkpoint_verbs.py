@@ -11,9 +11,9 @@ from allranks.cli.common import agreed, print_json
 from allranks.core import BadInput, Problem
 
 
-def folder_of(path: str) -> tuple[Path, dict[str, Any]]:
-    """A folder as it is, with what its run promised where `path` is a run's id."""
-    if path and Path(path).is_dir():
+def folder_of(path: str, file: bool = False) -> tuple[Path, dict[str, Any]]:
+    """A folder as it is, or with `file` a file, with what its run promised where `path` is a run's id."""
+    if path and (Path(path).is_dir() or (file and Path(path).is_file())):
         return Path(path), {}
     if path and Path(path).exists():
         raise BadInput(Problem(f"{path} is a file", do="the folder of the checkpoint, or of all of a run"))
@@ -37,13 +37,13 @@ def folder_of(path: str) -> tuple[Path, dict[str, Any]]:
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Exit code 0 only for a whole adapter, 1 for damage, 3 where it could not be looked at."""
+    """Exit code 0 only for a whole checkpoint, 1 for damage, 3 where it could not be looked at."""
     from allranks import checkpoints
     from allranks.output.terminal import print_findings
     from allranks.plan import families
     from allranks.runs.inspection import read_object
 
-    path, expect = folder_of(options.path)
+    path, expect = folder_of(options.path, file=True)
     base = options.base or expect.get("base_model")
     if base:
         config = read_object(str(Path(base) / "config.json"))
@@ -60,12 +60,16 @@ def verify(options: argparse.Namespace) -> int:
                 "parameters": report.parameters,
                 "step": report.step,
                 "whole": report.whole,
+                "kind": report.kind,
+                "can_resume": report.can_resume,
             }
         )
     else:
         print_findings(list(report.findings))
-        if report.whole:
+        if report.whole and report.kind == "adapter":
             print(f"{path}: whole, {report.tensors} tensors, {report.parameters:,} parameters")
+        elif report.whole:
+            print(f"{path}: {report.title}, whole as far as its files tell: {report.text}")
     if report.whole:
         return 0
     return 1 if any(f.verdict == "block" for f in report.findings) else 3

@@ -9,8 +9,10 @@ from allranks.cli.common import add_json, positive
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
-    verify = kinds.add_parser("verify", help="is this adapter whole? exit code 0 only if it is")
-    verify.add_argument("path", help="a folder with an adapter, or a run's id")
+    verify = kinds.add_parser("verify", help="is this checkpoint whole? exit code 0 only if it is")
+    verify.add_argument(
+        "path", help="a folder with an adapter or another checkpoint, its file, or a run's id"
+    )
     verify.add_argument(
         "--base", metavar="DIR", help="the base model's folder, to compare names and shapes with"
     )
