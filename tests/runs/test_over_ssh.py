@@ -35,3 +35,14 @@ def test_another_machine_with_the_same_run_file_finds_watches_and_stops_the_run(
         said, _ = watcher.communicate(timeout=300)
         assert json.loads(said)["runs"][0]["id"] == run_id
         another("logs", file, code=0)
+
+
+def test_a_node_that_fails_its_check_is_left_out_and_the_spare_trains(rig: Rig, tmp_path: Path) -> None:
+    desk = RigDesk(rig, tmp_path)
+    nodes = {"node1": "node1", "node2": {"address": "node2", "port": 2}, "node3": "node3"}
+    file = desk.light("--steps", 20, nodes=nodes, launch={"spares": 1})
+    assert desk.json("run", file, "--no-probe", code=3)["stopped_by"] == ["unreadable-node"]
+    run = desk.run(file, "--exclude-unready", "--no-probe", code=0)
+    assert run["nodes"] == ["node1", "node3"]
+    left_out = [event["data"] for event in desk.events(run["id"], "finding")]
+    assert [one["where"]["node"] for one in left_out if one["id"] == "node-excluded"] == ["node2"]

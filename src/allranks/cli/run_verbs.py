@@ -17,7 +17,7 @@ from allranks.cli.run_modes import next_rung
 from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
 from allranks.core.text import spelt_out
 from allranks.output.terminal import LiveView, print_findings, print_summary
-from allranks.runs import index
+from allranks.runs import exclusion, index
 from allranks.runs.allocation import Acquired, acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspection import Inspection, inspect, verdict_code
@@ -55,9 +55,14 @@ def run_command(run: Run, options: argparse.Namespace) -> int:
 
 
 async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView) -> dict[str, Any]:
+    excludes = options.exclude_unready
+    if excludes:
+        exclusion.refuse_queue(run)
     if options.dry_run:
-        return {"dry_run": await looked_at(run, options.accept_new_hosts)}
+        return {"dry_run": await looked_at(run, options.accept_new_hosts, excludes)}
     acquired = await acquire(run, view.add, options.accept_new_hosts, again(options))
+    if excludes:
+        acquired = await exclusion.ready(acquired)
     run, nodes = acquired.run, acquired.nodes
     try:
         submitted = await submit_or_release(acquired, view, options.probe)
@@ -69,10 +74,11 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
         await nodes.close()
 
 
-async def looked_at(run: Run, accept_new_hosts: bool) -> dict[str, Any]:
+async def looked_at(run: Run, accept_new_hosts: bool, excludes: bool = False) -> dict[str, Any]:
     """What a run would be; it holds nothing, no job of SLURM either."""
     found = await looking(run, accept_new_hosts)
     try:
+        found = await exclusion.ready(found) if excludes else found
         return describe(await inspect(found.nodes, found.run))
     finally:
         await found.nodes.close()

@@ -167,6 +167,19 @@ Why it matters
 What to do
   Nothing. A port of a run that is still led, or of anybody else, is only reported: `port-held`.
 """,
+    "node-excluded": """A node failed its check and was left out of the run, as `run --exclude-unready` asks.
+
+What it looks at
+  The findings about each node that stop a launch, of all checks. Findings about the run file or about all nodes leave
+  no node out: they stop the launch as they always do.
+
+Why it matters
+  The run begins without that node. A spare (`launch.spares`) takes its place. Without a spare fewer ranks train: a step
+  sees fewer samples, and each rank holds a larger part of the model.
+
+What to do
+  Mend the node and take it up again in the next run; `allranks check FILE` shows what is wrong there.
+""",
     "ops-not-built": """DeepSpeed's operators cannot be compiled ahead on a node.
 
 What it looks at

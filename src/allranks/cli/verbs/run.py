@@ -34,6 +34,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="try the network between the nodes first; by default where there are several machines",
     )
+    parser.add_argument(
+        "--exclude-unready",
+        action="store_true",
+        help="leave out the nodes that fail their check: spares take their places, else fewer ranks train",
+    )
     parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
 
 

@@ -1,0 +1,88 @@
+"""`run --exclude-unready`: nodes that fail their check are left out, spares take their places, and the rest trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from allranks import checks
+from allranks.core import WARN, Cluster, Finding, Where
+from allranks.core.text import fold
+from allranks.runs.allocation import Acquired
+from allranks.runs.inspection import Inspection, inspect
+from allranks.spec import Run
+from allranks.transport import Nodes
+
+ROUNDS = 3
+"""Leaving a node out changes what the others are compared with, so they are judged again; what still changes after
+this many rounds is left to the check that comes before every launch."""
+
+
+def refuse_queue(run: Run) -> None:
+    """Raises BadInput for a launcher with a queue: its job holds the nodes, and a job without one of them would be
+    another job."""
+    if run.launcher.queue is not None:
+        raise run.refuse(
+            "launch.with",
+            f"--exclude-unready with launch: {{with: {run.launch.with_}}}",
+            "the nodes are those of a job, and every one of them is started.",
+            "leave bad nodes out of the job: launch: {extra: {exclude: NAME}}",
+        )
+
+
+async def ready(acquired: Acquired) -> Acquired:
+    """The run on the nodes that pass, with a `node-excluded` note for each that does not. If none passes, or all do,
+    it is the run as it was: the check before the launch then says what is wrong."""
+    for _ in range(ROUNDS):
+        seen = await inspect(acquired.nodes, acquired.run)
+        failed = failing(seen)
+        if not failed or len(failed) == len(acquired.run.cluster.nodes):
+            break
+        kept = without(acquired.run, failed)
+        names = {node.name: node for node in kept.cluster.nodes}
+        nodes = Nodes({name: acquired.nodes[name] for name in names}, names)
+        left = [name for name in acquired.nodes.nodes if name not in names]
+        await Nodes({n: acquired.nodes[n] for n in left}, {n: acquired.nodes.nodes[n] for n in left}).close()
+        acquired = replace(acquired, run=kept, nodes=nodes)
+    return acquired
+
+
+def failing(seen: Inspection) -> dict[str, tuple[str, ...]]:
+    """The nodes on which something stops a launch, each with the ids of what was found there."""
+    found = checks.standings(seen.facts, seen.plan, seen.run, seen.findings)
+    return {one.node.name: one.findings for one in found if not one.passes}
+
+
+def without(run: Run, failed: Mapping[str, Sequence[str]]) -> Run:
+    """The run without these nodes. It trains on as many as before as long as there are spares."""
+    cluster = run.cluster
+    kept = [node for node in cluster.nodes if node.name not in failed]
+    training = min(len(cluster.training), len(kept))
+    nodes = tuple(replace(node, rank=rank) for rank, node in enumerate(kept))
+    smaller = Cluster(nodes, len(kept) - training)
+    launch = replace(run.launch, spares=smaller.spares)
+    notes = [excluded(name, ids, cluster, smaller) for name, ids in failed.items()]
+    return replace(run, cluster=smaller, launch=launch, notes=(*run.notes, *notes))
+
+
+def excluded(name: str, ids: Sequence[str], before: Cluster, after: Cluster) -> Finding:
+    if after.world_size == before.world_size:
+        follows = (
+            f"{fold(node.name for node in after.training)} train instead; {after.spares} spares are left."
+        )
+    else:
+        follows = (
+            f"{after.world_size} ranks train instead of {before.world_size}, so a step sees fewer samples, "
+            "and the memory was planned again."
+        )
+    return Finding(
+        id="node-excluded",
+        verdict=WARN,
+        where=Where(node=name),
+        saw=f"{name} is left out of this run: {', '.join(ids)}",
+        expected="nothing on it that stops a launch",
+        why=follows,
+        fix=f"allranks check shows what is wrong there; allranks explain {ids[0]}"
+        if ids
+        else "allranks check",
+    )
