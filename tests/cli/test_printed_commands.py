@@ -99,7 +99,7 @@ _parser = functools.cache(cli.build_parser)
 def parses(*words: str) -> bool:
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         try:
-            _parser().parse_args(words)
+            _parser().parse_args(cli.split_command(words)[0])
         except (SystemExit, Exception):
             return False
     return True

@@ -75,8 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line's entry. Every error of ours ends here as its text and its exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
-    at = words.index("--") if "--" in words and takes_command(words) else len(words)
-    words, command = words[:at], words[at + 1 :]
+    words, command = split_command(words)
     # Set on the class: the error may be a verb's parser's, and it comes before there are options to look at.
     Parser.as_json = "--json" in words
     Parser.hint = ". The command stands after --" if takes_command(words) else ""
@@ -92,6 +91,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Our own words, and those of another program behind `--`."""
+    at = words.index("--") if "--" in words and takes_command(words) else len(words)
+    return words[:at], words[at + 1 :]
 
 
 def takes_command(words: Sequence[str]) -> bool:

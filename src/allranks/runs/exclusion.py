@@ -82,7 +82,5 @@ def excluded(name: str, ids: Sequence[str], before: Cluster, after: Cluster) -> 
         saw=f"{name} is left out of this run: {', '.join(ids)}",
         expected="nothing on it that stops a launch",
         why=follows,
-        fix=f"allranks check shows what is wrong there; allranks explain {ids[0]}"
-        if ids
-        else "allranks check",
+        fix="allranks check FILE, then repair that node",
     )
