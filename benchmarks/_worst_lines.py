@@ -35,7 +35,7 @@ FILLERS = (
     "\t",
     "the model is loaded ",
 )
-FOUND_BY_MATCH = {"lines._LAYER": "tried by `match` at one place of a line, never searched for"}
+FOUND_BY_MATCH = {"prefixes._LAYER": "tried by `match` at one place of a line, never searched for"}
 
 
 def expressions() -> Iterator[tuple[str, str, re.Pattern]]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from allranks.diagnose import Line, clean, diagnose, parse, read, split
 from allranks.diagnose.facts import signal_code
-from allranks.diagnose.lines import LINE_LIMIT, place_of_source, seconds
+from allranks.diagnose.lines import LINE_LIMIT, seconds
+from allranks.diagnose.prefixes import place_of_source
 
 PREFIXES = [
     # (line, rank, node, local, task, text)
@@ -58,15 +59,19 @@ def test_prefix(raw, rank, node, local, task, text):
 @pytest.mark.parametrize(
     ("source", "place"),
     [
-        ("logs/rank-3.log", (3, None, None)),
-        ("rank_12.err", (12, None, None)),
-        ("nodes/node-2/logs/rank-17.log", (17, "node-2", None)),
-        ("node-2.log", (None, "node-2", None)),
-        ("worker1.out", (None, "worker1", None)),
-        ("/tmp/x/attempt_0/3/stderr.log", (None, None, 3)),
-        ("slurm-4242.out", (None, None, None)),
-        ("torchrun.log", (None, None, None)),
-        (None, (None, None, None)),
+        ("logs/rank-3.log", (3, None, None, None)),
+        ("rank_12.err", (12, None, None, None)),
+        ("nodes/node-2/logs/rank-17.log", (17, "node-2", None, None)),
+        ("node-2.log", (None, "node-2", None, None)),
+        ("worker1.out", (None, "worker1", None, None)),
+        ("/tmp/x/attempt_0/3/stderr.log", (None, None, 3, None)),
+        ("logs/a100-node-1/local_rank_3.log", (None, "a100-node-1", 3, None)),
+        ("48213_5.out", (None, None, None, 5)),
+        ("logs/sft-48213-5.err", (None, None, None, 5)),
+        ("train-2026-01.log", (None, None, None, None)),
+        ("slurm-4242.out", (None, None, None, None)),
+        ("torchrun.log", (None, None, None, None)),
+        (None, (None, None, None, None)),
     ],
 )
 def test_place_of_source(source, place):

@@ -13,7 +13,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import cause, frames, index
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import is_progress
-from allranks.diagnose.store import RANKS_KEPT, Store
+from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
     EXCEPTION,
     HEADINGS,
@@ -241,11 +241,15 @@ class Evidence(Store):
                 seen.node = line.node
             if line.task is not None and line.task != rank:
                 self.tasks_are_nodes = True
+            if line.local is not None:
+                self.locals[(line.node, root_of(line.source), line.local)] = rank
             return seen
         key = (line.node, line.source, line.local, line.task)
         stream = self.streams.get(key)
         if stream is None:
             stream = Seen(line)
+            if line.local is not None:
+                self.roots.add(root_of(line.source))
             if len(self.streams) < RANKS_KEPT:
                 self.streams[key] = stream
         return stream

@@ -1,8 +1,7 @@
 """Log lines: cut from streams in bounded memory, their prefixes read (rank, node, time), made safe to show.
 
-Prefixes come in layers and in any order: `gpu-node-01: [2026-11-20 23:05:06] [rank0]: text`. Each layer is
-taken off; what is left is the text that symptoms look at. Every expression here is linear: no nested
-repetition, bounded lengths.
+Prefixes are taken off (`prefixes.py`); what is left is the text that symptoms look at. Every expression here is linear:
+no nested repetition, bounded lengths.
 """
 
 from __future__ import annotations
@@ -10,13 +9,15 @@ from __future__ import annotations
 import re
 from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
+from allranks.diagnose.prefixes import Learned, peel, place_of_source
+from allranks.diagnose.wrapped import looks_wrapped, unwrap
+
 LINE_LIMIT = 4096
 """Characters of a line that are looked at: the first 3,072 and the last 1,024 of a longer one. The longest
 texts of real causes (a desync report, a fingerprint of DETAIL) are about 2,500 characters."""
 
 CHUNK_BYTES = 1 << 16
 EVIDENCE_LIMIT = 400
-MAX_LAYERS = 6
 
 
 class Line(NamedTuple):
@@ -33,53 +34,9 @@ class Line(NamedTuple):
     number: int = 0
 
 
-# One alternative a kind of prefix; the name of the last group says which. A host's name must hold a digit or
-# come in brackets: `RuntimeError: ` is none, `gpu-node-01: ` is. Names of files (`libnccl.so.2: cannot open`)
-# are none either.
-_DATE = r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-_LAYER = re.compile(
-    r"[ \t]{0,8}(?:\x1b?\[\d{1,2}m)?(?:"
-    r"\[(?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,6})\](?::|(?=\W))[ ]?"
-    r"|\[default(?P<local>\d{1,4})\]:[ ]?"
-    r"|\[(?P<stamp>" + _DATE + r")(?:Z|[+-]\d\d:?\d\d)?\][ ]?"
-    r"|(?P<date>" + _DATE + r"(?:Z|[+-]\d\d:?\d\d)?)(?:[ \t]{0,16}[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
-    r"|(?P<task>\d{1,5}):(?:[ ]|(?=\[))"
-    r"|\[\d{1,6},(?P<mpi>\d{1,6})\](?:<std(?:out|err)>)?:[ ]?"
-    r"|\((?P<actor>raylet|(?:[\w.]{1,60}[ ])?pid=\d{1,9})(?:,[ ]ip=(?P<ip>[\w.:]{1,45}))?\)(?:\x1b?\[0m)?[ ]?"
-    r"|\[(?P<boxed>[A-Za-z][\w.-]{0,80})\](?::[ ]?|[ ]|(?=\[))"
-    r"|(?:rank|Rank)[ ]?(?P<bare>\d{1,6}):[ ]"
-    r"|(?P<pipe>[A-Za-z][\w.-]{0,60})[ ]{0,8}\|{1,2}[ ]"
-    r"|(?P<nccl>[A-Za-z\d][\w.-]{0,80}):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
-    r"|\[(?P<mpich>\d{1,6})\][ ](?=[\w.-]{1,80}:\d{1,9}:\d)"
-    r"|(?P<host>[A-Za-z\d][\w.-]{0,80}):(?:[ ]|(?=\[))"
-    r")"
-)
-_NOT_NAMES = re.compile(
-    r"\.(?:so|py|sh|cc|cpp|cu|h|c|log|txt|ya?ml|json|safetensors|bin)\b|^\d{1,81}$|^(?:attempt|step|epoch|iter|line|xid|c10d"
-    r"|pid|v\d|exit|errno|python|[WEIFCD]\d{4}$)",
-    re.I,
-)
-_DIGIT = re.compile(r"\d")
-_ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _GLOG = re.compile(r"\[?[WEIFCD](\d{1,2})(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
 _INNER_RANK = re.compile(r"\[(?:PG [^\[\]]{0,80} )?[Rr]ank[ :]?(\d{1,6})\]")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
-_FILE_RANK = re.compile(r"(?:^|[/_.-])(?:global[_-]?)?rank[_-]?(\d{1,6})(?=[._/-]|$)", re.I)
-_FILE_NODE = re.compile(r"(?:^|[/_-])((?:node|host|worker)[_-]?\d{1,5})(?=[._/-]|$)", re.I)
-_FILE_LOCAL = re.compile(r"attempt_\d{1,6}/(\d{1,5})/std(?:out|err)\.log$")
-
-
-def place_of_source(source: "str | None") -> Tuple[Optional[int], Optional[str], Optional[int]]:
-    """(rank, node, local rank) as the name of a log file tells: `node-1/logs/rank-3.log`."""
-    if not source:
-        return None, None, None
-    ranks, nodes = _FILE_RANK.findall(source), _FILE_NODE.findall(source)
-    local = _FILE_LOCAL.search(source)
-    return (
-        int(ranks[-1]) if ranks else None,
-        nodes[-1] if nodes else None,
-        int(local.group(1)) if local else None,
-    )
 
 
 def split(chunks: Iterable[Union[bytes, str]]) -> Iterator[str]:
@@ -116,76 +73,92 @@ def parse(text: Union[str, bytes, Iterable[str], IO[Any]], source: "str | None" 
         lines: Iterable[str] = split((text,))
     else:
         lines = read(text) if hasattr(text, "read") else text  # type: ignore[arg-type]  # a file has read
-    rank, node, local = place_of_source(source)
+    reader = _Reader(source)
     for number, raw in enumerate(lines, 1):
-        yield _parse_line(raw, rank, node, local, source, number)
-
-
-def _is_name(value: str) -> bool:
-    """Whether a label is a machine's: `RuntimeError` and `libnccl.so.2` are none, `node1` and `10.0.0.5` are."""
-    return _DIGIT.search(value) is not None and (
-        _ADDRESS.match(value) is not None or not _NOT_NAMES.search(value)
-    )
+        yield from reader.read(raw, number)
 
 
 _QUOTE = re.compile(r"(?:> ){1,3}")
-_RANK, _NODE, _TIME, _LOCAL, _TASK = range(5)
-_NUMBERS = {
-    "rank": _RANK,
-    "bare": _RANK,
-    "mpi": _RANK,
-    "mpich": _RANK,
-    "local": _LOCAL,
-    "gpu": _LOCAL,
-    "task": _TASK,
-}
+_TRACEBACK = "Traceback (most recent call last)"
+_TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
+_RULE = re.compile(r"-{8,80}\s{0,8}$")
+_HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
 
 
-def _parse_line(
-    raw: str, rank: "int | None", node: "str | None", local: "int | None", source: "str | None", number: int
-) -> Line:
-    if len(raw) > LINE_LIMIT:
-        raw = raw[: LINE_LIMIT - 1024] + " … " + raw[-1024:]
-    if "\x1b" in raw:
-        raw = _ESCAPE.sub("", raw)
-    place: List[Any] = [rank, node, None, local, None]
-    if raw.startswith("> "):
-        raw = _QUOTE.sub("", raw, count=1)  # a log quoted in a mail or a thread
-    start = _peel(raw, place)
-    body = raw[start:] if start else raw
-    rank, node, time, local, task = place
-    if time is None and body and body[0] in "[WEIFC":
-        stamp = _GLOG.match(body)
-        if stamp is not None:
-            time = "0000-" + stamp.group(1).zfill(2) + "-" + stamp.group(2) + " " + stamp.group(3)
-    if rank is None and "ank" in body:
-        inner = _INNER_RANK.search(body)  # glued behind a progress bar, or `[PG 0 Rank 3] Watchdog caught`
-        rank = int(inner.group(1)) if inner else None
-    return _new(Line, (body, rank, node, source, time, local, task, number))
+class _Reader:
+    """One log, line after line: what its name and its headings say of the lines that follow."""
 
+    def __init__(self, source: "str | None") -> None:
+        self.source = source
+        self.place = self._of(source)
+        self.learned = Learned()
+        self.before: Tuple[str, str] = ("", "")
 
-def _peel(raw: str, place: List[Any]) -> int:
-    """Takes the layers of prefixes off and notes in `place` what they say; returns where the text begins."""
-    start = 0
-    for _ in range(MAX_LAYERS):
-        found = _LAYER.match(raw, start)
-        if found is None:
-            break
-        kind = found.lastgroup or ""
-        value = found.group(kind)
-        slot = _NUMBERS.get(kind)
-        if slot is not None:
-            place[slot] = int(value)
-            if kind == "gpu" and place[_NODE] is None:
-                place[_NODE] = found.group("nccl")
-        elif kind == "stamp" or kind == "date":
-            place[_TIME] = value
-        elif kind != "actor":
-            if kind != "ip" and not _is_name(value):
-                break
-            place[_NODE] = value
-        start = found.end()
-    return start
+    @staticmethod
+    def _of(source: "str | None") -> List[Any]:
+        rank, node, local, task = place_of_source(source)
+        return [rank, node, None, local, task]
+
+    def read(self, raw: str, number: int) -> Iterator[Line]:
+        if raw.startswith(("==> ", "---")) or self.before[0]:
+            self._heading(raw)
+        if len(raw) > LINE_LIMIT and not looks_wrapped(raw):
+            raw = raw[: LINE_LIMIT - 1024] + " … " + raw[-1024:]
+        place = list(self.place)
+        texts = unwrap(raw, place) if looks_wrapped(raw) else None
+        if texts is None:
+            yield self._line(raw, place, number)
+            return
+        for text in texts:
+            yield self._line(text, list(place), number)
+
+    def _heading(self, raw: str) -> None:
+        """`tail` and `head` say whose lines follow in one line; `dshbak` and `clush -b` between two rules."""
+        named = _TAIL.match(raw)
+        if named is not None:
+            self.source = named.group(1)
+            self.place = self._of(self.source)
+        rule, name = self.before
+        if rule and name and _RULE.match(raw):
+            self.place = [None, name, None, None, None]
+            self.before = ("", "")
+        elif rule and not name:
+            headed = _HEADED.match(raw)
+            self.before = (rule, headed.group(1)) if headed is not None else ("", "")
+        else:
+            self.before = ("-", "") if _RULE.match(raw) else ("", "")
+
+    def _line(self, raw: str, place: List[Any], number: int) -> Line:
+        if len(raw) > LINE_LIMIT:
+            raw = raw[: LINE_LIMIT - 1024] + " … " + raw[-1024:]
+        if "#0" in raw:
+            raw = (
+                raw.replace("#033", "\x1b").replace("#011", "\t").replace("#012", " ")
+            )  # as rsyslog escapes them
+        if "\x1b" in raw:
+            raw = _ESCAPE.sub("", raw)
+        if raw.startswith("> "):
+            raw = _QUOTE.sub("", raw, count=1)  # a log quoted in a mail or a thread
+        start = peel(raw, place)
+        if self.learned.shapes:
+            start = self.learned.peel(raw, start, place)
+        if _TRACEBACK in raw:
+            heading = raw.index(_TRACEBACK)
+            if heading > start:
+                self.learned.heading(raw[start:heading])
+                start = self.learned.peel(raw, start, place)
+        body = raw[start:] if start else raw
+        rank, node, time, local, task = place
+        if time is None and body and body[0] in "[WEIFC":
+            stamp = _GLOG.match(body)
+            if stamp is not None:
+                time = "0000-" + stamp.group(1).zfill(2) + "-" + stamp.group(2) + " " + stamp.group(3)
+        if rank is None and "ank" in body:
+            inner = _INNER_RANK.search(
+                body
+            )  # glued behind a progress bar, or `[PG 0 Rank 3] Watchdog caught`
+            rank = int(inner.group(1)) if inner else None
+        return _new(Line, (body, rank, node, self.source, time, local, task, number))
 
 
 _new: Any = tuple.__new__  # half the cost of Line(...), which is called for every line

@@ -33,6 +33,11 @@ class Collective(NamedTuple):
     line: Line
 
 
+def root_of(source: "str | None") -> str:
+    """torchrun's folder of one launch, in which a file is a local rank's; empty of any other file."""
+    return (source or "").rpartition("/attempt_")[0]
+
+
 class Store:
     """In bounded memory, by rank where a line names one."""
 
@@ -60,6 +65,8 @@ class Store:
         self.addresses: Dict[str, str] = {}
         self.finished = False
         self.tasks_are_nodes = False
+        self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
+        self.roots: Set[str] = set()
         self.forced_pids: Set[int] = set()
         self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
         self._rows: Dict[Any, Dict[str, Any]] = {}
@@ -87,7 +94,10 @@ class Store:
             for known in self.exits:
                 if known.local == line.local and known.rank is not None and known.node == line.node:
                     return known.rank
-            if len(self.nodes) <= 1:
+            known_rank = self.locals.get((line.node, root_of(line.source), line.local))
+            if known_rank is not None:
+                return known_rank
+            if len(self.nodes) <= 1 and len(self.roots) <= 1 and not self.tasks_are_nodes:
                 return line.local
         return None
 
