@@ -98,7 +98,7 @@ def test_a_run_that_is_named_whole_is_found_without_asking_anybody(home: Path, m
     assert asyncio.run(index.find("x-0101-aaaa")) == "x-0101-aaaa"
 
 
-@pytest.mark.parametrize("words", [["checkpoints", "verify"], ["checkpoints", "prune"], ["diagnose"]])
+@pytest.mark.parametrize("words", [["diagnose"]])
 def test_a_run_of_another_head_is_told_where_it_lies(home: Path, capsys, words: list[str]) -> None:
     entry("x-0101-aaaa")
     assert cli.main([*words, "x-0101-aaaa"]) == 2

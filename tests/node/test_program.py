@@ -71,7 +71,10 @@ def test_faults_are_documents_too(call):
     assert call("put", "r1", stdin=b"\xff")[0] == 2
 
 
-VERBS = "version, facts, start, order, read, follow, stop, sweep, put, clean, code, environment, probe, ray, command"
+VERBS = (
+    "version, facts, start, order, read, follow, stop, sweep, put, clean, code, environment, probe, ray, command, "
+    "checkpoints"
+)
 NO_VERB = {"file": None, "line": None, "saw": "'dance' is no verb.", "why": "", "do": "one of " + VERBS}
 
 

@@ -22,7 +22,7 @@ from allranks.worker.adapter_files import sync
 COPYING = ".allranks-copying-"
 CHUNK_BYTES = 1 << 20
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -123,7 +123,7 @@ def _copy_file(source: str, target: str, pace: Pace) -> Tuple[int, int]:
     """(bytes written, bytes kept). The copy is read back from the storage and compared."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     whole = hashlib.sha256()
-    with os.fdopen(os.open(source, _READ), "rb", buffering=0) as reading:
+    with os.fdopen(os.open(source, READ), "rb", buffering=0) as reading:
         kept = _same_beginning(reading, target, whole)
         with os.fdopen(os.open(target, _WRITE, 0o644), "wb", buffering=0) as writing:
             writing.truncate(kept)
@@ -152,7 +152,7 @@ def _write(file: Any, part: bytes) -> None:
 def _same_beginning(reading: Any, target: str, whole: Any) -> int:
     """How many bytes of an earlier try are the source's; they are counted into `whole`."""
     try:
-        there = os.open(target, _READ)
+        there = os.open(target, READ)
     except OSError:
         return 0
     same = 0
@@ -176,7 +176,7 @@ def _forget(fd: int) -> None:
 
 def digest_of(path: str) -> str:
     sha = hashlib.sha256()
-    with os.fdopen(os.open(path, _READ), "rb", buffering=0) as file:
+    with os.fdopen(os.open(path, READ), "rb", buffering=0) as file:
         for part in iter(lambda: file.read(CHUNK_BYTES), b""):
             sha.update(part)
     return sha.hexdigest()

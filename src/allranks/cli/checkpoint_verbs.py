@@ -1,108 +1,161 @@
-"""The verb `checkpoints`: verify and prune, for a folder or a run."""
+"""The verb `checkpoints`: verify, prune, list and fetch, for a folder, `node:/path` or a run."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from allranks.cli.common import agreed, print_json
-from allranks.core import BadInput, Problem
+from allranks.core import BadInput, Finding, Problem, finding_from_json
+from allranks.core.text import spelt_out
+from allranks.runs.checkpoint_places import CheckpointPlace, of_text
 
 
-def folder_of(path: str, file: bool = False) -> tuple[Path, dict[str, Any]]:
-    """A folder as it is, or with `file` a file, with what its run promised where `path` is a run's id."""
-    if path and (Path(path).is_dir() or (file and Path(path).is_file())):
-        return Path(path), {}
-    if path and Path(path).exists():
-        raise BadInput(Problem(f"{path} is a file", do="the folder of the checkpoint, or of all of a run"))
-    from allranks.node.paths import read_json
-    from allranks.runs.index import directory_here, find
+def opened(options: argparse.Namespace, file: bool = False) -> CheckpointPlace:
+    """The place that the words name; with `file` it may be a file."""
+    from allranks.runs.node_targets import Access
 
+    return of_text(options.path, Access(accept_new_hosts=options.accept_new_hosts), file)
+
+
+async def asked(place: CheckpointPlace, what: str, **more: Any) -> dict[str, Any]:
     try:
-        run_id = asyncio.run(find(path))
-    except BadInput as error:
-        if not path:
-            raise
-        raise BadInput(
-            Problem(f"{path} is no folder and no run known here", do="allranks ps lists the runs")
-        ) from error
-    directory = directory_here(run_id)
-    state = read_json(directory.keeper.state) or {}
-    job = next((read_json(str(p)) for p in Path(directory.root).glob("nodes/*/job.json")), None) or {}
-    if not state.get("output_dir"):
-        raise BadInput(Problem(f"{path} has saved nothing", do=f"allranks logs {path}"))
-    return Path(state["output_dir"]), (job.get("keep") or {}).get("adapter") or {}
+        return await place.ask(what, **more)
+    finally:
+        await place.close()
+
+
+def findings_of(answer: Mapping[str, Any]) -> list[Finding]:
+    return [finding_from_json(one) for one in answer.get("findings") or ()]
+
+
+def local_folder(place: CheckpointPlace) -> tuple[Path, dict[str, Any]]:
+    """The folder of a place on this machine, with what its run promised. Raises BadInput."""
+    from allranks.checkpoints import node_verbs
+
+    folder, expect = node_verbs.place(place.request)
+    return Path(folder), expect
 
 
 def verify(options: argparse.Namespace) -> int:
     """Exit code 0 only for a whole checkpoint, 1 for damage, 3 where it could not be looked at."""
-    from allranks import checkpoints
     from allranks.output.terminal import print_findings
+
+    place = opened(options, file=True)
+    if place.nodes is not None and options.base:
+        do = f"allranks checkpoints fetch {options.path} TO, and verify TO with --base"
+        raise BadInput(
+            Problem("--base is a folder of this machine, and the adapter lies on another one", do=do)
+        )
+    report = (
+        verified_here(place, options.base) if place.nodes is None else asyncio.run(asked(place, "verify"))
+    )
+    findings = findings_of(report)
+    if options.json:
+        where = {"node": place.node} if place.nodes is not None else {}
+        keys = ("path", "tensors", "parameters", "step", "whole", "kind", "can_resume")
+        said = {**where, **{key: report.get(key) for key in keys}}
+        print_json({**said, "findings": [f.as_json() for f in findings]})
+    else:
+        print_findings(findings)
+        if report["whole"]:
+            print(spelt_out(whole_text(report, place.node)))
+    if report["whole"] is True:
+        return 0
+    return 1 if any(f.verdict == "block" for f in findings) else 3
+
+
+def whole_text(report: Mapping[str, Any], node: str | None) -> str:
+    path = f"{node}:{report['path']}" if node else report["path"]
+    if report["kind"] == "adapter":
+        return f"{path}: whole, {report['tensors']} tensors, {report['parameters']:,} parameters"
+    return f"{path}: {report['title']}, whole as far as its files tell: {report['text']}"
+
+
+def verified_here(place: CheckpointPlace, base: str | None) -> dict[str, Any]:
+    from allranks import checkpoints
     from allranks.plan import families
     from allranks.runs.inspection import read_object
 
-    path, expect = folder_of(options.path, file=True)
-    base = options.base or expect.get("base_model")
+    path, expect = local_folder(place)
+    base = base or expect.get("base_model")
     if base:
         config = read_object(str(Path(base) / "config.json"))
         regular = families.is_described((config or {}).get("model_type"))
         expect = {**expect, "base_config": config, "regular": regular}
-    report = checkpoints.verify(str(path), expect)
-    if options.json:
-        findings = [f.as_json() for f in report.findings]
-        print_json(
-            {
-                "path": str(path),
-                "findings": findings,
-                "tensors": report.tensors,
-                "parameters": report.parameters,
-                "step": report.step,
-                "whole": report.whole,
-                "kind": report.kind,
-                "can_resume": report.can_resume,
-            }
-        )
-    else:
-        print_findings(list(report.findings))
-        if report.whole and report.kind == "adapter":
-            print(f"{path}: whole, {report.tensors} tensors, {report.parameters:,} parameters")
-        elif report.whole:
-            print(f"{path}: {report.title}, whole as far as its files tell: {report.text}")
-    if report.whole:
-        return 0
-    return 1 if any(f.verdict == "block" for f in report.findings) else 3
+    return checkpoints.verify(str(path), expect).as_json()
 
 
 def prune(options: argparse.Namespace) -> int:
     """Shows what would go, asks, removes. Exit code 1 where something was refused, or nothing there is whole."""
-    from allranks import checkpoints
     from allranks.output.terminal import print_findings
 
-    path, expect = folder_of(options.path)
-    first = checkpoints.prune(str(path), options.keep, expect=expect, dry_run=True, vouched=True)
+    place = opened(options)
+    first = asyncio.run(asked(place, "prune", keep=options.keep, dry_run=True))
     if not options.json:
-        for name in first.removed:
-            print(f"{name}")
-        print(f"{first.freed_bytes / 2**20:.1f} MiB in {len(first.removed)} files and folders")
+        for name in first["removed"]:
+            print(spelt_out(str(name)))
+        print(f"{first['freed_bytes'] / 2**20:.1f} MiB in {len(first['removed'])} files and folders")
     done = first
-    if not options.dry_run and first.removed:
+    if not options.dry_run and first["removed"]:
         if not agreed("remove them?", options.yes):
             return 1
-        done = checkpoints.prune(str(path), options.keep, expect=expect, vouched=True)
+        done = asyncio.run(asked(place, "prune", keep=options.keep, dry_run=False))
+    findings = findings_of(done)
     if not options.json:
-        print_findings(list(done.findings))
+        print_findings(findings)
     else:
-        print_json(
-            {
-                "path": str(path),
-                "removed": list(done.removed),
-                "kept": list(done.kept),
-                "freed_bytes": done.freed_bytes,
-                "refused": list(done.refused),
-                "findings": [finding.as_json() for finding in done.findings],
-                "dry_run": options.dry_run,
-            }
-        )
-    return 1 if done.findings else 0
+        keys = ("removed", "kept", "freed_bytes", "refused")
+        told = {"path": options.path, **{key: done.get(key) for key in keys}}
+        print_json({**told, "findings": [f.as_json() for f in findings], "dry_run": options.dry_run})
+    return 1 if findings else 0
+
+
+# ---- list and fetch ----
+
+
+def listed(options: argparse.Namespace) -> int:
+    """Exit code 0 if a checkpoint is whole, or with --quick if there is one; else 1."""
+    from allranks.output.checkpoint_table import print_checkpoints
+
+    place = opened(options)
+    told = asyncio.run(asked(place, "list", quick=options.quick))
+    if options.json:
+        print_json({"node": place.node, **told})
+    else:
+        print_checkpoints(told, place.node)
+    usable = [one for one in told["checkpoints"] if options.quick or one.get("whole")]
+    return 0 if usable else 1
+
+
+def fetched(options: argparse.Namespace) -> int:
+    """Exit code 0 only for a copy whose digests are the source's, under its final name."""
+    from allranks.output.checkpoint_table import progress
+    from allranks.output.report_text import size
+    from allranks.runs.checkpoint_fetch import fetch
+
+    place = opened(options)
+
+    async def work():
+        try:
+            with progress(quiet=options.json) as heard:
+                return await fetch(place, options.to, options.step, heard)
+        finally:
+            await place.close()
+
+    done = asyncio.run(work())
+    if options.json:
+        print_json(done.as_json())
+        return 0
+    kept = f", {size(done.kept_bytes)} were here from an earlier try" if done.kept_bytes else ""
+    print(spelt_out(done.target))
+    note = "" if done.whole else " The files are the source's; whether the checkpoint is whole is not known."
+    print(
+        f"{done.files} files, {size(done.copied_bytes)} copied{kept}, every SHA-256 compared.{note}",
+        file=sys.stderr,
+    )
+    return 0

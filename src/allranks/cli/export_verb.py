@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from allranks.cli.checkpoint_verbs import folder_of
+from allranks.cli.checkpoint_verbs import local_folder, opened
 from allranks.cli.common import print_json, require_ids
 from allranks.core import BadInput, Problem, finding_from_json
+from allranks.runs.checkpoint_fetch import fetch
+from allranks.runs.checkpoint_places import CheckpointPlace
 
 BOOT = """
 import json, sys
@@ -41,8 +45,13 @@ def export(options: argparse.Namespace) -> int:
     if wrong:
         do = "only these can be accepted: " + ", ".join(ACCEPTABLE)
         raise BadInput(Problem(f"--accept {wrong[0]}: an export of such an adapter would be wrong", do=do))
-    path, expect = folder_of(options.path)
-    answer = run(options, path, expect)
+    place = opened(options)
+    if place.nodes is None:
+        answer = run(options, *local_folder(place))
+    else:
+        with tempfile.TemporaryDirectory(prefix="allranks-export-") as folder:
+            asyncio.run(fetched(place, f"{folder}/adapter"))
+            answer = run(options, Path(folder, "adapter"), {})
     findings = [finding_from_json(one) for one in answer.get("findings", ())]
     if options.json:
         print_json({**answer, "findings": [f.as_json() for f in findings]})
@@ -54,6 +63,13 @@ def export(options: argparse.Namespace) -> int:
     if answer["path"]:
         return 0
     return 1 if any(f.verdict == "block" for f in findings) else 3
+
+
+async def fetched(place: CheckpointPlace, target: str) -> None:
+    try:
+        await fetch(place, target)
+    finally:
+        await place.close()
 
 
 def run(options: argparse.Namespace, path: Path, expect: dict[str, Any]) -> dict[str, Any]:

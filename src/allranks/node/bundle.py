@@ -79,10 +79,14 @@ def keep(directory, job, key, secrets):
     from allranks.runs import keeper
     return keeper.keep(directory, job, key, secrets, report_live.Live(int(job.get("world_size") or 1)))
 
-sys.exit(main(sys.argv[1:], keep))
+def ask_checkpoints(what, wanted, gone):
+    from allranks.checkpoints import node_verbs
+    return node_verbs.answer(what, wanted, gone)
+
+sys.exit(main(sys.argv[1:], keep, ask_checkpoints))
 """
 """The end of the zip's `__main__.py`, behind the text of `unpacked.py`, which makes the rest of the zip importable:
-only here the node program meets the keeper, which stands above it."""
+only here the node program meets the keeper and the checkpoints, which stand above it."""
 
 FLAGS = ("-I", "-S")
 """Isolated: no PYTHON* variable, no user site, no installed package takes part in the node program."""

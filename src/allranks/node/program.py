@@ -19,8 +19,9 @@ INPUT_BYTES = 64 << 20
 Verb = Callable[[List[str]], Any]
 
 
-def main(argv: Sequence[str], keep: Any = None) -> int:
-    """Runs one verb. `keep` starts a keeper (`start.Keep`); the bundle gives it, since `runs` stands above."""
+def main(argv: Sequence[str], keep: Any = None, ask_checkpoints: Any = None) -> int:
+    """Runs one verb. `keep` starts a keeper (`start.Keep`), `ask_checkpoints` answers what is asked of them
+    (`checkpoints.node_verbs.answer`); the bundle gives both, since their rooms stand above."""
     verbs: Dict[str, Verb] = {
         "version": _version,
         "facts": _facts,
@@ -37,6 +38,7 @@ def main(argv: Sequence[str], keep: Any = None) -> int:
         "probe": _probe,
         "ray": _ray,
         "command": _command,
+        "checkpoints": lambda words: _checkpoints(words, ask_checkpoints),
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
     try:
@@ -250,6 +252,17 @@ def _command(words: List[str]) -> Dict[str, Any]:
 
     _words(words)
     return command.run(_input(), _gone())
+
+
+def _checkpoints(words: List[str], ask: Any) -> Optional[Dict[str, Any]]:
+    """`checkpoints list|verify|prune|files|pieces`, the request on standard input; `pieces` prints lines."""
+    (what,) = _words(words, "list, verify, prune, files or pieces")
+    said = ask(what, _input(), _gone())
+    if isinstance(said, dict):
+        return said
+    for line in said:
+        _print(line)
+    return None
 
 
 # ---- words, input, output ----

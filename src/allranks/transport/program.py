@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from allranks.core import AllranksError
@@ -50,14 +50,26 @@ class NodeProgram:
             done = await self.transport.run(argv, stdin=body, timeout_seconds=timeout_seconds)
         return self._answer(verb, done)
 
-    async def follow(self, *words: str) -> AsyncIterator[dict[str, Any]]:
+    async def follow(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
         """The `follow` verb's JSON lines, as they come."""
+        async for answer in self.lines("follow", *words):
+            yield answer
+
+    async def lines(
+        self, verb: str, *words: str, stdin: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """The JSON lines that a verb prints, as they come. Raises Unreachable and ProgramFailed."""
         await self.call("version")
-        async for line in self.transport.stream(self.argv("follow", *words)):
+        body = b"" if stdin is None else json.dumps(stdin).encode()
+        async for line in self.transport.stream(self.argv(verb, *words), stdin=body):
             try:
                 answer = json.loads(line)
             except ValueError:
-                raise ProgramFailed(self.node, "follow", f"printed no JSON: {line[:200]!r}") from None
+                answer = None
+            if not isinstance(answer, dict):
+                raise ProgramFailed(self.node, verb, f"printed no JSON: {line[:200]!r}")
+            if "error" in answer:
+                raise ProgramFailed(self.node, verb, str(answer["error"]), answer)
             yield answer
 
     def argv(self, verb: str, *words: str) -> list[str]:

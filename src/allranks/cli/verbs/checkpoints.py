@@ -1,33 +1,63 @@
-"""Verify, prune or export the checkpoints of a run or a folder."""
+"""List, verify, fetch, prune or export the checkpoints of a run or a folder.
+
+A checkpoint is named by its folder, by node:/path where it lies on another machine, or by a run: then it is looked
+for on the run's head.
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json, positive
+from allranks.cli.common import add_hosts, add_json, positive
+
+PLACE = "a folder, node:/path, or a run's id"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
-    verify = kinds.add_parser("verify", help="is this checkpoint whole? exit code 0 only if it is")
-    verify.add_argument(
-        "path", help="a folder with an adapter or another checkpoint, its file, or a run's id"
+    listed = kinds.add_parser("list", help="which there are: step, size, age, and whether each is whole")
+    listed.add_argument(
+        "path",
+        metavar="RUN|PATH",
+        nargs="?",
+        default=None,
+        help=f"{PLACE}; the newest run if it is left out",
     )
+    listed.add_argument(
+        "--quick", action="store_true", help="read no weights: whether one is whole stays open"
+    )
+    add_json(listed)
+    add_hosts(listed)
+    fetch = kinds.add_parser(
+        "fetch",
+        help="copy one here: digests compared, from where an earlier try broke off, whole or not at all",
+    )
+    fetch.add_argument("path", metavar="RUN|PATH", help=f"{PLACE}; of several the newest that is whole")
+    fetch.add_argument(
+        "to", metavar="TO", nargs="?", help="the new folder; with a slash at its end the folder around it"
+    )
+    fetch.add_argument("--step", type=positive, metavar="N", help="the checkpoint of this step")
+    add_json(fetch)
+    add_hosts(fetch)
+    verify = kinds.add_parser("verify", help="is this checkpoint whole? exit code 0 only if it is")
+    verify.add_argument("path", help=PLACE + ", or a checkpoint's file")
     verify.add_argument(
         "--base", metavar="DIR", help="the base model's folder, to compare names and shapes with"
     )
     add_json(verify)
+    add_hosts(verify)
     prune = kinds.add_parser("prune", help="remove what neither resuming nor using needs")
-    prune.add_argument("path", help="a run's output folder, or a run's id")
+    prune.add_argument("path", help=PLACE + ": all of a run")
     prune.add_argument("--keep", type=positive, default=3, help="checkpoints to keep (default 3)")
     prune.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
     prune.add_argument("-y", "--yes", action="store_true", help="ask nothing")
     add_json(prune)
+    add_hosts(prune)
     export = kinds.add_parser(
         "export",
         help="merge an adapter into its base model, or convert it for vLLM; proved before it is there",
     )
-    export.add_argument("path", help="a folder with an adapter, or a run's id")
+    export.add_argument("path", help=PLACE)
     export.add_argument("-o", "--output", metavar="DIR", required=True, help="the new folder")
     export.add_argument(
         "--for",
@@ -61,10 +91,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     export.add_argument("-v", "--verbose", action="store_true", help="show what the libraries print")
     add_json(export)
+    add_hosts(export)
 
 
 def call(options: argparse.Namespace) -> int:
     from allranks.cli import checkpoint_verbs, export_verb
 
-    kinds = {"verify": checkpoint_verbs.verify, "prune": checkpoint_verbs.prune, "export": export_verb.export}
+    kinds = {
+        "list": checkpoint_verbs.listed,
+        "verify": checkpoint_verbs.verify,
+        "fetch": checkpoint_verbs.fetched,
+        "prune": checkpoint_verbs.prune,
+        "export": export_verb.export,
+    }
     return kinds[options.kind](options)

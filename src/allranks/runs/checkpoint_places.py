@@ -1,0 +1,110 @@
+"""Where the checkpoint lies that a person names: a folder here, `node:/path`, or a run, here or on its head."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from allranks.checkpoints import node_verbs
+from allranks.core import BadInput, Problem
+from allranks.runs import index
+from allranks.runs.node_targets import Access, open_targets
+from allranks.transport import Nodes, ProgramFailed
+
+OVER_THERE = re.compile(
+    r"((?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9a-fA-F:.%]+\])):([/~].*)"
+)
+"""`node:/path` and `user@node:~/path`, as scp takes them; without a path from a root or a home it is a name."""
+
+LOOK_SECONDS = 3600.0
+"""To read a checkpoint through: 671B in bfloat16 are 1.3 TB, at 1 GB/s some 22 minutes."""
+
+
+@dataclass(frozen=True)
+class CheckpointPlace:
+    """`request` is what `checkpoints.node_verbs` is asked with; `nodes` is None if it lies on this machine."""
+
+    text: str
+    request: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Nodes | None = None
+    path: str = ""
+
+    @property
+    def node(self) -> str | None:
+        return next(iter(self.nodes.programs)) if self.nodes is not None else None
+
+    async def ask(self, what: str, **more: Any) -> dict[str, Any]:
+        """The document of `list`, `verify`, `prune` or `files`. Raises BadInput and Unreachable."""
+        if self.nodes is None:
+            try:
+                return node_verbs.document(what, {**self.request, **more})
+            except OSError as error:
+                raise BadInput(
+                    Problem(f"{error.filename}: {error.strerror}", do="look at the folder")
+                ) from error
+        program = next(iter(self.nodes.programs.values()))
+        wanted = {**self.request, **more}
+        try:
+            return await program.call("checkpoints", what, stdin=wanted, timeout_seconds=LOOK_SECONDS)
+        except ProgramFailed as error:
+            raise refused(self.node, error) from error
+
+    async def close(self) -> None:
+        if self.nodes is not None:
+            await self.nodes.close()
+
+
+def refused(node: str | None, error: ProgramFailed) -> BadInput:
+    """What a node says against a request, as the same error that it would be here."""
+    told = error.answer.get("problems")
+    problems = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    if not problems:
+        return BadInput(Problem(f"{node}: {error.text}", do="allranks checkpoints list RUN"))
+    return BadInput(
+        Problem(f"{node}: {one.get('saw')}", str(one.get("why") or ""), str(one.get("do") or ""))
+        for one in problems
+    )
+
+
+def of_text(text: str | None, access: Access | None = None, file: bool = False) -> CheckpointPlace:
+    """The place that `text` means; without one that of the newest run. With `file` it may be a file here. Raises
+    BadInput if it is none."""
+    text = text if text is not None else found(None)
+    if text and (Path(text).is_dir() or (file and Path(text).is_file())):
+        path = str(Path(text).absolute())
+        return CheckpointPlace(text, {"path": path}, path=path)
+    if text and Path(text).exists():
+        raise BadInput(Problem(f"{text} is a file", do="the folder of the checkpoint, or of all of a run"))
+    match = OVER_THERE.fullmatch(text)
+    if match:
+        host = match[1].replace("[", "").replace("]", "")
+        return CheckpointPlace(text, {"path": match[2]}, open_targets(host, access or Access()), match[2])
+    run_id = found(text)
+    try:
+        index.directory_here(run_id)
+    except BadInput:
+        if not any(entry.get("id") == run_id for entry in index.entries()):
+            raise
+        return CheckpointPlace(run_id, {"run": run_id}, head_of(run_id))
+    return CheckpointPlace(run_id, {"run": run_id})
+
+
+def found(text: str | None) -> str:
+    try:
+        return asyncio.run(index.find(text))
+    except BadInput as error:
+        if not text:
+            raise
+        do = "allranks ps lists the runs; node:/path is a folder of another machine"
+        raise BadInput(Problem(f"{text} is no folder and no run known here", do=do)) from error
+
+
+def head_of(run_id: str) -> Nodes:
+    """The head alone: a run's checkpoints lie there."""
+    nodes = index.nodes_of(run_id)
+    name = next(iter(nodes.programs))
+    return Nodes({name: nodes.programs[name]}, {name: nodes.nodes[name]})
