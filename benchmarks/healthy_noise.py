@@ -1,12 +1,12 @@
 """Healthy training with noise, through the real supervisors and keeper: how many false alarms.
 
-    HOURS=2 python -m benchmarks healthy            or RUNS=200; it stops at whichever comes first
+    HOURS=2 python -m benchmarks healthy_noise            or RUNS=200; it stops at whichever comes first
     STREAMS=2 …                                     so many runs side by side (2 by default)
     LONG=1 SECONDS=120 …                            so many of eight runs train for so long, up to twice that
     FIRST=0 …                                       the number of the first run, from which all of it is drawn
     HOURS=0 …                                       only writes the section from what was reached
 
-Each run is three ranks of `_healthy_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
+Each run is three ranks of `_healthy_noise_loop.py` on three local nodes: uneven steps, a long first step, saves to slow
 storage, evaluations, loader workers, a graph that is compiled anew for 20 to 40 s in the middle, a rank that works on
 alone for as long after the end, all drawn from the run's number. Beside them the machine is kept busy for a part of
 the time. An alarm is any finding of warn or worse after the launch, or a run that does not succeed. What was reached
@@ -30,7 +30,7 @@ from typing import Any
 
 TITLE = "Healthy training with noise: false alarms"
 ON_REQUEST = True
-LOOP = Path(__file__).parent / "_healthy_loop.py"
+LOOP = Path(__file__).parent / "_healthy_noise_loop.py"
 HOURS = float(os.environ.get("HOURS", "2"))
 RUNS = int(os.environ.get("RUNS", "200"))
 STREAMS = int(os.environ.get("STREAMS", "2"))

@@ -1,0 +1,395 @@
+"""Odd but healthy: what comes to a run from outside, on one machine or on the rig's three nodes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks._healthy.odd import STILL, named_of
+
+NODES = 3
+SILENT = ("rank-silent", "node-lost", "supervisor-lost")
+
+
+class Outside:
+    """`act` does it to a run that trains, and returns when it is over."""
+
+    may: tuple[str, ...] = ()
+    apart = False
+    rig = False
+    """Whether it needs nodes of their own: disks, links, sshds."""
+
+    lasts = (0.0, 0.0)
+    code: int | None = 0
+    """What `allranks run` ends with; None if it is not there any more."""
+
+    def __init__(self, draw: Random):
+        self.draw = draw
+        self.wait = draw.uniform(2.0, 8.0)
+        self.seconds = draw.uniform(*self.lasts)
+        self.node = draw.randrange(NODES)
+        """The first is the head."""
+        self.prepare()
+
+    @property
+    def drawn(self) -> str:
+        return f"after {self.wait:.0f} s" + (f", {self.seconds:.0f} s" if self.seconds else "")
+
+    def prepare(self) -> None: ...
+    def before(self, trial: Any) -> None:
+        """Before the run begins."""
+
+    def act(self, trial: Any) -> None: ...
+
+
+class OfWorker(Outside):
+    def prepare(self) -> None:
+        self.node = self.draw.randrange(1, NODES)
+
+    @property
+    def drawn(self) -> str:
+        return f"{super().drawn}, node {self.node}"
+
+
+class OfHead(Outside):
+    def prepare(self) -> None:
+        self.node = 0
+
+
+def held(pids: list[int], seconds: float) -> None:
+    """Stopped by SIGSTOP, and continued."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    for pid in reversed(pids):
+        os.kill(pid, signal.SIGCONT)
+
+
+# ---- the controller ----
+
+
+class ControllerKilled(Outside):
+    """the controller is killed"""
+
+    code = None
+
+    def act(self, trial: Any) -> None:
+        trial.controller.send_signal(self.draw.choice((signal.SIGKILL, signal.SIGHUP, signal.SIGPIPE)))
+        time.sleep(10.0)
+
+
+class LaptopAsleep(Outside):
+    """the controller's machine sleeps"""
+
+    lasts = (35.0, 60.0)
+
+    def act(self, trial: Any) -> None:
+        held([trial.controller.pid], self.seconds)
+
+
+class ManyReaders(Outside):
+    """ps, logs, watch, report and clean, again and again"""
+
+    lasts = (15.0, 20.0)
+
+    def act(self, trial: Any) -> None:
+        until = time.monotonic() + self.seconds
+        verbs = [
+            ("ps",),
+            ("logs", trial.id),
+            ("clean", "-y"),
+            ("report", trial.id),
+            ("clean", trial.id, "-y"),
+        ]
+        verbs += [("checkpoints", trial.id), ("diagnose", trial.id), ("ps", "--json")]
+        while time.monotonic() < until:
+            trial.desk(*self.draw.choice(verbs))
+
+
+class SecondRun(Outside):
+    """a second run beside it, which fails"""
+
+    apart = True
+
+    def act(self, trial: Any) -> None:
+        trial.second_run()
+
+
+# ---- keeper, supervisors, torchrun ----
+
+
+class KeeperStarved(OfHead):
+    """the keeper has 3 % of a core"""
+
+    lasts = (40.0, 60.0)
+
+    def act(self, trial: Any) -> None:
+        pid, until = trial.supervisor(0), time.monotonic() + self.seconds
+        try:
+            while time.monotonic() < until:
+                os.kill(pid, signal.SIGSTOP)
+                time.sleep(0.97)
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(0.03)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+class KeeperPaused(OfHead):
+    """the head's supervisor, and the keeper in it, is stopped for a while"""
+
+    lasts, may = (10.0, 24.0), SILENT
+
+    def act(self, trial: Any) -> None:
+        held([trial.supervisor(0)], self.seconds)
+
+
+class SupervisorPaused(OfWorker):
+    """another node's supervisor is stopped for a while"""
+
+    lasts, may = (10.0, 24.0), SILENT
+
+    def act(self, trial: Any) -> None:
+        held([trial.supervisor(self.node)], self.seconds)
+
+
+class TorchrunPaused(Outside):
+    """a node's torchrun is stopped for a while"""
+
+    lasts, apart = (20.0, 40.0), True
+
+    def act(self, trial: Any) -> None:
+        held([trial.torchrun(self.node)], self.seconds)
+
+
+class MachinePaused(Outside):
+    """all processes of the run stand still: a virtual machine is moved"""
+
+    lasts, apart = (20.0, 50.0), True
+
+    def act(self, trial: Any) -> None:
+        held(trial.processes(), self.seconds)
+
+
+# ---- clocks ----
+
+
+class Clock(Outside):
+    lasts, clocks = (15.0, 20.0), True
+    most = 10800.0
+
+    def prepare(self) -> None:
+        self.off = self.draw.choice((-1, 1)) * self.draw.uniform(60.0, self.most)
+
+    @property
+    def drawn(self) -> str:
+        return f"{super().drawn}, {self.off:+.0f} s"
+
+    def whom(self, trial: Any) -> list[int]:
+        raise NotImplementedError
+
+    def act(self, trial: Any) -> None:
+        for pid in self.whom(trial):
+            trial.set_clock(pid, self.off)
+        time.sleep(self.seconds)
+        if self.draw.random() < 0.5:  # and back, or it stays
+            for pid in self.whom(trial):
+                trial.set_clock(pid, 0.0)
+            time.sleep(10.0)
+
+
+class HeadClock(Clock):
+    """the head's clock is set"""
+
+    def whom(self, trial: Any) -> list[int]:
+        return [trial.supervisor(0)]
+
+
+class WorkerClock(Clock):
+    """another node's clock is set, that of its rank too"""
+
+    def whom(self, trial: Any) -> list[int]:
+        node = 1 + self.node % 2
+        return [trial.supervisor(node), *trial.ranks_of(node)]
+
+
+class AllClocks(Clock):
+    """the clock of the one machine is set: of all, the controller's too"""
+
+    def whom(self, trial: Any) -> list[int]:
+        return [trial.controller.pid, *trial.processes()]
+
+
+# ---- disks and memory files, shared by all nodes of one machine ----
+
+
+def fill(path: Path) -> Path:
+    """Not a byte more fits."""
+    blob = path / "filled-by-somebody"
+    size, taken = 1 << 40, 0
+    with blob.open("wb") as file:
+        while size >= 512:
+            try:
+                os.posix_fallocate(file.fileno(), taken, size)
+                taken += size
+            except OSError:
+                size //= 2
+    return blob
+
+
+FULL = ("disk-filling", "journal-unwritten", "rank-silent")
+
+
+class HomeFull(Outside):
+    """the disk of all nodes' home is full for a while, or for good"""
+
+    lasts, may, code = (70.0, 75.0), FULL, None
+
+    def before(self, trial: Any) -> None:
+        trial.desk.home.mkdir(parents=True, mode=0o700)
+        words = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "small", str(trial.desk.home)]
+        subprocess.run(words, check=True)
+
+    def act(self, trial: Any) -> None:
+        blob = fill(trial.desk.home)
+        time.sleep(self.seconds)
+        if self.draw.random() < 0.5:
+            blob.unlink()
+            time.sleep(10.0)
+
+
+class TmpFull(Outside):
+    """/dev/shm is full"""
+
+    lasts, may = (15.0, 20.0), ("disk-filling",)
+
+    def act(self, trial: Any) -> None:
+        blob = fill(Path("/dev/shm"))
+        time.sleep(self.seconds)
+        blob.unlink()
+
+
+class NoShm(Outside):
+    """/dev/shm is taken away, or was never there"""
+
+    lasts, may = (15.0, 20.0), ("folder-gone", "disk-filling")
+
+    def before(self, trial: Any) -> None:
+        if self.draw.random() < 0.5:
+            subprocess.run(["umount", "/dev/shm"], check=True)
+
+    def act(self, trial: Any) -> None:
+        subprocess.run(["umount", "-l", "/dev/shm"], check=False, stderr=subprocess.DEVNULL)
+        time.sleep(self.seconds)
+
+
+class FilesOverwritten(Outside):
+    """what lies in the run's folder is overwritten by somebody"""
+
+    lasts, may, code = (15.0, 20.0), ("event-refused",), None
+
+    def act(self, trial: Any) -> None:
+        folder = trial.run_folder(0)
+        names = ["keeper/state.json", "nodes/*/processes.jsonl", "nodes/*/job.json", "nodes/*/stacks/*"]
+        for pattern in names:
+            for path in folder.glob(pattern):
+                path.write_bytes(self.draw.choice((b"", b"{}", b"\xff" * 100)))
+        time.sleep(self.seconds)
+
+
+# ---- nodes of their own ----
+
+
+class DiskFull(Outside):
+    rig, lasts, may = True, (75.0, 85.0), FULL
+
+    def before(self, trial: Any) -> None:
+        make = "mkdir -p -m 700 /root/.allranks && mount -t tmpfs -o size=64m,mode=700 small /root/.allranks"
+        trial.on(self.node, make)
+
+    def act(self, trial: Any) -> None:
+        fill(trial.home_of(self.node))
+        time.sleep(self.seconds)
+
+
+class WorkerDiskFull(DiskFull, OfWorker):
+    """the disk of a worker's home is full"""
+
+
+class HeadDiskFull(DiskFull, OfHead):
+    """the disk of the head's home is full"""
+
+    code = None
+
+
+class FolderGone(Outside):
+    rig, lasts, may = True, (75.0, 85.0), ("folder-gone", "journal-unwritten", "rank-silent")
+
+    def act(self, trial: Any) -> None:
+        shutil.rmtree(trial.run_folder(self.node))
+        time.sleep(self.seconds)
+
+
+class WorkerFolderGone(FolderGone, OfWorker):
+    """the run's folder on a worker is removed"""
+
+
+class HeadFolderGone(FolderGone, OfHead):
+    """the run's folder on the head is removed"""
+
+    code = None
+
+
+class LinkFlaps(OfWorker):
+    """a node's link is down for 5 s, six times"""
+
+    rig, lasts, may = True, (5.0, 5.0), SILENT
+
+    def act(self, trial: Any) -> None:
+        for _ in range(6):
+            trial.rig.link(self.node + 1, False)
+            time.sleep(self.seconds)
+            trial.rig.link(self.node + 1, True)
+            time.sleep(self.draw.uniform(3.0, 8.0))
+
+
+class LinkAway(Outside):
+    """a node's link is down once, the head's too"""
+
+    rig, lasts, may = True, (12.0, 20.0), (*SILENT, *STILL, "head-cut-off")
+
+    def act(self, trial: Any) -> None:
+        trial.rig.link(self.node + 1, False)
+        time.sleep(self.seconds)
+        trial.rig.link(self.node + 1, True)
+
+
+class BadLink(Outside):
+    """a link with delay, jitter and losses"""
+
+    rig, lasts, may = True, (35.0, 45.0), ("straggler", *STILL)
+
+    def act(self, trial: Any) -> None:
+        how = f"delay {self.draw.randint(50, 200)}ms 50ms loss {self.draw.randint(1, 5)}%"
+        trial.on(self.node, f"tc qdisc add dev eth0 root netem {how}")
+        time.sleep(self.seconds)
+
+
+class SshdGone(Outside):
+    """a node takes no more logins, and no name is resolved"""
+
+    rig, lasts, apart, code = True, (25.0, 35.0), True, None
+
+    def act(self, trial: Any) -> None:
+        trial.on(self.node, ": > /etc/hosts; iptables -I INPUT -p tcp --dport 22 --syn -j REJECT")
+        time.sleep(self.seconds)
+        trial.on(self.node, "iptables -D INPUT -p tcp --dport 22 --syn -j REJECT")
+
+
+OUTSIDE: dict[str, type[Outside]] = named_of(globals(), Outside)
