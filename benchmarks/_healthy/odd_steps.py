@@ -220,7 +220,7 @@ class Losses(Odd):
     who = "all"
 
     def begin(self, loop: Any) -> None:
-        values = [-3.0, 0.0, 1e-38, 40.0, None, -0.0, 7, True]
+        values = [-3.0, 0.0, 1e-38, 40.0, None, -0.0, 7]
         loop.loss = lambda: values[loop.step % len(values)]
 
 

@@ -66,3 +66,19 @@ def test_a_rank_that_freezes_after_its_beats_were_lost_is_stopped_once_the_other
     """Its beats are lost from second 20 on, and its process freezes at 100."""
     blocks = [second for second, finding in said(200, stands=100) if finding.verdict == BLOCK]
     assert blocks and 100 < blocks[0] <= 125
+
+
+def test_steps_between_a_rank_s_last_beat_and_its_freezing_prove_nothing():
+    """Rank 1 beats last at second 20, takes four steps more and freezes: rank 0 tells of them at 21, then no more."""
+    watch, found = Watch({"world_size": 2, "steps": 1000}), []
+    for second in range(1, 100):
+        for rank in (0, 1) if second <= 20 else (0,):
+            step = 5 * min(second, 21) - (second >= 21)
+            steps = [[n, 3.0, 0.2, 0, 1, 1e-5] for n in range(step - 4, step + 1)] if second <= 21 else []
+            data = {"phase": "training", "step": step, "steps": steps}
+            watch.add(Event(float(second), "beat", "ab"[rank], rank, data))
+        for node in "ab":
+            watch.heard(node, float(second))
+        found += [(second, finding) for finding in watch.tick(float(second)) if finding.id == "rank-silent"]
+    assert found[0][0] <= 32 and "frozen" in found[0][1].why and "cannot take" not in found[0][1].saw
+    assert [second for second, finding in found if finding.verdict == BLOCK][0] in (80, 81)

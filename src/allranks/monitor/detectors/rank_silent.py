@@ -170,10 +170,11 @@ def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
     if step is None or allowed is None:
         return ""
     silent = {r.rank for r in ranks}
+    # It may freeze as late as its next beat was due, and take steps until then, which the others tell of.
+    frozen = max(r.beat_at or 0.0 for r in ranks) + max(FRESH_SECONDS, run.beat_gap)
+    since = max(frozen, now - allowed)
     others = [r for r in run.ranks.values() if r.rank not in silent and r.alive and r.step is not None]
-    moving = [
-        r for r in others if now - (r.moved_at or 0.0) <= allowed and (r.step or 0) > step + STEPS_AHEAD
-    ]
+    moving = [r for r in others if (r.moved_at or 0.0) > since and (r.step or 0) > step + STEPS_AHEAD]
     best = max(moving, key=lambda r: r.step or 0, default=None)
     if best is None:
         return ""
