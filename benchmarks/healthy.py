@@ -4,7 +4,7 @@
     KINDS=gil-busy,link-flaps SEEDS=1 …                 a piece of it; ON=here or ON=rig: without or with its nodes
     AGAIN=1 …                                           also what was measured before; FIRST=1: what failed
     STREAMS=6 MINUTES=4 …                               so many side by side; no further one begins after so long
-    SHORT=500 …                                         so many short runs in place of the kinds, until there are so many
+    SHORT=500 …                                         short runs in place of the kinds, until there are so many
     KINDS=none …                                        only writes the section
 
 Each kind (`_healthy/odd_steps.py`, `odd_process.py`, `outside.py`) runs with four seeds, which draw the moment, the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from benchmarks._healthy.odd import Odd, named
@@ -93,9 +95,9 @@ class LogUnlinked(Odd):
     apart = True
 
     def begin(self, loop: Any) -> None:
-        path = os.path.join(os.environ["ALLRANKS_LOGS_DIR"], f"rank-{loop.number}.log")
+        path = Path(os.environ["ALLRANKS_LOGS_DIR"], f"rank-{loop.number}.log")
         if self.draw.random() < 0.5:
-            os.unlink(path)
+            path.unlink()
         else:
             os.truncate(path, 0)
         print("after it", flush=True)
@@ -127,7 +129,7 @@ class FewDescriptors(Odd):
 
     def begin(self, loop: Any) -> None:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        most = max(int(name) for name in os.listdir("/proc/self/fd"))
+        most = max(int(file.name) for file in Path("/proc/self/fd").iterdir())
         resource.setrlimit(resource.RLIMIT_NOFILE, (most + 1 + self.draw.randint(0, 3), hard))
 
     def end(self, loop: Any) -> None:
@@ -145,13 +147,11 @@ class ClosedDescriptors(Odd):
 
     def begin(self, loop: Any) -> None:
         kept = {other.fileno() for other in loop.group.others}
-        for name in os.listdir("/proc/self/fd"):
-            if int(name) > 2 and int(name) not in kept:
-                try:
-                    os.close(int(name))
-                except OSError:
-                    pass  # the listing's own
-        loop.kept = [open(os.devnull, "rb") for _ in range(self.draw.randint(1, 8))]
+        for number in range(3, 1024):
+            if number not in kept:
+                with contextlib.suppress(OSError):
+                    os.close(number)
+        loop.kept = [os.open(os.devnull, os.O_RDONLY) for _ in range(self.draw.randint(1, 8))]
 
 
 class EnvironCleared(Odd):
@@ -237,7 +237,7 @@ class OddLines(Odd):
     lasts, may = (10.0, 15.0), ("event-refused",)
 
     def begin(self, loop: Any) -> None:
-        path = os.path.join(os.environ["ALLRANKS_RANKS_DIR"], f"rank-{loop.number}.jsonl")
+        path = Path(os.environ["ALLRANKS_RANKS_DIR"], f"rank-{loop.number}.jsonl")
         mine = f'{{"at": 5, "rank": {loop.number}, '.encode()
         said = [
             *(b"", b"{}", b"[1,2", b"\xff\xfe", b"x" * 200_000, b'{"at": 1e400, "kind": "beat"}'),
@@ -249,7 +249,7 @@ class OddLines(Odd):
         ]
         for _ in range(3):
             self.draw.shuffle(said)
-            with open(path, "ab", buffering=0) as file:
+            with path.open("ab", buffering=0) as file:
                 file.write(b"\n".join(said) + b"\n")
             time.sleep(0.3)
 

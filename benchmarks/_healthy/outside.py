@@ -229,18 +229,17 @@ class AllClocks(Clock):
 # ---- disks and memory files, shared by all nodes of one machine ----
 
 
-def fill(path: Path) -> Path:
-    """Not a byte more fits."""
-    blob = path / "filled-by-somebody"
-    size, taken = 1 << 40, 0
-    with blob.open("wb") as file:
-        while size >= 512:
-            try:
-                os.posix_fallocate(file.fileno(), taken, size)
-                taken += size
-            except OSError:
-                size //= 2
-    return blob
+DISK = "mount -t tmpfs -o size=8g,mode=700 small {0}"
+FILL = (
+    "set -- $(stat -f -c '%b %f %S' {0}); mount -o remount,size=$((($1 - $2) * $3 + {1})) {0} ||"
+    " mount -o remount,size=$((($1 - $2) * $3 + 65536)) {0}"
+)
+"""Not a byte more fits. It is refused if something was written meanwhile."""
+EMPTY = "mount -o remount,size=8g {0}"
+
+
+def here(command: str) -> None:
+    subprocess.run(["sh", "-c", command], check=True)
 
 
 FULL = ("disk-filling", "journal-unwritten", "rank-silent")
@@ -253,26 +252,26 @@ class HomeFull(Outside):
 
     def before(self, trial: Any) -> None:
         trial.desk.home.mkdir(parents=True, mode=0o700)
-        words = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "small", str(trial.desk.home)]
-        subprocess.run(words, check=True)
+        here(DISK.format(trial.desk.home))
 
     def act(self, trial: Any) -> None:
-        blob = fill(trial.desk.home)
+        here(FILL.format(trial.desk.home))
         time.sleep(self.seconds)
         if self.draw.random() < 0.5:
-            blob.unlink()
+            here(EMPTY.format(trial.desk.home))
             time.sleep(10.0)
 
 
-class TmpFull(Outside):
+class ShmFull(Outside):
     """/dev/shm is full"""
 
     lasts, may = (15.0, 20.0), ("disk-filling",)
 
     def act(self, trial: Any) -> None:
-        blob = fill(Path("/dev/shm"))
+        Path("/dev/shm/filled-by-somebody").write_bytes(b"x" * (1 << 20))
+        here(FILL.format("/dev/shm"))
         time.sleep(self.seconds)
-        blob.unlink()
+        Path("/dev/shm/filled-by-somebody").unlink()
 
 
 class NoShm(Outside):
@@ -310,11 +309,10 @@ class DiskFull(Outside):
     rig, lasts, may = True, (75.0, 85.0), FULL
 
     def before(self, trial: Any) -> None:
-        make = "mkdir -p -m 700 /root/.allranks && mount -t tmpfs -o size=64m,mode=700 small /root/.allranks"
-        trial.on(self.node, make)
+        trial.on(self.node, "mkdir -p -m 700 /root/.allranks && " + DISK.format("/root/.allranks"))
 
     def act(self, trial: Any) -> None:
-        fill(trial.home_of(self.node))
+        trial.on(self.node, FILL.format("/root/.allranks"))
         time.sleep(self.seconds)
 
 

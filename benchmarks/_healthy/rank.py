@@ -61,7 +61,8 @@ class Group:
 
 
 class Loop:
-    """The training. What is odd may change `pace` (seconds a step), `fetch_seconds` and `loss`, or replace `compute`."""
+    """The training. What is odd may change `pace` (seconds a step) and `fetch_seconds`, or replace `compute` and
+    `loss`."""
 
     def __init__(self, options: argparse.Namespace):
         rank = activation.ACTIVE
@@ -100,7 +101,7 @@ class Loop:
         self.mark(f"ended-{self.number}", str(self.step))
 
     def is_over(self) -> bool:
-        return os.path.exists(self.options.until) or self.step + 1 == self.options.steps
+        return Path(self.options.until).exists() or self.step + 1 == self.options.steps
 
     def compute(self) -> None:
         time.sleep(self.pace)

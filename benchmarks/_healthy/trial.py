@@ -182,7 +182,7 @@ class Trial:
     def started(self) -> subprocess.Popen[bytes]:
         self.printed = Path("/tmp/desk/printed")
         with self.printed.open("wb") as out:
-            words = self.desk.command("run", self.file)
+            words = self.desk.command("run", self.file, "--no-probe")  # it would bring up torch's collectives
             quiet = subprocess.DEVNULL
             return subprocess.Popen(words, stdout=out, stderr=out, stdin=quiet, start_new_session=True)
 
@@ -352,7 +352,7 @@ class Trial:
 def interpreters() -> list[str]:
     """Where main's packages lie, if this environment only points to them."""
     return sorted(
-        {str(Path(path)) for path in sys.path if path.endswith("site-packages") and os.path.isdir(path)}
+        {str(Path(path)) for path in sys.path if path.endswith("site-packages") and Path(path).is_dir()}
     )
 
 

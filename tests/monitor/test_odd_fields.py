@@ -76,6 +76,22 @@ def test_a_run_that_stands_still_is_seen_with_a_wrong_field_that_tells_nothing_o
     assert run.alarms("no-progress", "rank-holds-up")
 
 
+@pytest.mark.parametrize("name", ["phase", "step"])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_run_that_stands_still_is_seen_by_the_ranks_that_can_be_read(name, ranks):
+    """The last rank's phase or step cannot be read from the start on, and all stand from second 60 on."""
+    run = Run(nodes=ranks)
+    for at in range(1, 120):
+        for rank in range(ranks):
+            run.watch.heard(f"n{rank}", float(at))
+            more = {name: [at]} if rank == ranks - 1 else {}
+            come_in(run, float(at), "beat", rank, beat_of(min(at, 60), more))
+        run.tick(float(at))
+    found = run.alarms("no-progress")
+    assert found and 72 <= found[0][0] <= 76
+    assert not any("is at step" in finding.saw for _, finding in run.said), "nobody knows that it is behind"
+
+
 TOLD = [
     (k, n)
     for k, p in kinds().items()

@@ -81,4 +81,4 @@ def test_steps_between_a_rank_s_last_beat_and_its_freezing_prove_nothing():
             watch.heard(node, float(second))
         found += [(second, finding) for finding in watch.tick(float(second)) if finding.id == "rank-silent"]
     assert found[0][0] <= 32 and "frozen" in found[0][1].why and "cannot take" not in found[0][1].saw
-    assert [second for second, finding in found if finding.verdict == BLOCK][0] in (80, 81)
+    assert next(second for second, finding in found if finding.verdict == BLOCK) in (80, 81)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from math import isfinite
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -17,6 +18,8 @@ from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
 """So much longer than we heard it a phase may have taken: we were away. More is a clock that was set."""
+
+SAMPLED_RANKS = 16
 
 
 def _on_start(run: RunState, event: Event, start: Start) -> None:
@@ -84,8 +87,9 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
         _change_phase(run, rank, beat.phase, at)
     rank.operator = beat.operator
     progress = (beat.shard, beat.progress)
-    unread = not beat.has("phase", "step")  # a wrong field was left out: nobody can tell that the rank stands
-    if unread or (progress != rank.progress and progress != (None, None)):
+    rank.unread = not beat.has("phase", "step")  # a wrong field was left out: nobody can tell that it stands
+    unknown = rank.unread and not _others_tell(run, rank)
+    if unknown or (progress != rank.progress and progress != (None, None)):
         rank.progress = progress
         pause_history.moved(run, rank, heard)
     rank.total_steps = beat.total_steps or rank.total_steps
@@ -97,6 +101,13 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
     for step in beat.steps:
         _on_step(rank, step)
     _advance(run, rank, beat.step, at)
+
+
+def _others_tell(run: RunState, rank: RankState) -> bool:
+    """Whether the steps of another living rank can be read: none is taken without this one, so a stall shows there. Of
+    the first ranks, since this is asked at each such beat."""
+    others = islice(run.ranks.values(), SAMPLED_RANKS)
+    return any(r is not rank and r.alive and not r.unread and r.phase != "done" for r in others)
 
 
 def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None:

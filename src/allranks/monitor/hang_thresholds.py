@@ -94,7 +94,8 @@ def steps_seen(run: RunState) -> int:
 
 def allowed_silence(run: RunState) -> Optional[float]:
     """Seconds in which something must move, by the phase of the rank furthest from training; None: no limit."""
-    phases = {rank.phase for rank in run.ranks.values() if rank.alive}
+    living = alive(run)
+    phases = {rank.phase for rank in living if not rank.unread} or {rank.phase for rank in living}
     if phases & STARTING:
         return START_SECONDS
     if "compiling" in phases:

@@ -34,7 +34,7 @@ class RankState:
         "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
         "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes",
         "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at", "tokens",
-        "total_steps", "uuid", "world_size",
+        "total_steps", "unread", "uuid", "world_size",
     )  # fmt: skip
 
     def __init__(self, rank: int) -> None:
@@ -68,6 +68,8 @@ class RankState:
         self.losses: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.first_losses: List[float] = []
         self.moved_at: Optional[float] = None
+        self.unread = False
+        """Whether its last beat has a phase or a step that cannot be read."""
         self.progress: Any = None
         self.operator: Optional[Operator] = None
         """What torch compiles in it now, or whose lock it waits for."""

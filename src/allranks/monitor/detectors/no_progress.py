@@ -106,6 +106,7 @@ def _suspect(
 def _suspect_rank(ranks: List[RankState], silent: List[RankState]) -> Tuple[Optional[RankState], str]:
     if len(silent) == 1:
         return silent[0], "does not beat any more"
+    ranks = [r for r in ranks if not r.unread]
     steps = [r.step for r in ranks if r.step is not None]
     least, most = min(steps, default=0), max(steps, default=0)
     behind = [r for r in ranks if r.step == least] if least < most else []
