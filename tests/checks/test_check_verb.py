@@ -17,8 +17,9 @@ import pytest
 from allranks import checks, spec
 from allranks.cli import main
 from allranks.core import BLOCK, NOTE, Finding, Where
-from allranks.output.check import Checked, print_check, waiting, waits_for
+from allranks.output.check import Checked, print_check, waiting
 from allranks.output.console import Out
+from allranks.output.messages import waits_for
 from allranks.output.report_findings import folded
 from allranks.runs import inspection
 from allranks.spec.hostfile import cluster_from_hostfile
@@ -268,17 +269,30 @@ def test_a_run_that_is_blocked_by_itself_does_not_call_its_nodes_bad() -> None:
 
 def test_a_terminal_says_who_has_not_answered() -> None:
     run = spec.load(FOLDER / "cpu" / "run.yaml")
-    assert waits_for({f"node-{n}" for n in range(30)}) == "looking at 30 nodes"
     file = io.StringIO()
-    with waiting(run, out=Out(file=file, width=80, live=True)) as heard:
-        heard("node-0")
-        heard("node-2")
+    with waiting(run, out=Out(file=file, width=80, live=True)) as late:
+        late(["node-1"], 5.0)
         time.sleep(0.3)
-    assert "looking at node-1" in file.getvalue()
+    assert "waiting for node-1 (5 s)" in file.getvalue()
+    with waiting(run, quiet=True, out=Out(file=file)) as late:
+        late(["node-0"], 5.0)
+    assert "node-0" not in file.getvalue().split("waiting")[-1]
+
+
+def test_a_log_says_once_who_has_not_answered() -> None:
+    run = spec.load(FOLDER / "cpu" / "run.yaml")
     file = io.StringIO()
-    with waiting(run, out=Out(file=file, live=False)) as heard:
-        heard("node-0")
-    assert file.getvalue() == ""
+    with waiting(run, out=Out(file=file, width=200, live=False)) as late:
+        for names, seconds in (
+            (["node-0", "node-1"], 5),
+            (["node-0", "node-1"], 10),
+            (["node-1"], 15),
+            ([], 17),
+        ):
+            late(names, float(seconds))
+    assert file.getvalue() == "waiting for node-[0-1] (5 s)\nwaiting for node-1 (15 s)\n"
+    many = waits_for([f"a{n}b{n}" for n in range(300)], 6.0)
+    assert many.startswith("waiting for 300 nodes: a0b0,") and many.endswith(", … (6 s)") and len(many) < 120
 
 
 @pytest.mark.parametrize("text", ['{"values": [1]}', '{"taken_at": "x"}', "[]", "{", '{"unreadable": 3}'])

@@ -18,6 +18,7 @@ from allranks.node import bundle
 from allranks.transport import answer_marks
 from allranks.transport.base import Completed, Unreachable
 
+END = answer_marks.new_end()
 SHELLS = ("sh", "bash", "zsh", "tcsh", "fish")
 HOSTILE = ["a b", "$HOME", "`id`", "x;y", "'\"", "*", "", "-n", "new\nline", "!!", "a!b", "\\", "\\n\\0101"]
 HOSTILE += ["'\\''", "~", "%s", "# no comment", "\r", "ä€", "{a,b}", "=ls", "^a^b"]
@@ -36,25 +37,33 @@ def under(name: str, line: str, stdin: bytes = b"", home: Path | None = None, **
     return Completed(done.returncode, done.stdout, done.stderr)
 
 
+def line(argv: list[str]) -> str:
+    return answer_marks.line(argv, END)
+
+
+def own(done: Completed, stdin: bytes = b"") -> Completed:
+    return answer_marks.own("node2", done, stdin, END)
+
+
 @pytest.mark.parametrize("name", SHELLS)
 def test_hostile_words_arrive_as_they_are_under_every_shell(name: str) -> None:
-    done = answer_marks.own("n", under(name, answer_marks.line([*ARGV, *HOSTILE]), b"in"))
+    done = own(under(name, line([*ARGV, *HOSTILE]), b"in"))
     assert json.loads(done.out) == [HOSTILE, "in"] and done.code == 0
 
 
 @pytest.mark.parametrize("name", SHELLS)
 def test_the_node_program_runs_under_every_shell(name: str, home: Path) -> None:
     bundle.install()
-    line = answer_marks.line([sys.executable, *bundle.command("read", "runs")])
-    assert "\n" not in line and "!" not in line
-    done = answer_marks.own("n", under(name, line, ALLRANKS_HOME=str(home)))
+    words = line([sys.executable, *bundle.command("read", "runs")])
+    assert "\n" not in words and "!" not in words
+    done = own(under(name, words, ALLRANKS_HOME=str(home)))
     assert (done.code, json.loads(done.out), done.err) == (0, {"runs": []}, b"")
 
 
 @pytest.mark.parametrize("name", SHELLS)
 def test_the_exit_code_is_the_commands_own(name: str) -> None:
-    assert answer_marks.own("n", under(name, answer_marks.line(["sh", "-c", "exit 7"]))).code == 7
-    assert answer_marks.own("n", under(name, answer_marks.line(["no-such-program"]))).code == 127
+    assert own(under(name, line(["sh", "-c", "exit 7"]))).code == 7
+    assert own(under(name, line(["no-such-program"]))).code == 127
 
 
 def test_a_command_in_a_launchers_hands_is_marked_without_a_login_shell() -> None:
@@ -77,17 +86,15 @@ def rc(tmp_path: Path, name: str, text: str) -> dict[str, str]:
 @pytest.mark.parametrize("noise", ["echo Welcome to gpu02", "printf 'no newline'", 'echo "{}"; echo "[1]"'])
 def test_what_start_files_print_is_no_part_of_the_answer(tmp_path: Path, name: str, noise: str) -> None:
     more = rc(tmp_path, name, noise + "\n")
-    done = under(name, answer_marks.line([*ARGV, "x"]), b"in", tmp_path, **more)
+    done = under(name, line([*ARGV, "x"]), b"in", tmp_path, **more)
     assert not done.out.startswith(answer_marks.MARK)
-    assert json.loads(answer_marks.own("n", done).out) == [["x"], "in"]
+    assert json.loads(own(done).out) == [["x"], "in"]
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh"])
 def test_a_shell_that_prints_its_commands_does_not_print_the_mark(tmp_path: Path, name: str) -> None:
     more = rc(tmp_path, name, "exec 2>&1; set -xv\n")
-    assert json.loads(
-        answer_marks.own("n", under(name, answer_marks.line([*ARGV, "x"]), b"in", tmp_path, **more)).out
-    )
+    assert json.loads(own(under(name, line([*ARGV, "x"]), b"in", tmp_path, **more)).out)
 
 
 REQUEST = b'{"key": "0123456789abcdef", "secrets": {"HF_TOKEN": "hf_secret"}}'
@@ -99,10 +106,10 @@ def test_a_request_that_is_echoed_back_is_no_answer_and_is_not_shown(
     tmp_path: Path, name: str, before: str
 ) -> None:
     more = rc(tmp_path, name, f"{before} exec cat\n")
-    done = under(name, answer_marks.line(ARGV), REQUEST, tmp_path, **more)
+    done = under(name, line(ARGV), REQUEST, tmp_path, **more)
     assert REQUEST in done.out and done.code == 0
     with pytest.raises(Unreachable, match="its login shell prints what it is given") as caught:
-        answer_marks.own("n", done, REQUEST)
+        own(done, REQUEST)
     assert "hf_secret" not in str(caught.value) and "0123456789abcdef" not in str(caught.value)
 
 
@@ -111,7 +118,7 @@ def test_a_shell_that_never_comes_to_the_command_says_what_it_prints(tmp_path: P
     with pytest.raises(
         Unreachable, match=r"its login shell prints 'Only for staff' .*\(exit code 3\): no"
     ) as c:
-        answer_marks.own("node2", under("bash", answer_marks.line(ARGV), home=tmp_path, **more))
+        own(under("bash", line(ARGV), home=tmp_path, **more))
     assert c.value.cause == "login-shell" and ".bashrc" in c.value.text and c.value.node == "node2"
 
 

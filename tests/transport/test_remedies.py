@@ -3,84 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import asyncssh
 import pytest
 
 from allranks.checks.context import View
 from allranks.checks.rules.unreadable_node import fix_of
 from allranks.core import Node
 from allranks.runs.inspection import not_asked
-from allranks.transport import Nodes, answer_marks
-from allranks.transport.base import Transport, Unreachable
+from allranks.transport import Nodes
+from allranks.transport.base import Unreachable
 from allranks.transport.local import LocalTransport
-from allranks.transport.openssh import OpensshTransport, Sockets, named
+from allranks.transport.openssh import named
 from allranks.transport.program import NodeProgram
 from allranks.transport.remedies import REMEDIES, Tried
-from allranks.transport.ssh import SshTransport
-
-
-@dataclass
-class Place:
-    """A server on loopback, and what a login to it needs."""
-
-    folder: Path
-    port: int
-    how: str
-
-    def transport(self, *lines: str, user: str = "me", port: int | None = None) -> Transport:
-        common = [
-            f"UserKnownHostsFile {self.folder}/known",
-            "GlobalKnownHostsFile /dev/null",
-            "IdentityAgent none",
-        ]
-        text = "\n".join(["Host *", *lines, *common, "IdentitiesOnly yes", ""])
-        (self.folder / "config").write_text(text)
-        node, file = Node("n", "127.0.0.1", 0, port=port or self.port), str(self.folder / "config")
-        if self.how == "openssh":
-            return OpensshTransport(node, Sockets(), user, config=file)
-        return SshTransport(node, user, config=[file])
-
-    async def fails(self, *lines: str, **more: Any) -> Unreachable:
-        transport = self.transport(*lines, **more)
-        try:
-            with pytest.raises(Unreachable) as caught:
-                await asyncio.wait_for(transport.run(["true"]), 60)
-            return caught.value
-        finally:
-            await transport.close()
-
-
-@contextlib.asynccontextmanager
-async def served(folder: Path, how: str, sessions: bool = True) -> AsyncIterator[Place]:
-    for name in ("host", "mine", "other"):
-        key = asyncssh.generate_private_key("ssh-ed25519")
-        key.write_private_key(folder / name)
-        key.write_public_key(folder / f"{name}.pub")
-        (folder / name).chmod(0o600)
-
-    async def serve(process: asyncssh.SSHServerProcess[bytes]) -> None:
-        process.stdout.write(answer_marks.MARK)
-        process.exit(0)
-
-    more: dict[str, Any] = {"process_factory": serve if sessions else None, "encoding": None}
-    keys = {"server_host_keys": [str(folder / "host")], "authorized_client_keys": str(folder / "mine.pub")}
-    server = await asyncssh.listen("127.0.0.1", 0, **keys, **more)
-    port = server.get_port()
-    (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
-    try:
-        yield Place(folder, port, how)
-    finally:
-        server.close()
-        await server.wait_closed()
+from tests.transport.ssh_server import Place, Serve, says_yes, served
 
 
 @pytest.fixture(params=["asyncssh", "openssh"])
@@ -93,9 +35,9 @@ def how(request: pytest.FixtureRequest) -> str:
 Try = Callable[[Place], Awaitable[Unreachable]]
 
 
-def tried(folder: Path, how: str, do: Try, sessions: bool = True) -> tuple[Unreachable, int]:
+def tried(folder: Path, how: str, do: Try, serve: Serve | None = says_yes) -> tuple[Unreachable, int]:
     async def all_of_it() -> tuple[Unreachable, int]:
-        async with served(folder, how, sessions) as place:
+        async with served(folder, how, serve) as place:
             return await do(place), place.port
 
     return asyncio.run(all_of_it())
@@ -151,9 +93,7 @@ def test_a_wrong_port_is_named(tmp_path: Path, how: str) -> None:
 
 
 def test_too_few_sessions_are_told_from_a_lost_connection(tmp_path: Path, how: str) -> None:
-    error, _ = tried(
-        tmp_path, how, lambda place: place.fails(f"IdentityFile {tmp_path}/mine"), sessions=False
-    )
+    error, _ = tried(tmp_path, how, lambda place: place.fails(f"IdentityFile {tmp_path}/mine"), serve=None)
     assert error.cause == "max-sessions" and "set MaxSessions" in error.fix
 
 

@@ -106,6 +106,13 @@ class Preparing(Payload, kind="preparing", by="controller"):
     what: str = ""
 
 
+class Silent(Payload, kind="silent", by="controller"):
+    """Who has not answered the check yet; told to the terminal alone, in no journal."""
+
+    nodes: Sequence[str] = ()  # none: all have answered, or are given up
+    seconds: Optional[float] = None  # since they were asked
+
+
 class Phase(Payload, kind="phase", by="keeper"):
     """The run's phase."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from allranks.checks.lint import COSTLY, DROPPED, SET, VOID, WRONG
 from allranks.core import NOTE, OK, VERDICTS, Finding, Where, stopping_launch
 from allranks.core.text import fold, natural, plural
 from allranks.output.console import Out
-from allranks.output.messages import STYLES, counts, say_findings
+from allranks.output.messages import STYLES, counts, say_findings, waits_for
 from allranks.output.report_findings import CALLED, folded
 from allranks.output.report_text import one_line
 from allranks.output.table import print_fine, total_width
@@ -99,28 +100,35 @@ MOST_NAMED = 4
 
 
 @contextlib.contextmanager
-def waiting(run: Run, quiet: bool = False, out: Out | None = None) -> Iterator[Callable[[str], None]]:
-    """On a terminal, who has not answered yet; a cold import of the training stack takes a minute. Gives the
-    function to call with each node's name. Nothing in a pipe, nor with --json."""
-    out = out or Out()
-    silent = {node.name for node in run.cluster.nodes}
-    if quiet or not out.live:
-        yield silent.discard
-        return
-    with out.console.status(out.text(waits_for(silent))) as status:
+def waiting(
+    run: Run, quiet: bool = False, out: Out | None = None
+) -> Iterator[Callable[[list[str], float], None]]:
+    """What is said while nodes are asked. Gives the function that hears who is silent: on a terminal it changes one
+    line, in a pipe it writes one to stderr whenever others are silent than before. Nothing with --json."""
+    names = [node.name for node in run.cluster.nodes]
+    if quiet:
+        yield lambda _names, _seconds: None
+    elif (shown := out or Out()).live:
+        few = len(names) <= MOST_NAMED
+        begin = f"looking at {fold(names) if few else plural(len(names), 'node')}"
+        with shown.console.status(shown.text(begin)) as status:
+            yield lambda names, seconds: status.update(
+                shown.text(waits_for(names, seconds) if names else "judging")
+            )
+    else:
+        yield Repeated(out or Out(file=sys.stderr)).late
 
-        def heard(name: str) -> None:
-            silent.discard(name)
-            status.update(out.text(waits_for(silent)))
 
-        yield heard
+class Repeated:
+    """For a log: each set of silent nodes once."""
 
+    def __init__(self, out: Out):
+        self.out, self.said = out, frozenset[str]()
 
-def waits_for(silent: Collection[str]) -> str:
-    if not silent:
-        return "judging"
-    few = len(silent) <= MOST_NAMED
-    return f"looking at {fold(silent) if few else plural(len(silent), 'node')}"
+    def late(self, names: list[str], seconds: float) -> None:
+        if names and frozenset(names) != self.said:
+            self.out.line(waits_for(names, seconds))
+        self.said = frozenset(names)
 
 
 # ---- the nodes ----

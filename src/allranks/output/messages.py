@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from allranks.core import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding
+from allranks.core.text import fold, plural
 from allranks.core.untrusted import integer, number
 from allranks.output.console import Out
 from allranks.output.report_findings import (
@@ -33,6 +34,17 @@ STATE_STYLES = {
     "stopped": "bold yellow",
     "lost": "bold yellow",
 }
+
+
+LONGEST_NAMES = 60
+
+
+def waits_for(names: Sequence[str], seconds: float) -> str:
+    """Who has not answered yet, by name as far as a line holds them."""
+    who = fold(names)
+    if len(who) > LONGEST_NAMES:
+        who = f"{plural(len(names), 'node')}: {who[:LONGEST_NAMES].rpartition(',')[0] or names[0]}, …"
+    return f"waiting for {who} ({seconds:.0f} s)"
 
 
 def print_findings(

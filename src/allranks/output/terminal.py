@@ -14,12 +14,12 @@ from rich.live import Live
 
 from allranks.core import Blocked, Event
 from allranks.core.text import natural
-from allranks.core.untrusted import number
+from allranks.core.untrusted import listing, number
 from allranks.monitor import Progress, RunState, event_handlers
 from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.monitor.progress import operator_of, progress_of
 from allranks.output.console import Out
-from allranks.output.messages import first_word, print_findings, print_summary, say_findings
+from allranks.output.messages import first_word, print_findings, print_summary, say_findings, waits_for
 from allranks.output.report_findings import count_text, folded
 from allranks.output.report_text import compact_seconds, count, loss_text, seconds, share
 from allranks.output.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
@@ -64,6 +64,7 @@ class LiveView:
         self.loss_rank: int | None = None
         self.shards: dict[int, tuple[int, int]] = {}
         self.preparing: dict[str, str] = {}
+        self.silent: dict[str, float] = {}
         self.first_at: float | None = None
         self.heard_at = clock()
         self.line_at = -math.inf
@@ -118,6 +119,9 @@ class LiveView:
                 return
             if event.kind == "preparing":
                 self.on_step(str(event.node), str(event.data.get("what", "")))
+                return
+            if event.kind == "silent":
+                self.on_silent(listing(event.data.get("nodes")), number(event.data.get("seconds")) or 0.0)
                 return
             self.flush()
             if event.kind == "diagnosis" and event.data.get("provisional") is True:
@@ -182,6 +186,12 @@ class LiveView:
         if self.lines and fresh:
             self.out.line(("prepare  ", "dim"), what, ("  " + node, "dim"))
 
+    def on_silent(self, names: list[Any], seconds: float) -> None:
+        """Who has not answered the check yet: a line each in the live area, in a log a line when they are others."""
+        before, self.silent = self.silent, {str(name): seconds for name in names}
+        if self.lines and self.silent and set(self.silent) != set(before):
+            self.out.line(("check    ", "dim"), waits_for(list(self.silent), seconds))
+
     # ---- what is shown ----
 
     def snapshot(self) -> Snapshot:
@@ -205,6 +215,11 @@ class LiveView:
             )
             if ranks or self.joined(name)
         ]
+        if run.phase == "check" and self.silent:
+            lines = [
+                NodeLine((name,), f"no answer for {seconds:.0f} s")
+                for name, seconds in sorted(self.silent.items(), key=lambda item: natural(item[0]))
+            ]
         if run.phase == "prepare":
             lines = [NodeLine((name,), what) for name, what in sorted(self.preparing.items(), key=by_name)]
         return Snapshot(

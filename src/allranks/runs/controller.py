@@ -83,6 +83,10 @@ class Before:
         """What is being done on a node now: for whoever looks on, not for the journal."""
         self.tell(Event(time.time(), "preparing", node, None, {"what": what}))
 
+    def silent(self, nodes: list[str], seconds: float) -> None:
+        """Who has not answered yet: for whoever looks on, too."""
+        self.tell(Event(time.time(), "silent", None, None, {"nodes": nodes, "seconds": seconds}))
+
     def say(self, kind: str, data: Mapping[str, Any]) -> None:
         event = Event(time.time(), kind, None, None, dict(data))
         self.events.append(event)
@@ -103,7 +107,7 @@ async def submit(
     secrets = secret_values(run)
     before = Before(tell)
     before.phase("check")
-    inspection = await freed(nodes, run, await inspect(nodes, run), before.say)
+    inspection = await freed(nodes, run, await inspect(nodes, run, before.silent), before.say)
     for finding in inspection.findings:
         before.say("finding", finding.as_json())
     stopping = inspection.stopping()

@@ -23,11 +23,9 @@ from allranks.core import (
 from allranks.plan import Plan, make_plan
 from allranks.runs import local_inputs
 from allranks.runs.shared_storage import look_again
+from allranks.runs.silent_nodes import Late, SilentNodes
 from allranks.spec import Environment, Run, launchers
 from allranks.transport import NodeProgram, Nodes, Outcome
-
-FACTS_SECONDS = 240.0
-"""Above the longest limit of a single family (a real import of the training stack: 180 s)."""
 
 Tell = Callable[[Event], None]
 
@@ -165,7 +163,7 @@ async def collect(
             wanted["python"] = activated[node.name].python
         sent_at = time.time()
         try:
-            answer = await program.call("facts", stdin=wanted, timeout_seconds=FACTS_SECONDS)
+            answer = await program.call("facts", stdin=wanted, timeout_seconds=run.answer_seconds)
         finally:
             if heard is not None:
                 heard(node.name)
@@ -191,10 +189,12 @@ def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
         return Facts(node, 0.0, {}, {"node": f"its answer holds no facts: {error}"})
 
 
-async def inspect(nodes: Nodes, run: Run, heard: Callable[[str], None] | None = None) -> Inspection:
-    """Asks every node, plans with what they said, and judges."""
-    activated, failed = await prepare.activate_all(nodes, run, python_of(run))
-    facts = await collect(nodes, run, planned(run, asks_hub=False), heard=heard, activated=activated)
+async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspection:
+    """Asks every node, plans with what they said, and judges. `late` hears who has not answered yet."""
+    async with SilentNodes(nodes.nodes, late) as silent:
+        activated, failed = await prepare.activate_all(nodes, run, python_of(run))
+        plan = planned(run, asks_hub=False)
+        facts = await collect(nodes, run, plan, heard=silent.heard, activated=activated)
     inspection = judge(run, await look_again(nodes, run, facts))
     found = (*without_effect(run), *failed, *inspection.findings)
     return replace(inspection, findings=found, activated=activated)

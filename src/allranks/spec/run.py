@@ -19,6 +19,7 @@ from allranks.spec.reading import (
     boolean,
     choice,
     deepspeed_config,
+    integer,
     listed,
     own_path,
     read_env,
@@ -112,6 +113,11 @@ class Run:
     )
     same_host: bool = key(
         boolean, "Several nodes may be one machine; names without an address are this one.", False
+    )
+    answer_seconds: int = key(
+        integer(5, 3600, "number of seconds", 240),
+        "How long a node may take to say what it is; then it counts as one that could not be asked.",
+        240,
     )
     network: Network = key(None, "How the ranks find and reach each other.", Network(), unset="all automatic")
     launch: Launch = key(None, "What starts the supervisors on the nodes.", Launch(), unset="ssh")

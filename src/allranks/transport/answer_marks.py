@@ -3,11 +3,17 @@
 sshd gives one line to whatever shell the user has there: sh, bash, zsh, csh, tcsh, fish. The start files of that shell
 may print (`echo Welcome` in .bashrc) or never come to the line (`exec cat`, nologin). So the command says a mark before
 its first word: what stands before it is the shell's, and without it nothing is the command's.
+
+They may also leave something in the background that keeps the output open, and then its end never comes. So a mark
+stands after the last word, too, with the exit code. It is another one each time, so that no log that is read can hold
+it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
+import secrets
 import shlex
 from collections.abc import AsyncGenerator, Sequence
 
@@ -20,40 +26,61 @@ NOISE_BYTES = 1 << 20
 
 SHOWN = 200
 
-SAY = f"echo '{MARK.decode().strip()}'; exec "
+SAY = f"echo '{MARK.decode().strip()}'; "
 DO = 'eval "$(printf %b "$1")"'
 SPECIAL = {ord(letter): f"\\0{ord(letter):03o}" for letter in "\\'!\n\r#"}
 """What cannot stand in single quotes in all of these shells: csh takes `!` from its history and no newline, fish a
 backslash before a quote. `#` is the mark's first byte: so a shell that prints its commands does not print the mark."""
 
 
-def line(argv: Sequence[str]) -> str:
-    """The one line for the login shell. It starts sh, which is the same everywhere, and sh becomes `argv`."""
-    text = (SAY + shlex.join(argv)).translate(SPECIAL)
+def new_end() -> str:
+    """What the line of one call says after its command."""
+    return f"#allranks {secrets.token_hex(8)}: the command has ended with "
+
+
+def ended(end: str) -> re.Pattern[bytes]:
+    """The end as it is printed, with the exit code as its group."""
+    return re.compile(re.escape(end.encode()) + rb"(\d{1,3})\n")
+
+
+def line(argv: Sequence[str], end: str) -> str:
+    """The one line for the login shell. It starts sh, which is the same everywhere, and that starts `argv`: a program,
+    also if sh has a builtin of its name."""
+    do = f"(exec {shlex.join(argv)}); code=$?; echo '{end}'$code; exit $code"
+    text = (SAY + do).translate(SPECIAL)
     return f"exec sh -c '{DO}' sh '{text}'"
 
 
 def words(argv: Sequence[str]) -> list[str]:
     """The same for a launcher that starts no login shell, but whose site's prologue may print (srun)."""
-    return ["sh", "-c", SAY + '"$@"', "sh", *argv]
+    return ["sh", "-c", SAY + 'exec "$@"', "sh", *argv]
 
 
-def own(node: str, done: Completed, stdin: bytes = b"") -> Completed:
-    """What the command itself printed. Raises Unreachable if the shell never came to it."""
+def own(node: str, done: Completed, stdin: bytes = b"", end: str | None = None) -> Completed:
+    """What the command itself printed, and its exit code. Raises Unreachable if the shell never came to it."""
     before, mark, rest = done.out.partition(MARK)
     if not mark:
         raise Unreachable(node, "login-shell", never_came(before, stdin, done))
+    last = ended(end).search(rest) if end else None
+    if last is not None:
+        return Completed(int(last.group(1)), rest[: last.start()], done.err)
     return Completed(done.code, rest, done.err)
 
 
 async def own_lines(
-    node: str, lines: AsyncGenerator[bytes, None], stdin: bytes = b""
+    node: str, lines: AsyncGenerator[bytes, None], stdin: bytes = b"", end: str | None = None
 ) -> AsyncGenerator[bytes, None]:
     """The lines that the command itself printed. Raises Unreachable as `own` does."""
+    last = ended(end) if end else None
     before = b""
     marked = False
     async with contextlib.aclosing(lines):
         async for text in lines:
+            over = last.search(text) if marked and last else None
+            if over:
+                if over.start():
+                    yield text[: over.start()]
+                break
             if marked:
                 yield text
             elif text.endswith(MARK):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -38,28 +39,51 @@ class Reader(Protocol):
     async def read(self, n: int) -> bytes: ...
 
 
-async def collected(node: str, readers: Sequence[Reader]) -> list[bytes]:
-    """What comes from all of them to their ends. Raises Unreachable for more than `MOST_BYTES` together: a node, broken
-    or hostile, does not fill the memory here."""
-    left = MOST_BYTES
+END_SECONDS = 0.5
+"""From the mark of a command's end to the end of its output: what somebody else keeps open is left behind then."""
 
-    async def one(reader: Reader) -> bytes:
+LONGEST_END = 128
+"""Bytes: at most so long is what a command says at its end."""
+
+
+async def collected(
+    node: str, readers: Sequence[Reader], end: re.Pattern[bytes] | None = None
+) -> list[bytes]:
+    """What comes from all of them to their ends, or until the first of them has said `end` and a moment more. Raises
+    Unreachable for more than `MOST_BYTES` together: a node, broken or hostile, does not fill the memory here."""
+    left = MOST_BYTES
+    parts: list[list[bytes]] = [[] for _ in readers]
+    said = asyncio.Event()
+
+    async def one(number: int, reader: Reader) -> None:
         nonlocal left
-        parts = []
+        tail = b""
         while part := await reader.read(1 << 16):
             left -= len(part)
             if left < 0:
                 text = f"it printed more than {MOST_BYTES >> 20} MiB, more than any answer of allranks"
                 raise Unreachable(node, "too-much", text)
-            parts.append(part)
-        return b"".join(parts)
+            parts[number].append(part)
+            if end is not None and number == 0:
+                if end.search(tail + part):
+                    said.set()
+                tail = (tail + part)[-LONGEST_END:]
 
-    tasks = [asyncio.ensure_future(one(reader)) for reader in readers]
+    async def over() -> None:
+        await said.wait()
+        await asyncio.sleep(END_SECONDS)
+
+    reading = asyncio.gather(*(one(number, reader) for number, reader in enumerate(readers)))
+    ending = asyncio.ensure_future(over())
     try:
-        return list(await asyncio.gather(*tasks))
+        await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if reading.done():
+            reading.result()
     finally:
-        for task in tasks:
+        for task in (reading, ending):
             task.cancel()
+        await asyncio.gather(reading, ending, return_exceptions=True)
+    return [b"".join(one) for one in parts]
 
 
 class Transport(Protocol):

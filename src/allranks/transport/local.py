@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import AsyncGenerator, Iterable, Sequence
 
@@ -29,11 +30,17 @@ class LocalTransport:
         self.node, self.without = node, frozenset(without)
 
     async def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout_seconds: float = 60.0,
+        end: re.Pattern[bytes] | None = None,
     ) -> Completed:
+        """`end` as for `collected`: what runs on after it has said that is ended."""
         process = await self._start(argv)
         try:
-            out, err = await asyncio.wait_for(self._talk(process, stdin), timeout_seconds)
+            out, err = await asyncio.wait_for(self._talk(process, stdin, end), timeout_seconds)
         except asyncio.TimeoutError:
             raise Unreachable(
                 self.node, "timeout", f"{argv[0]} did not end within {timeout_seconds:.0f} s"
@@ -58,12 +65,15 @@ class LocalTransport:
     async def close(self) -> None:
         return None
 
-    async def _talk(self, process: asyncio.subprocess.Process, stdin: bytes) -> list[bytes]:
+    async def _talk(
+        self, process: asyncio.subprocess.Process, stdin: bytes, end: re.Pattern[bytes] | None
+    ) -> list[bytes]:
         assert process.stdout is not None and process.stderr is not None
         feeding = asyncio.ensure_future(self._feed(process, stdin))
         try:
-            printed = await collected(self.node, [process.stdout, process.stderr])
-            await process.wait()
+            printed = await collected(self.node, [process.stdout, process.stderr], end)
+            if process.stdout.at_eof() and process.stderr.at_eof():
+                await process.wait()
         finally:
             feeding.cancel()
         return printed

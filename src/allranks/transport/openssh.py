@@ -130,22 +130,34 @@ class OpensshTransport:
         self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
     ) -> Completed:
         await self._connected()
-        done = await self._here.run(self._session(argv), stdin=stdin, timeout_seconds=timeout_seconds)
+        end = answer_marks.new_end()
+        try:
+            done = await self._here.run(
+                self._session(argv, end),
+                stdin=stdin,
+                timeout_seconds=timeout_seconds,
+                end=answer_marks.ended(end),
+            )
+        except Unreachable as error:
+            if error.cause != "timeout":
+                raise
+            raise await self._failed("no-answer", f"no answer within {timeout_seconds:.0f} s") from None
         lives = listens(self.sockets.path(self.node))
-        if done.code == 255 and lives and MAX_SESSIONS.search(done.err):
+        if done.code == 255 and lives and answer_marks.MARK not in done.out and MAX_SESSIONS.search(done.err):
             text = f"its sshd refuses another session (MaxSessions): {last_words(done.err)}"
             raise await self._failed("max-sessions", text)
         if done.code == 255 and (LOST.search(done.err) or not lives):
             text = f"the connection was lost: {last_words(done.err)}"
             raise await self._failed("connection-lost", text)
-        return answer_marks.own(self.node, done, stdin)
+        return answer_marks.own(self.node, done, stdin, end)
 
     def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
-        return answer_marks.own_lines(self.node, self._lines(argv, stdin), stdin)
+        end = answer_marks.new_end()
+        return answer_marks.own_lines(self.node, self._lines(argv, stdin, end), stdin, end)
 
-    async def _lines(self, argv: Sequence[str], stdin: bytes) -> AsyncGenerator[bytes, None]:
+    async def _lines(self, argv: Sequence[str], stdin: bytes, end: str) -> AsyncGenerator[bytes, None]:
         await self._connected()
-        async with contextlib.aclosing(self._here.stream(self._session(argv), stdin=stdin)) as lines:
+        async with contextlib.aclosing(self._here.stream(self._session(argv, end), stdin=stdin)) as lines:
             async for line in lines:
                 yield line
 
@@ -205,9 +217,17 @@ class OpensshTransport:
             raise Unreachable(self.node, "no-program", f"cannot start ssh: {error.strerror}") from None
         return Completed(code, b"", log.read_bytes())
 
-    def _session(self, argv: Sequence[str]) -> list[str]:
+    def _session(self, argv: Sequence[str], end: str) -> list[str]:
         quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", *NO_FALLBACK]
-        return ["ssh", *self._options(), *quiet, "-T", "--", self.described.address, answer_marks.line(argv)]
+        return [
+            "ssh",
+            *self._options(),
+            *quiet,
+            "-T",
+            "--",
+            self.described.address,
+            answer_marks.line(argv, end),
+        ]
 
     def _options(self) -> list[str]:
         known = "accept-new" if self.accept_new else "yes"

@@ -76,11 +76,12 @@ class SshTransport:
         self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0
     ) -> Completed:
         connection = await self._connected()
+        end = answer_marks.new_end()
         try:
-            process = await connection.create_process(answer_marks.line(argv), encoding=None)
+            process = await connection.create_process(answer_marks.line(argv, end), encoding=None)
             try:
                 feed(process, stdin)
-                out, err = await asyncio.wait_for(self._heard(process), timeout_seconds)
+                out, err = await asyncio.wait_for(self._heard(process, end), timeout_seconds)
             finally:
                 process.close()
             code = process.returncode
@@ -89,22 +90,24 @@ class SshTransport:
         except (OSError, asyncssh.Error) as error:
             raise self._lost(error) from None
         return answer_marks.own(
-            self.node, Completed(-1 if code is None else code, _bytes(out), _bytes(err)), stdin
+            self.node, Completed(-1 if code is None else code, _bytes(out), _bytes(err)), stdin, end
         )
 
     def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
-        return answer_marks.own_lines(self.node, self._lines(argv, stdin), stdin)
+        end = answer_marks.new_end()
+        return answer_marks.own_lines(self.node, self._lines(argv, stdin, end), stdin, end)
 
-    async def _heard(self, process: asyncssh.SSHClientProcess[bytes]) -> list[bytes]:
-        printed = await collected(self.node, [process.stdout, process.stderr])
-        await process.wait_closed()
+    async def _heard(self, process: asyncssh.SSHClientProcess[bytes], end: str) -> list[bytes]:
+        printed = await collected(self.node, [process.stdout, process.stderr], answer_marks.ended(end))
+        if process.stdout.at_eof() and process.stderr.at_eof():
+            await process.wait_closed()
         return printed
 
-    async def _lines(self, argv: Sequence[str], stdin: bytes) -> AsyncGenerator[bytes, None]:
+    async def _lines(self, argv: Sequence[str], stdin: bytes, end: str) -> AsyncGenerator[bytes, None]:
         connection = await self._connected()
         try:
             async with connection.create_process(
-                answer_marks.line(argv), encoding=None, window=LINE_LIMIT_BYTES
+                answer_marks.line(argv, end), encoding=None, window=LINE_LIMIT_BYTES
             ) as process:
                 feed(process, stdin)
                 while line := await process.stdout.readline():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from allranks.core import Facts, Finding
     from allranks.output.check import Checked
     from allranks.runs.inspection import Inspection
+    from allranks.runs.silent_nodes import Late
     from allranks.spec import Run
 
 
@@ -70,8 +71,8 @@ def call(options: argparse.Namespace) -> int:
         inspection = judge(run, recorded(run, options.facts))
         inspection = replace(inspection, findings=(*without_effect(run), *inspection.findings))
     else:
-        with waiting(run, quiet=options.json) as heard:
-            inspection = asyncio.run(looked_at(run, heard, options.accept_new_hosts))
+        with waiting(run, quiet=options.json) as late:
+            inspection = asyncio.run(looked_at(run, late, options.accept_new_hosts))
     seconds = None if options.facts else time.monotonic() - began
     if options.save_facts:
         save(inspection, options.save_facts)
@@ -109,13 +110,13 @@ def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: floa
     )
 
 
-async def looked_at(run: Run, heard: Callable[[str], None], accept_new_hosts: bool) -> Inspection:
+async def looked_at(run: Run, late: Late, accept_new_hosts: bool) -> Inspection:
     from allranks.runs.allocation import looking
     from allranks.runs.inspection import inspect
 
     found = await looking(run, accept_new_hosts)
     try:
-        return await inspect(found.nodes, found.run, heard)
+        return await inspect(found.nodes, found.run, late)
     finally:
         await found.nodes.close()
 
