@@ -17,6 +17,17 @@ from tests.rig.rig import ROOT, STATE, Rig, only_one
 
 pytestmark = [pytest.mark.rig, pytest.mark.training]
 NODES = (1, 2)
+WRITES = """
+import os
+for name in ("", "runs", "bundles", "cache", "code"):
+    try:
+        open(f"/root/.allranks/{name}/probe", "w").close()
+        os.unlink(f"/root/.allranks/{name}/probe")
+        print(name or "home")
+    except OSError:
+        pass
+print(*[line for line in open("/proc/self/status") if line.startswith("NoNewPrivs")])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +102,7 @@ def test_training_runs_in_containers_that_are_used_again_until_their_description
         size = "import os; s = os.statvfs('/dev/shm'); print(s.f_blocks * s.f_frsize)"
         assert int(docker(rig, number, *inside, size)) == 200 << 20
         assert docker(rig, number, *inside, "import socket; print(socket.gethostname())") == f"node{number}"
+        assert docker(rig, number, *inside, WRITES).split() == ["runs", "cache", "code", "NoNewPrivs:", "1"]
     record = rig.run(1, ["cat", f"/root/.allranks/runs/{run['id']}/nodes/node1/container.json"])
     assert json.loads(record.stdout)["container"] == first[0]
 

@@ -29,6 +29,11 @@ FULL = replace(
     infiniband=True,
     extra={"cap-add": ["NET_ADMIN"], "--privileged": True, "dns": None},
 )
+BIND = "--mount=type=bind,source=/home/ubuntu/.allranks{0},target=/home/ubuntu/.allranks{0}{1}"
+HOME = [
+    BIND.format("", ",readonly"),
+    *(BIND.format(f"/{name}", "") for name in ("runs", "cache", "code", "container-home")),
+]
 IDLER = ["-I", "-S", "-c", engine.IDLE, "120"]
 
 
@@ -47,7 +52,8 @@ def test_docker_without_anything() -> None:
         *labels(PLAIN),
         *("--network=host", "--ipc=host", "--user=0:0"),
         *("--cap-add=IPC_LOCK", "--cap-add=SYS_NICE", "--cap-add=SYS_PTRACE"),
-        "--mount=type=bind,source=/home/ubuntu/.allranks,target=/home/ubuntu/.allranks",
+        "--security-opt=no-new-privileges",
+        *HOME,
         *("--env=ALLRANKS_HOME=/home/ubuntu/.allranks", "--workdir=/home/ubuntu/.allranks"),
         *("--entrypoint=python3", "hiyouga/llamafactory@sha256:0123", *IDLER),
     ]
@@ -61,15 +67,21 @@ def test_docker_with_everything() -> None:
         *("--group-add=44", "--group-add=109", "--gpus=all", "--device=/dev/infiniband"),
         *("--ulimit=memlock=-1", "--ulimit=stack=67108864"),
         *("--cap-add=IPC_LOCK", "--cap-add=SYS_NICE", "--cap-add=SYS_PTRACE"),
+        "--security-opt=no-new-privileges",
         "--mount=type=bind,source=/nfs,target=/nfs,readonly",
         "--mount=type=bind,source=/home/ubuntu,target=/host_home",
-        "--mount=type=bind,source=/home/ubuntu/.allranks,target=/home/ubuntu/.allranks",
+        *HOME,
         *("--env=ALLRANKS_HOME=/home/ubuntu/.allranks", "--workdir=/home/ubuntu/.allranks"),
         "--env=HOME=/home/ubuntu/.allranks/container-home",
         *("--env=USER=allranks", "--env=LOGNAME=allranks"),
         *("--cap-add=NET_ADMIN", "--privileged"),
         *("--entrypoint=python3", "hiyouga/llamafactory@sha256:0123", *IDLER),
     ]
+
+
+def test_what_the_run_file_says_of_security_wins() -> None:
+    words = engine.create(replace(FULL, extra={"security-opt": ["seccomp=unconfined"]}), "r")
+    assert [word for word in words if "security-opt" in word] == ["--security-opt=seccomp=unconfined"]
 
 
 def test_podman_differs_in_its_gpus_and_its_user_namespace() -> None:
@@ -156,7 +168,8 @@ def test_apptainer() -> None:
     ) == [
         *("apptainer", "instance", "start", "--cleanenv", "--nv"),
         *("--bind=/nfs:/nfs:ro", "--bind=/home/ubuntu:/host_home"),
-        "--bind=/home/ubuntu/.allranks:/home/ubuntu/.allranks",
+        "--bind=/home/ubuntu/.allranks:/home/ubuntu/.allranks:ro",
+        *(f"--bind={FULL.home}/{n}:{FULL.home}/{n}" for n in ("runs", "cache", "code", "container-home")),
         *("--fakeroot", "/nfs/a.sif", "allranks-run-node-0-1"),
     ]
     assert apptainer.image("hiyouga/llamafactory:0.9.5") == "docker://hiyouga/llamafactory:0.9.5"

@@ -13,10 +13,11 @@ from allranks.prepare.engine import extra
 
 
 def create(wanted: Description) -> list[str]:
-    """Starts the instance. `--cleanenv`: a login shell's variables, which differ by node, stay outside."""
+    """Starts the instance. `--cleanenv`: a login shell's variables, which differ by node, stay outside. Apptainer
+    itself forbids new privileges."""
     words = ["apptainer", "instance", "start", "--cleanenv"]
     words += ["--nv"] if wanted.gpus else []
-    words += [f"--bind={bound(mount)}" for mount in (*wanted.mounts, Mount(wanted.home, wanted.home))]
+    words += [f"--bind={bound(mount)}" for mount in (*wanted.mounts, *wanted.home_mounts())]
     return [*words, *extra(wanted), image(wanted.image), wanted.name]
 
 

@@ -17,7 +17,7 @@ from allranks.core import BadInput, Facts, Node, Problem
 from allranks.prepare import apptainer, engine, login
 from allranks.prepare.container_commands import Contained
 from allranks.prepare.container_processes import LIVING, described
-from allranks.prepare.description import LABEL, OURS, Description, Mount, container_name
+from allranks.prepare.description import LABEL, OURS, WRITABLE, Description, Mount, container_name
 from allranks.prepare.failures import NotReady, blocked, last_words
 from allranks.prepare.images import Image, Step, first_object, short, unsaid
 from allranks.spec import Run
@@ -121,6 +121,7 @@ async def ready(
         description=wanted.digest(),
         python=wanted.python,
     )
+    await call(program, ["mkdir", "-p", "-m", "0700", *(f"{wanted.home}/{name}" for name in WRITABLE)])
     if wanted.engine == "apptainer":
         step(f"an apptainer instance of {image.reference}")
         return await instance_ready(program, wanted, contained)
@@ -136,8 +137,6 @@ async def ready(
         elif is_running(found):
             await refuse_busy(program, contained)
         await call(program, engine.remove(wanted.engine, contained.container))
-    if wanted.user.partition(":")[0] != "0":
-        await call(program, ["mkdir", "-p", engine.user_home(wanted)])
     return await make(program, wanted, contained, run_id, step)
 
 

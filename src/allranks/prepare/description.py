@@ -15,6 +15,13 @@ OURS = ("name", "label", "entrypoint", "rm", "detach", "restart", "pull", "cidfi
 """Options of the engine that `container.extra` may not set: ownership and the end of a container rest on them."""
 
 
+USER_HOME = "container-home"
+"""Of the allranks home: the home folder inside of a user who is not root."""
+
+WRITABLE = ("runs", "cache", "code", USER_HOME)
+"""Of the allranks home. A container outlives its run and serves the next one of its name, so that it sees all runs."""
+
+
 @dataclass(frozen=True)
 class Mount:
     """A folder of the node that training sees. `options` are the words after the second colon."""
@@ -36,7 +43,9 @@ class Description:
     """A container as it shall be. `image` is a digest or an id, never a tag; `user` is `uid:gid`.
 
     `home` is the node's allranks home, which is mounted at the same path: run directories and the bundle have
-    one name inside and outside.
+    one name inside and outside. Only its folders `WRITABLE` can be written to inside: an image cannot change the
+    bundle and the environments, which the node runs outside of it. `form` grows if a container is made in another way
+    than before, so that an old one is made anew.
     """
 
     engine: str
@@ -55,6 +64,12 @@ class Description:
     pip: tuple[str, ...] = ()
     wheels: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    form: int = 2
+
+    def home_mounts(self) -> list[Mount]:
+        """The home, which can be read, and in it what a run writes."""
+        inner = [f"{self.home}/{name}" for name in WRITABLE]
+        return [Mount(self.home, self.home, ("ro",)), *(Mount(path, path) for path in inner)]
 
     def digest(self) -> str:
         """Equal for equal descriptions; what makes a container be made anew when it changes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from allranks.prepare.description import LABEL, OURS, Description, Mount
+from allranks.prepare.description import LABEL, OURS, USER_HOME, Description, Mount
 
 IDLE_SECONDS = 120
 """An idle container ends by itself after so long: the controller's steps between two commands in it take
@@ -58,8 +58,10 @@ def create(wanted: Description, run_id: str) -> list[str]:
         # NCCL pins host memory; the engine's default of 64 KiB ends it.
         words += unless(wanted, "ulimit", "--ulimit=memlock=-1", "--ulimit=stack=67108864")
     words += [f"--cap-add={name}" for name in CAPABILITIES]
+    # A set-user-ID program of the image, or one with file capabilities, gives a rank nothing.
+    words += unless(wanted, "security-opt", "--security-opt=no-new-privileges")
     words += [word for mount in wanted.mounts for word in mounted(mount)]
-    words += mounted(Mount(wanted.home, wanted.home))
+    words += [word for mount in wanted.home_mounts() for word in mounted(mount)]
     words += [f"--env=ALLRANKS_HOME={wanted.home}", *unless(wanted, "workdir", f"--workdir={wanted.home}")]
     if wanted.user.partition(":")[0] != "0":
         # The image knows nothing of this user, and programs ask for a home and a name.
@@ -71,7 +73,7 @@ def create(wanted: Description, run_id: str) -> list[str]:
 
 def user_home(wanted: Description) -> str:
     """The home folder inside of a user who is not root: below allranks' own, which is mounted."""
-    return f"{wanted.home}/container-home"
+    return f"{wanted.home}/{USER_HOME}"
 
 
 def labels(wanted: Description, run_id: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from allranks.core import (
     facts_from_json,
     stopping_launch,
 )
+from allranks.core.untrusted import mapping
 from allranks.plan import Plan, make_plan
 from allranks.runs import local_inputs
 from allranks.runs.shared_storage import look_again
@@ -254,6 +255,14 @@ def merged(host: Facts, inside: Facts) -> Facts:
     values.update({name: inside.values.get(name, {}) for name in INSIDE})
     # A launcher's program is the host's: it starts what then enters the container.
     programs = host.get("software.programs")
+    # In the home training writes to some folders alone, which are mounted: the home itself is the host's.
+    home = host.get("system.allranks_home")
+    kept = mapping(host.get("storage.paths")).get(home)
+    if kept is not None:
+        values["storage"] = {
+            **values["storage"],
+            "paths": {**mapping(inside.get("storage.paths")), home: kept},
+        }
     values["software"] = {**values["software"], **({"programs": programs} if programs else {})}
     values["system"] = system
     unreadable = {path: why for path, why in host.unreadable.items() if path.split(".")[0] not in INSIDE}
