@@ -115,7 +115,7 @@ def test_the_start_of_rays_own_program_leaves_nothing_open(tmp_path: Path) -> No
 
 
 def test_rays_folder_leaves_room_for_the_names_of_its_sockets() -> None:
-    folder = ray_cluster.folder_of(RunDirectory("a-very-long-name-1121-abcd"), "node-with-a-long-name")
+    folder = ray_cluster.new_folder(RunDirectory("a-very-long-name-1121-abcd"), "node-with-a-long-name")
     longest = f"{folder}/r/session_2026-11-21_08-22-40_291187_3054321/sockets/plasma_store"
     assert len(longest) < 107
 
@@ -150,7 +150,7 @@ def test_what_a_killed_holder_left_is_found_and_removed(
     monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path))
     directory = RunDirectory("r")
     directory.create(node="node-0")
-    folder = Path(ray_cluster.folder_of(directory, "node-0"))
+    folder = Path(ray_cluster.new_folder(directory, "node-0"))
     folder.mkdir()
     try:
         (folder / "socket").write_text("")
@@ -161,6 +161,20 @@ def test_what_a_killed_holder_left_is_found_and_removed(
         ray_cluster.remove(str(folder))
 
 
+def test_a_folder_that_another_user_made_first_is_in_nobodys_way(tmp_path: Path) -> None:
+    directory = RunDirectory("r", str(tmp_path))
+    one, other = ray_cluster.new_folder(directory, "node-0"), ray_cluster.new_folder(directory, "node-0")
+    assert one != other
+    try:
+        Path(one).symlink_to(tmp_path)
+        Path(other).mkdir()
+        assert ray_cluster.folders_of(directory, "node-0") == [other], "a link is not ours"
+        assert ray_cluster.folders_of(directory, "node-00") == []
+    finally:
+        Path(one).unlink()
+        ray_cluster.remove(other)
+
+
 def test_the_supervisor_is_known_by_pid_and_start_time_of_what_its_actor_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +182,7 @@ def test_the_supervisor_is_known_by_pid_and_start_time_of_what_its_actor_started
     directory = RunDirectory("r")
     directory.create(node="node-0")
     node = directory.node("node-0")
-    holder = ray_cluster.Holder(directory, node, ["ray"], {})
+    holder = ray_cluster.Holder(directory, node, ["ray"], {}, "/tmp/none")
     assert not holder._supervisor_stands()
     record = {"pid": os.getpid(), "start_time": processes.start_time(os.getpid())}
     (Path(node.root) / "ray-guard.json").write_text(json.dumps(record))

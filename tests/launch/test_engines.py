@@ -25,6 +25,7 @@ from allranks.node.paths import RunDirectory
 from allranks.plan import make_plan
 from allranks.runs import sweep
 from allranks.transport import Completed
+from tests.harness import until
 
 NODES = "nodes:\n  - {name: host-a, address: 10.0.0.1}\n  - {name: host-b, address: 10.0.0.2}\n"
 CPU = "{count: 4, model: cpu}"
@@ -265,6 +266,27 @@ def test_an_order_reaches_the_one_who_waits_and_the_answer_comes_back(directory:
     wanted = {"key": "00" * 32, "secrets": {"TOKEN": "x" * 300_000}, "job": {"env": {"A": "Grüße\n'"}}}
     waiting.start()
     assert engine_orders.hand("r", "a", wanted, seconds=60) == {"supervisor": wanted}
+    waiting.join()
+
+
+def test_the_sockets_name_cannot_be_foretold(directory: RunDirectory) -> None:
+    names = set()
+    for _ in range(2):
+        assert "sent no order" in no_order("r", "a", 0.1)
+        names.add(engine_orders.address(directory, "a"))
+    assert len(names) == 2 and None not in names
+    name = Path(engine_orders.name_file(directory, "a"))
+    assert name.stat().st_mode & 0o077 == 0 or name.parent.stat().st_mode & 0o077 == 0
+    name.write_text("systemd/private\n")
+    assert engine_orders.address(directory, "a") is None
+
+
+def test_a_second_supervisor_is_told_of_the_first(directory: RunDirectory) -> None:
+    waiting = threading.Thread(target=lambda: engine_orders.wait("r", "a", 60).answer({}))
+    waiting.start()
+    until(lambda: engine_orders.address(directory, "a"), "nobody waits", 60)
+    assert "already waits here" in no_order("r", "a", 60)
+    assert engine_orders.hand("r", "a", {}, seconds=60) == {}
     waiting.join()
 
 

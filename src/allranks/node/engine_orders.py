@@ -2,22 +2,25 @@
 
 These launchers hand on no standard input, and what they hand on stands in command lines and logs. So the
 engine starts `start RUN NODE --ordered`, whose words hold no value, and the controller calls
-`order RUN NODE` on the same node with the order on standard input. The two meet at an abstract Unix socket,
-which leaves no file behind; each makes sure by SO_PEERCRED that the other is the same user.
+`order RUN NODE` on the same node with the order on standard input. The two meet at an abstract Unix socket, whose
+name nobody else can guess and take first: the supervisor draws it, and leaves it in the run's own folder. A socket in
+that folder would have no room for its name (107 bytes), nor a place on every network filesystem. Each makes sure by
+SO_PEERCRED that the other is the same user.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
+import secrets
 import socket
 import struct
 import time
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Optional
 
 from allranks.core import AllranksError
-from allranks.node.paths import RunDirectory
+from allranks.node.paths import RunDirectory, read_text, write_text
 
 WAIT_SECONDS = 120.0
 """How long a started supervisor waits for its order: the head is ordered first, and the whole launch takes
@@ -37,10 +40,17 @@ class NoOrder(AllranksError):
     exit_code = 1
 
 
-def address(directory: RunDirectory, node: str) -> bytes:
-    """The socket's name; hashed, since a name holds at most 107 bytes. Homes and nodes may share a host."""
-    name = json.dumps([directory.home, directory.run_id, node, os.geteuid()])
-    return b"\0allranks-" + hashlib.sha256(name.encode()).hexdigest().encode()
+NAME = re.compile(r"allranks-[0-9a-f]{32}")
+
+
+def name_file(directory: RunDirectory, node: str) -> str:
+    return os.path.join(directory.node(node).root, "order-socket")
+
+
+def address(directory: RunDirectory, node: str) -> Optional[str]:
+    """The name of the socket at which a supervisor waits; None as long as none has said so."""
+    name = read_text(name_file(directory, node), 100).strip()
+    return "\0" + name if NAME.fullmatch(name) else None
 
 
 class Awaited:
@@ -62,12 +72,8 @@ def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> Awaited:
     directory = RunDirectory(run_id)
     deadline = time.monotonic() + seconds
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-        try:
-            listening.bind(address(directory, node))
-        except OSError as error:
-            raise NoOrder(f"node {node}: a supervisor already waits here: {error.strerror}") from None
-        listening.listen(4)
-        listening.settimeout(LOOK_SECONDS)
+        if directory.is_marked():
+            _listen(listening, directory, node)
         while time.monotonic() < deadline and directory.is_marked():
             try:
                 connection, _ = listening.accept()
@@ -80,6 +86,21 @@ def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> Awaited:
     if not directory.is_marked():
         raise NoOrder(f"node {node}: the launch of {run_id} was called off: its folder is not here.")
     raise NoOrder(f"node {node}: the controller sent no order within {seconds:.0f} s.")
+
+
+def _listen(listening: socket.socket, directory: RunDirectory, node: str) -> None:
+    earlier = _connection(directory, node)
+    if earlier is not None:
+        earlier.close()
+        raise NoOrder(f"node {node}: a supervisor already waits here.")
+    name = "allranks-" + secrets.token_hex(16)
+    listening.bind("\0" + name)
+    listening.listen(4)
+    listening.settimeout(LOOK_SECONDS)
+    try:
+        write_text(name_file(directory, node), name + "\n")
+    except OSError as error:
+        raise NoOrder(f"node {node}: it cannot be said where the order is awaited: {error}") from None
 
 
 def hand(
@@ -101,12 +122,9 @@ def hand(
 
 def _connected(directory: RunDirectory, node: str, deadline: float, seconds: float) -> socket.socket:
     while True:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.connect(address(directory, node))
+        connection = _connection(directory, node)
+        if connection is not None:
             return connection
-        except OSError:
-            connection.close()
         if not directory.is_marked():
             raise NoOrder(
                 f"node {node}: the launch of {directory.run_id} was called off: its folder is not here."
@@ -114,6 +132,20 @@ def _connected(directory: RunDirectory, node: str, deadline: float, seconds: flo
         if time.monotonic() > deadline:
             raise NoOrder(f"node {node}: the launcher has started nothing here within {seconds:.0f} s.")
         time.sleep(0.05)
+
+
+def _connection(directory: RunDirectory, node: str) -> Optional[socket.socket]:
+    """To the supervisor that waits; None if there is none."""
+    name = address(directory, node)
+    if name is None:
+        return None
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(name)
+        return connection
+    except OSError:
+        connection.close()
+        return None
 
 
 def _received(connection: socket.socket) -> "Dict[str, Any] | None":

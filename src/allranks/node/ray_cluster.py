@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import signal
 import socket
+import stat
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -56,10 +58,27 @@ SLOW = (b"timed out during startup", b"No node info found for head node")
 `_private/utils.py`)."""
 
 
-def folder_of(directory: RunDirectory, node: str) -> str:
-    """Ray's files. Short: they hold sockets, whose names have at most 107 bytes, of which Ray needs 60."""
+def _beginning(directory: RunDirectory, node: str) -> str:
     name = "\0".join([directory.home, directory.run_id, node])
-    return f"/tmp/allranks-ray-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+    return f"allranks-ray-{hashlib.sha256(name.encode()).hexdigest()[:8]}-"
+
+
+def new_folder(directory: RunDirectory, node: str) -> str:
+    """A name for the folder of Ray's files, whose last part nobody else can guess and take first. Short: they hold
+    sockets, whose names have at most 107 bytes, of which Ray needs 60."""
+    return os.path.join("/tmp", _beginning(directory, node) + secrets.token_hex(3))
+
+
+def folders_of(directory: RunDirectory, node: str) -> List[str]:
+    """Those that are there, of this user."""
+    beginning = _beginning(directory, node)
+    try:
+        paths = [
+            os.path.join("/tmp", name) for name in sorted(os.listdir("/tmp")) if name.startswith(beginning)
+        ]
+    except OSError:
+        return []
+    return [path for path in paths if is_own(path)]
 
 
 def token_file(node: NodeDirectory) -> str:
@@ -91,9 +110,10 @@ def up(run_id: str, node: str, wanted: Mapping[str, Any]) -> Dict[str, Any]:
     place = directory.node(node)
     write_text(token_file(place), str(wanted["token"]))
     port = None if wanted.get("head") else free_port("127.0.0.1")
-    words = start_words(program, place, folder_of(directory, node), wanted, port)
+    folder = new_folder(directory, node)
+    words = start_words(program, place, folder, wanted, port)
     about = {"dashboard": port, "python": python_of(program)}
-    return _held(directory, place, words, about)
+    return _held(directory, place, words, about, folder)
 
 
 def find_ray(python: str, path: str) -> Optional[str]:
@@ -169,14 +189,14 @@ def environment(own: Mapping[str, str], token: str) -> Dict[str, str]:
 
 
 def _held(
-    directory: RunDirectory, node: NodeDirectory, words: List[str], about: Dict[str, Any]
+    directory: RunDirectory, node: NodeDirectory, words: List[str], about: Dict[str, Any], folder: str
 ) -> Dict[str, Any]:
     """Forks the holder and waits for its one answer."""
     from allranks.node import start
 
     return start.detached(
         os.path.join(node.root, "ray.log"),
-        lambda say: Holder(directory, node, words, about).run(say),
+        lambda say: Holder(directory, node, words, about, folder).run(say),
         UP_SECONDS + 10.0,
     )
 
@@ -184,9 +204,16 @@ def _held(
 class Holder:
     """The ancestor of this node's Ray. `run` returns when nothing of it is left."""
 
-    def __init__(self, directory: RunDirectory, node: NodeDirectory, words: List[str], about: Dict[str, Any]):
+    def __init__(
+        self,
+        directory: RunDirectory,
+        node: NodeDirectory,
+        words: List[str],
+        about: Dict[str, Any],
+        folder: str,
+    ):
         self.directory, self.node, self.words, self.about = directory, node, words, about
-        self.folder = folder_of(directory, node.name)
+        self.folder = folder
         self.told = False
         self.seen = False
         self.began = time.monotonic()
@@ -292,12 +319,16 @@ class Holder:
 
 def remove(folder: str) -> None:
     """Ray's folder, where it is a folder of this user's own and no link."""
+    if is_own(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_own(folder: str) -> bool:
     try:
         state = os.lstat(folder)
     except OSError:
-        return
-    if os.path.isdir(folder) and not os.path.islink(folder) and state.st_uid == os.geteuid():
-        shutil.rmtree(folder, ignore_errors=True)
+        return False
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
 
 
 def last_words(log: str) -> str:

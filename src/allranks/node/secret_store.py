@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets as random_source
 import stat
 from typing import Dict, List, Mapping, Optional
 
@@ -24,12 +25,13 @@ def _folders() -> List[str]:
 
 
 class Vault:
-    """The memory file of one run on one node. Several nodes may be one host: the home and the node are in its name."""
+    """The memory file of one run on one node. Several nodes may be one host: the home and the node are in its name.
+    Its last part is drawn: nobody else can take the name first."""
 
     def __init__(self, directory: RunDirectory, node: str):
         home = hashlib.sha256(os.fsencode(directory.home)).hexdigest()[:8]
         self._uid = directory.uid()
-        self._name = f"allranks-{self._uid}-{home}-{directory.run_id}-{node}"
+        self._name = f"allranks-{self._uid}-{home}-{directory.run_id}-{node}~"
 
     def keep(self, secrets: Mapping[str, str]) -> Optional[str]:
         """Writes the file, or writes it again where it went (logind's RemoveIPC deletes at logout).
@@ -39,9 +41,9 @@ class Vault:
         if not secrets:
             return None
         for folder in _folders():
-            path = os.path.join(folder, self._name)
-            if self._is_ours(path):
+            for path in self._paths(folder):
                 return path
+            path = os.path.join(folder, self._name + random_source.token_hex(8))
             try:
                 self._write(path, secrets)
             except OSError:
@@ -67,15 +69,21 @@ class Vault:
 
     def path(self) -> Optional[str]:
         """Where the file is; None where there is none that is ours."""
-        return next((path for path in self._paths() if self._is_ours(path)), None)
+        return next((path for folder in _folders() for path in self._paths(folder)), None)
 
     def destroy(self) -> None:
         path = self.path()
         if path is not None:
             os.unlink(path)
 
-    def _paths(self) -> List[str]:
-        return [os.path.join(folder, self._name) for folder in _folders()]
+    def _paths(self, folder: str) -> List[str]:
+        """Those of our files that lie there: one, and none before it is kept or after the run."""
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return []
+        paths = [os.path.join(folder, name) for name in sorted(names) if name.startswith(self._name)]
+        return [path for path in paths if self._is_ours(path)]
 
     def _is_ours(self, path: str) -> bool:
         """Memory folders are open to all: a file of another user, or a link, is not ours."""

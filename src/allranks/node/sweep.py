@@ -136,8 +136,8 @@ class Sweep:
 
     def _folders_of_ray(self) -> List[str]:
         """What a cluster of the run's own left in /tmp when its holder was killed (`ray_cluster.py`)."""
-        folders = [ray_cluster.folder_of(self.directory, name) for name in self.directory.nodes()]
-        return [folder for folder in folders if os.path.lexists(folder)]
+        names = self.directory.nodes()
+        return [folder for name in names for folder in ray_cluster.folders_of(self.directory, name)]
 
     def tidy(self) -> List[str]:
         """Removes what `remains` names, and names what went; the logs are masked before the secrets are forgotten."""
