@@ -1,4 +1,4 @@
-"""What trials of `benchmarks/faults.py` gave: one JSON line each, kept, and told as one table."""
+"""What trials of `benchmarks/faults.py` gave: one JSON line each, kept, and told as tables."""
 
 from __future__ import annotations
 
@@ -11,28 +11,33 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks._faults import FAULTS, Fault, victim
+from benchmarks._fault import Fault, draw, victim
+from benchmarks._faults import FAULTS
 
 RESULTS = Path(os.environ.get("RESULTS", str(Path(__file__).parent / "results" / "faults.jsonl")))
 CUT_SECONDS = 180.0
+PLAIN_SECONDS = 60.0
 LEFT_SECONDS = 10.0
 
+FORM = 3
+"""Of a row. Rows of form 1 (without a `form`) counted an alarm about any place as noticing, and what was left after a
+`stop`; those of form 2 knew no strangers and no second fault. They are kept in the file and stand in no table."""
 
-FORM = 2
-"""Of a row. Rows of form 1 (without a `form`) counted an alarm about any place as noticing, knew one list of causes
-for all stalls, and counted what was left after a `stop`: they are kept in the file and stand in no table."""
+Key = tuple[str, str, str, int, int, int]
 
 
 @dataclass
 class Outcome:
     """Times are seconds after the fault; None where it did not come within the limit. `by`: ours or torchrun.
 
-    The fault came to `node` and `rank`. `noticed` is the first word of the journal about that place, `named` the first
-    finding or diagnosis about it. `elsewhere`: the alarms about other places before that. `kept`: whether the newest
-    checkpoint that was whole at the fault is whole after the end; None where there was none yet. `left`: processes,
-    containers and mounts of the run `LEFT_SECONDS` after it said that it has failed, before anybody asked for a stop
-    (`asked` where one was asked for, since the run stood still and did not end); `clean_after`: seconds from that word
-    until nothing was left. `busy`: the machine's load average at the fault.
+    The fault came to `node` and `rank`, the `second` one, if there are two, to its own. `series`: the number of a
+    trial that was drawn, 0 for those of the table. `noticed` is the first word of the journal about that place, `named`
+    the first finding or diagnosis about it. `elsewhere`: the alarms about other places before that. `kept`: whether the
+    newest checkpoint that was whole at the fault is whole after the end; None where there was none yet. `left`:
+    processes, containers and mounts of the run `LEFT_SECONDS` after it said that it has failed, before anybody asked
+    for a stop (`asked` where one was asked for, since the run stood still and did not end); `clean_after`: seconds from
+    that word until nothing was left. `files_left`: files of the run in /tmp and /dev/shm after a clean. `strangers`:
+    processes and files of others that were harmed. `busy`: the machine's load average at the fault.
     """
 
     by: str
@@ -43,6 +48,11 @@ class Outcome:
     form: int = FORM
     node: int = 0
     rank: int = 0
+    step: int = 25
+    series: int = 0
+    second: str = ""
+    second_node: int = 0
+    second_rank: int = 0
     noticed: float | None = None
     named: float | None = None
     said: str = ""
@@ -51,6 +61,8 @@ class Outcome:
     elsewhere: list[str] = field(default_factory=list)
     kept: bool | None = None
     left: int | None = None
+    files_left: int | None = None
+    strangers: list[str] | None = None
     asked: bool = False
     clean_after: float | None = None
     trouble: str = ""
@@ -59,16 +71,35 @@ class Outcome:
     statements: list[str] = field(default_factory=list)
 
     @property
-    def key(self) -> tuple[str, str, str, int, int]:
-        return self.by, self.fault, self.phase, self.seed, self.per_node
+    def key(self) -> Key:
+        if self.series:
+            return self.by, "", "", 0, 1, self.series
+        return self.by, self.fault, self.phase, self.seed, self.per_node, 0
+
+    @property
+    def goes_on(self) -> bool:
+        return FAULTS[self.fault].goes_on
 
 
 def begun(by: str, name: str, phase: str, seed: int, per_node: int) -> Outcome:
     node, rank = victim(FAULTS[name], name, phase, seed, per_node)
-    return Outcome(by, name, phase, seed, per_node, node=node, rank=rank, on=time.strftime("%Y-%m-%d"))
+    on, step = time.strftime("%Y-%m-%d"), 25 + 10 * seed
+    return Outcome(by, name, phase, seed, per_node, node=node, rank=rank, step=step, on=on)
 
 
-def known() -> dict[tuple[str, str, str, int, int], Outcome]:
+def drawn(number: int) -> Outcome:
+    """A trial of the second series, one rank a node."""
+    one = draw(FAULTS, number)
+    outcome = Outcome("ours", one.kinds[0], one.phase, on=time.strftime("%Y-%m-%d"), series=number)
+    outcome.node, outcome.step = one.places[0], one.step
+    outcome.rank = outcome.node - 1
+    if len(one.kinds) > 1:
+        outcome.second, outcome.second_node = one.kinds[1], one.places[1]
+        outcome.second_rank = outcome.second_node - 1
+    return outcome
+
+
+def known() -> dict[Key, Outcome]:
     """The newest outcome of each trial, of this form."""
     found = {}
     for row in rows_of(RESULTS):
@@ -88,7 +119,7 @@ def keep(outcome: Outcome) -> None:
         file.write(json.dumps(asdict(outcome)) + "\n")
 
 
-# ---- the table ----
+# ---- the tables ----
 
 HEAD = (
     "| fault | phase | ranks | came to | noticed, s | named, s | said | place | cause | said of others before | kept "
@@ -99,19 +130,36 @@ HEAD = (
 def table(outcomes: Iterable[Outcome]) -> str:
     by_key = {o.key: o for o in outcomes}
     names = list(FAULTS)
-    mine = sorted(
-        (o for o in by_key.values() if o.by == "ours"),
-        key=lambda o: (names.index(o.fault), o.per_node, FAULTS[o.fault].phases.index(o.phase), o.seed),
-    )
+    mine = [o for o in by_key.values() if o.by == "ours" and not o.series]
+    mine.sort(key=lambda o: (names.index(o.fault), o.per_node, FAULTS[o.fault].phases.index(o.phase), o.seed))
+    drawn = sorted((o for o in by_key.values() if o.series), key=lambda o: o.series)
+    parts = [summary(mine), misses(mine), "", *_rows(mine, by_key)]
+    if drawn:
+        parts += [
+            "",
+            "**Drawn by a seed from all kinds: kind, moment and place; now and then two at once**",
+            "",
+        ]
+        parts += [summary(drawn), misses(drawn), "", *_rows(drawn, by_key)]
+    return "\n".join(parts)
+
+
+def _rows(mine: list[Outcome], by_key: dict[Key, Outcome]) -> list[str]:
     rows = [row(FAULTS[o.fault], o, by_key.get(("torchrun", *o.key[1:]))) for o in mine]
-    return "\n".join([summary(mine), "", HEAD, "|---" * (HEAD.count(" | ") + 1) + "|", *rows])
+    return [HEAD, "|---" * (HEAD.count(" | ") + 1) + "|", *rows]
 
 
 def row(fault: Fault, mine: Outcome, theirs: Outcome | None) -> str:
     place = f"node{mine.node}" + (f" rank {mine.rank}" if fault.rank else "")
-    cells = [mine.fault, mine.phase, f"3 × {mine.per_node}", place, shown(mine.noticed), shown(mine.named)]
+    name, phase = mine.fault, mine.phase
+    if mine.second:
+        second = f"node{mine.second_node}" + f" rank {mine.second_rank}" * FAULTS[mine.second].rank
+        name, place = f"{name} + {mine.second}", f"{place} + {second}"
+    if mine.series:
+        name, phase = f"{mine.series}: {name}", f"{phase}, step {mine.step}"
+    cells = [name, phase, f"3 × {mine.per_node}", place, shown(mine.noticed), shown(mine.named)]
     cells.append(mine.trouble or mine.said or "nothing")
-    if fault.goes_on:
+    if mine.goes_on:
         cells += ["undisturbed" if mine.right_place else "DISTURBED", "", "", "", "", ""]
     elif mine.trouble:
         cells += ["", "", "", "", "", ""]
@@ -119,9 +167,10 @@ def row(fault: Fault, mine: Outcome, theirs: Outcome | None) -> str:
         cells += [word(mine.right_place), word(mine.right_cause), ", ".join(mine.elsewhere)]
         cells += ["" if mine.kept is None else "yes" if mine.kept else "LOST"]
         cells += [f"{mine.left}" + (" (stopped)" if mine.asked else ""), shown(mine.clean_after)]
-    cells += (
-        ["", ""] if theirs is None else [shown(theirs.noticed, CUT_SECONDS), theirs.trouble or theirs.said]
+    names = (
+        ["", ""] if theirs is None else [shown(theirs.noticed, PLAIN_SECONDS), theirs.trouble or theirs.said]
     )
+    cells += names
     return "| " + " | ".join([*(cell.replace("|", "/") for cell in cells), f"{mine.busy:.0f}"]) + " |"
 
 
@@ -135,8 +184,8 @@ def shown(seconds: float | None, cut: float | None = None) -> str:
 
 def summary(outcomes: list[Outcome]) -> str:
     made = [o for o in outcomes if not o.trouble]
-    judged = [o for o in made if not FAULTS[o.fault].goes_on]
-    healthy = [o for o in made if FAULTS[o.fault].goes_on]
+    judged = [o for o in made if not o.goes_on]
+    healthy = [o for o in made if o.goes_on]
     if not judged:
         return ""
     late = {name: [o for o in judged if is_late(o, name)] for name in ("noticed", "named")}
@@ -144,28 +193,52 @@ def summary(outcomes: list[Outcome]) -> str:
         name: [t for o in judged if (t := getattr(o, name)) is not None] for name in ("noticed", "named")
     }
     middle = {name: f"{statistics.median(found):.1f} s" if found else "-" for name, found in times.items()}
-    saves = [o.kept for o in judged if o.kept is not None]
+    saves = [o.kept for o in made if o.kept is not None]
     ended = [o for o in judged if not o.asked]
     place, cause = share(o.right_place for o in judged), share(o.right_cause for o in judged)
+    kinds = len({name for o in made for name in (o.fault, o.second) if name})
+    beside = [o for o in made if o.strangers is not None]
     return (
-        f"{len({o.fault for o in made})} kinds of fault, {len(judged)} trials that had to be seen: right place"
-        f" **{place}** (aim ≥ 95 %), right cause **{cause}** (aim ≥ 90 %). {len(late['noticed'])} noticed later than"
+        f"{kinds} kinds of fault, {len(judged)} trials that had to be seen: right place"
+        f" **{place}** (aim ≥ 97 %), right cause **{cause}** (aim ≥ 95 %). {len(late['noticed'])} noticed later than"
         f" promised, median {middle['noticed']}; {len(late['named'])} named later than that, median {middle['named']}."
         f" {sum(len(o.elsewhere) for o in judged)} alarms about another place before the right one. The last whole"
         f" checkpoint kept in {share(saves) if saves else 'none'} of {len(saves)}. Of {len(ended)} that ended by"
         f" themselves, {LEFT_SECONDS:.0f} s after their last word {sum(o.left or 0 for o in ended)} processes,"
         f" containers and mounts were left, of the {len(judged) - len(ended)} that were stopped"
-        f" {sum(o.left or 0 for o in judged if o.asked)}. {len(healthy)} trials that must not be disturbed:"
-        f" {sum(not o.right_place for o in healthy)} disturbed. {len(outcomes) - len(made)} could not be made here."
-        f" `load` is the machine's load average at the fault: other work beside it makes times longer, never shorter."
+        f" {sum(o.left or 0 for o in judged if o.asked)}; {sum(o.files_left or 0 for o in made)} files after a clean."
+        f" Beside {len(beside)} of them strangers ran: {sum(bool(o.strangers) for o in beside)} times one was harmed."
+        f" {len(healthy)} trials that must not be disturbed: {sum(not o.right_place for o in healthy)} disturbed."
+        f" {len(outcomes) - len(made)} could not be made here. `load` is the machine's load average at the fault: other"
+        f" work beside it makes times longer, never shorter."
     )
+
+
+def misses(outcomes: list[Outcome]) -> str:
+    """What is not right, said before the table."""
+    lines = []
+    for o in outcomes:
+        bad = not o.right_place or not (o.right_cause or o.goes_on) or o.kept is False or bool(o.left)
+        if not o.trouble and (bad or o.files_left or o.strangers):
+            names = " + ".join(filter(None, (o.fault, o.second)))
+            more = [f"harmed: {', '.join(o.strangers)}"] if o.strangers else []
+            more += ["the last checkpoint is lost"] if o.kept is False else []
+            more += [f"{o.left} left"] if o.left else []
+            more += [f"{o.files_left} files left"] if o.files_left else []
+            told = "; ".join([f"said {o.said or 'nothing'}", *more])
+            lines.append(f"- {names}, {o.phase}, node{o.node}: {told}")
+    return "\n".join(["", "Misses:", "", *lines]) if lines else ""
+
+
+def limit_of(outcome: Outcome) -> float:
+    return max(FAULTS[name].limit for name in (outcome.fault, outcome.second) if name)
 
 
 def is_late(outcome: Outcome, name: str) -> bool:
     at = getattr(outcome, name)
-    return at is None or at > FAULTS[outcome.fault].limit
+    return at is None or at > limit_of(outcome)
 
 
 def share(values: Iterable[bool | None]) -> str:
     listed = list(values)
-    return f"{sum(bool(v) for v in listed) / len(listed):.0%}"
+    return f"{100 * sum(bool(v) for v in listed) / len(listed):.3g}%"

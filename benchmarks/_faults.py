@@ -1,121 +1,159 @@
-"""The faults of `benchmarks/faults.py`: how each is made on the rig, and what is right to say of it."""
+"""All kinds of fault of `benchmarks/faults.py`: how each is made, and what is right to say of it.
+
+What cannot come to the head: a head without power, network or supervisor takes the keeper with it or cuts it off from
+all others. That is another trial (`keeper`, `head-off`, `head-cable`): the other nodes end by their leases, and nobody
+stops them. Closed ports of the head close the rendezvous, and are another fault than those of data. The output of a
+run lies on the head, so a fault of its file system is one of the head.
+"""
 
 from __future__ import annotations
 
 import json
-import random
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tests.rig.rig import STATE, Rig
+from benchmarks._fault import HEAD, OTHERS, Fault, Inject, Right, right
 
-HEAD = 1
-"""The place of the head in node1 … node3; the keeper runs there, and the run's output lies there."""
+if TYPE_CHECKING:
+    from benchmarks._fault_nodes import Nodes
 
-OTHERS = (2, 3)
-LOOP = Path(__file__).parent / "_fault_loop.py"
-SMALL_DISK = "/run/small-disk"
 _V1 = Path("/sys/fs/cgroup/memory").is_dir()
-OOM_GROUP = f"/sys/fs/cgroup{'/memory' * _V1}/allranks-bench{STATE.name.rpartition('rig')[2]}"
+OOM_GROUP = f"/sys/fs/cgroup{'/memory' * _V1}/allranks-bench-{{name}}"
 OOM_LIMIT = "memory.limit_in_bytes" if _V1 else "memory.max"
+LEASE_SECONDS = 30.0
+DISK = "{folder}/disk"
 
-Inject = Callable[[Rig, dict[str, Any], int], object]
-"""Makes the fault on the node of that number. `run` is what `ps` says of it, with its `controller`."""
 
-
-def kill_supervisor(rig: Rig, run: dict[str, Any], number: int) -> None:
+def supervisor_of(nodes: Nodes, run: dict[str, Any], number: int) -> str:
     path = f"{run['directory']}/nodes/node{number}/supervisor.json"
-    pid = json.loads(rig.run(number, ["cat", path]).stdout)["pid"]
-    rig.run(number, ["kill", "-9", str(pid)])
+    return str(json.loads(nodes.run(number, ["cat", path]).stdout)["pid"])
 
 
-def without_power(rig: Rig, run: dict[str, Any], number: int) -> None:
+def kill_supervisor(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+    nodes.run(number, ["kill", "-9", supervisor_of(nodes, run, number)])
+
+
+def pause_supervisor(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+    pid = supervisor_of(nodes, run, number)
+    nodes.run(number, ["sh", "-c", f"kill -STOP {pid}; sleep 15; kill -CONT {pid}"])
+
+
+def without_power(nodes: Nodes, run: dict[str, Any], number: int) -> None:
     """The cable first: a machine without power sends no FIN for its sockets, a killed namespace does."""
-    rig.link(number, False)
-    rig.power_off(number)
+    nodes.rig.link(number, False)
+    nodes.rig.power_off(number)
+
+
+def two_without_power(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+    for other in OTHERS:
+        without_power(nodes, run, other)
+
+
+def unplugged(seconds: float = 0.0, times: int = 1) -> Inject:
+    """The cable is pulled, and plugged again after some seconds; so often."""
+
+    def inject(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+        for _ in range(times):
+            nodes.rig.link(number, False)
+            if seconds:
+                time.sleep(seconds)
+                nodes.rig.link(number, True)
+                time.sleep(seconds)
+
+    return inject
+
+
+def no_way_to_the_keeper(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+    """The keeper's port alone: ranks still reach each other."""
+    record = json.loads(nodes.run(HEAD, ["cat", f"{run['directory']}/keeper/keeper.json"]).stdout)
+    rule = ["OUTPUT", "-o", "eth0", "-p", "tcp", "--dport", str(record["port"]), "-j", "DROP"]
+    nodes.run(number, ["iptables", "-A", *rule])
+
+
+def apart(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+    """The two that are not the head lose each other, and both still reach the head."""
+    other = next(n for n in OTHERS if n != number)
+    for way in (("INPUT", "-s"), ("OUTPUT", "-d")):
+        nodes.run(number, ["iptables", "-A", *way, nodes.address(other), "-j", "DROP"])
+
+
+def remove_run_folder(nodes: Nodes, run: dict[str, Any], number: int) -> None:
+    nodes.run(number, ["rm", "-rf", run["directory"]])
 
 
 def on_node(*command: str) -> Inject:
-    return lambda rig, run, number: rig.run(number, list(command))
-
-
-@dataclass(frozen=True)
-class Right:
-    """A right statement: one of these ids or causes; with `words`, a pattern that what was seen must match; with
-    `line`, naming the line of the script that holds this text."""
-
-    ids: tuple[str, ...]
-    words: str = ""
-    line: str = ""
-
-    def fits(self, data: dict[str, Any]) -> bool:
-        """Whether a finding or a diagnosis, as JSON, is this statement."""
-        if (data.get("id") or data.get("cause")) not in self.ids:
-            return False
-        said = "\n".join([str(data.get("saw") or ""), *map(str, data.get("evidence") or ())])
-        where = data.get("where") or {}
-        return bool(re.search(self.words, said)) and (
-            not self.line or where.get("line") == line_of(self.line)
-        )
-
-
-def line_of(text: str) -> int:
-    """The number of the line of the training script that holds `text`; 0 where none or more than one does."""
-    found = [n for n, line in enumerate(LOOP.read_text().splitlines(), 1) if text in line]
-    return found[0] if len(found) == 1 else 0
-
-
-@dataclass(frozen=True)
-class Fault:
-    """`right` are the right statements of it; `inject` is None where the script makes it itself.
-
-    It comes to one of `nodes`, which the seed draws. `rank` says whether a rank is to be named, or the node alone.
-    `limit` is the promised time. `goes_on`: the run must not be disturbed; `stands`: it stands still, and does not end
-    for minutes; `lost`: the keeper goes with it, and what is told of the run is told without it; `cut`: the node is
-    there and cannot be heard, so it ends its ranks itself, later."""
-
-    right: tuple[Right, ...]
-    limit: float
-    inject: Inject | None = None
-    rank: bool = True
-    goes_on: bool = False
-    stands: bool = False
-    lost: bool = False
-    cut: bool = False
-    core: bool = False
-    phases: tuple[str, ...] = ("steady",)
-    before: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
-    plain: bool = True
-    nodes: tuple[int, ...] = (HEAD, *OTHERS)
-
-
-def victim(fault: Fault, name: str, phase: str, seed: int, per_node: int) -> tuple[int, int]:
-    """(node, rank) of a trial. Seeds after each other go round the fault's nodes, so three of them come to all."""
-    nodes = random.Random(f"{name} {phase} {per_node}").sample(fault.nodes, len(fault.nodes))
-    node = nodes[seed % len(nodes)]
-    local = random.Random(f"{name} {phase} {per_node} {seed}").randrange(per_node)
-    return node, (node - 1) * per_node + local
+    return lambda nodes, run, number: nodes.run(number, list(command))
 
 
 LOSE = ("iptables", "-A", "OUTPUT", "-o", "eth0")
 ALL = ("start", "first", "steady", "saving")
 UP = ("rank-holds-up", "collective-timeout-straggler")
 STOPPED = (Right(("rank-silent",)), Right(UP, "stopped by a signal"))
+SILENT = (Right(("rank-silent",)), Right(UP))
 GONE = (Right(("node-lost", "node-failure")),)
 CUT_OFF = (*GONE, Right(("lease-lost", "peer-node-network-broken")))
 FROZEN = (Right(("storage-frozen", "nfs-stale-or-io-error")), Right(UP, "waiting for storage"))
-ON_DISK = {"SAVE_TO": SMALL_DISK}
+CRASHED = "rank-crashed-first"
+
+
+def crashed(words: str, line: str = "") -> Fault:
+    """An exception of its own, with its words."""
+    return Fault(right(CRASHED, words=words, line=line), 2.0)
+
+
+def stuck(line: str) -> Fault:
+    """A rank that does not come to the others' collective, with its line."""
+    return Fault(right(*UP, line=line), 15.0, stands=True)
+
+
 FAULTS: dict[str, Fault] = {
-    "sigkill": Fault((Right(("rank-sigkilled",)),), 2.0, core=True, phases=ALL),
+    # ---- a rank that ends ----
+    "sigkill": Fault(right("rank-sigkilled"), 2.0, core=True, phases=ALL),
     "exception": Fault(
-        (Right(("rank-crashed-first",), "the label of sample 7 is -1"),), 2.0, core=True, phases=ALL
+        right(CRASHED, words="the label of sample 7 is -1", line='ValueError("the label'),
+        2.0,
+        core=True,
+        phases=ALL,
     ),
-    "exit0": Fault((Right(("rank-exited-early",)),), 15.0, core=True, phases=("first", "steady")),
-    "sigstop": Fault(STOPPED, 15.0, core=True, phases=("steady", "saving")),
+    "exit0": Fault(right("rank-exited-early"), 15.0, core=True, phases=("first", "steady")),
+    "leaves": Fault(right("rank-exited-early"), 15.0),
+    "exit3": Fault(right(CRASHED, words="code 3"), 2.0),
+    "sigterm": Fault(right("rank-terminated", words="SIGTERM"), 15.0, core=True),
+    "sigsegv": crashed("SIGSEGV"),
+    "sigabrt": crashed("SIGABRT"),
+    "sigusr1": crashed("SIGUSR1"),
+    "sigfpe": crashed("SIGFPE"),
+    "sigbus": crashed("SIGBUS"),
+    "sigint": Fault(
+        (Right((CRASHED,), "KeyboardInterrupt"), Right(("rank-terminated",), "SIGINT|Keyboard")), 2.0
+    ),
+    "bad-free": crashed("SIGABRT"),
+    "closed-files": Fault((Right((CRASHED,)), Right(("too-many-open-files",))), 15.0),
+    "torchrun-killed": Fault(right("torchelastic-signal", words="SIGKILL"), 2.0, rank=False),
+    "torchrun-ended": Fault(right("torchelastic-signal", words="SIGTERM"), 5.0, rank=False),
+    "loader-killed": Fault(right("dataloader-worker-killed"), 2.0, env={"LOADER_WORKERS": "1"}),
+    # ---- an exception of one rank ----
+    "exception-everywhere": Fault(
+        right(CRASHED, words="all 3 ranks raise it at the same place"), 2.0, everywhere=True
+    ),
+    "recursion": crashed("RecursionError", line="return deeper(level + 1)"),
+    "bad-text": crashed("UnicodeDecodeError", line="caf"),
+    "bad-json": crashed("JSONDecodeError", line="cut o"),
+    "bad-shape": crashed("mat1 and mat2", line="torch.zeros(4, 8)"),
+    "no-group": crashed("[Pp]rocess group"),
+    "memory-error": crashed("MemoryError", line="1 << 60"),
+    "gpu-oom": Fault(right("cuda-oom"), 2.0),
+    "too-many-files": Fault(right("too-many-open-files"), 2.0),
+    "no-variable": Fault(right(CRASHED, words="DATA_ROOT_OF_NODE"), 2.0, phases=("start",)),
+    "no-module": Fault(right("missing-python-module"), 2.0, phases=("start",)),
+    "no-data-file": Fault(right("dataset-file-missing-on-node"), 2.0, phases=("start",)),
+    "bad-argument": Fault(right(CRASHED, words="invalid float value: 'fast'"), 2.0, phases=("start",)),
+    "bad-checkpoint": Fault(right("checkpoint-corrupt-resume-fail"), 2.0, phases=("start",)),
+    "checkpoint-removed": Fault(
+        right(CRASHED, words="checkpoint-.*adapter_config.json"), 2.0, phases=("saving",)
+    ),
+    # ---- collectives ----
     "mismatch": Fault(
         (
             Right(("collective-mismatch",), line="dist.broadcast("),
@@ -124,43 +162,98 @@ FAULTS: dict[str, Fault] = {
         15.0,
         core=True,
     ),
-    "power-off": Fault(GONE, 15.0, without_power, rank=False, core=True, phases=ALL, nodes=OTHERS),
-    "sleep": Fault((Right(UP, line='"sleep": lambda'),), 15.0, stands=True),
-    "loader": Fault((Right((*UP, "waits-for-data"), "its data"),), 15.0, stands=True),
+    "barrier": Fault(right("collective-mismatch", *UP), 15.0),
+    "size": Fault(right("collective-mismatch"), 15.0),
+    "time-out": Fault(
+        (Right(("collective-timeout-straggler",)), Right(UP)), 15.0, env={"GROUP_SECONDS": "8"}
+    ),
+    # ---- a rank that stands still ----
+    "sigstop": Fault(STOPPED, 15.0, core=True, phases=("steady", "saving")),
+    "sleep": stuck('ACTS["sleep"]'),
+    "loader": Fault(right(*UP, "waits-for-data", words="its data"), 15.0, stands=True),
+    "lock": stuck("held.acquire()  # never"),
+    "endless": Fault(right(*UP, words="in endless"), 15.0, stands=True),
+    "child": stuck('subprocess.run(["sleep", "3600"]'),
+    "pipe": stuck('"queue").read_text()'),
+    "gil": Fault(SILENT, 15.0),
+    "exec": Fault(SILENT, 15.0),
+    # ---- figures ----
+    "nan": Fault(right("loss-nan"), 5.0),
+    "slow": Fault(right("straggler"), 60.0, stands=True, only_alone=True),
+    "other-model": Fault(right("replicas-differ"), 30.0, stands=True, phases=("start",)),
+    # ---- memory and disks ----
     "oom": Fault(
-        (Right(("cpu-oom-killed",)),),
+        right("cpu-oom-killed"),
         15.0,
         before=(f"mkdir -p {OOM_GROUP} && echo 1G > {OOM_GROUP}/{OOM_LIMIT}",),
+        after=(f"rmdir {OOM_GROUP}",),
         env={"OOM_GROUP": OOM_GROUP},
     ),
     "disk": Fault(
-        (Right(("disk-full-checkpoint",)),),
+        right("disk-full-checkpoint"),
         2.0,
         phases=("saving",),
-        env={**ON_DISK, "FULL_DISK": SMALL_DISK},
+        before=(f"mkdir -p {DISK} && mount -t tmpfs -o size=64m small {DISK}",),
+        after=(f"umount -l {DISK}",),
+        env={"SAVE_TO": DISK, "FULL_DISK": DISK},
         nodes=(HEAD,),
     ),
-    "link-down": Fault(
-        CUT_OFF,
+    "frozen-output": Fault(
+        FROZEN,
         15.0,
-        lambda rig, run, number: rig.link(number, False),
+        lambda nodes, run, number: nodes.run(number, ["fsfreeze", "-f", f"{nodes.folder}/disk"]),
         rank=False,
-        cut=True,
-        phases=("steady", "saving"),
-        nodes=OTHERS,
+        stands=True,
+        rig=True,
+        phases=("saving",),
+        before=(
+            f"truncate -s 8G /run/d && mkfs.ext4 -q -m 0 /run/d && mkdir -p {DISK} && mount /run/d {DISK}",
+        ),
+        after=(f"fsfreeze -u {DISK}",),
+        env={"SAVE_TO": DISK},
+        nodes=(HEAD,),
+    ),
+    # ---- nodes and networks ----
+    "power-off": Fault(
+        GONE, 15.0, without_power, rank=False, rig=True, off=True, core=True, phases=ALL, nodes=OTHERS
+    ),
+    "two-off": Fault(
+        GONE, 15.0, two_without_power, rank=False, rig=True, off=True, nodes=(2,), also=(3,), only_alone=True
+    ),
+    "link-down": Fault(
+        CUT_OFF, 15.0, unplugged(), rank=False, rig=True, cut=True, phases=("steady", "saving"), nodes=OTHERS
     ),
     "one-way": Fault(
-        CUT_OFF,
-        15.0,
-        on_node("iptables", "-A", "OUTPUT", "-o", "eth0", "-j", "DROP"),
+        CUT_OFF, 15.0, on_node(*LOSE, "-j", "DROP"), rank=False, rig=True, cut=True, nodes=OTHERS
+    ),
+    "keeper-port": Fault(
+        CUT_OFF, 15.0, no_way_to_the_keeper, rank=False, rig=True, cut=True, plain=False, nodes=OTHERS
+    ),
+    "apart": Fault(
+        (Right(("peer-node-network-broken",)), Right(UP), Right(("no-progress",))),
+        30.0,
+        apart,
         rank=False,
+        rig=True,
+        stands=True,
+        nodes=(2,),
+        also=(3,),
+        only_alone=True,
+    ),
+    "head-cable": Fault(
+        right("head-cut-off", "node-failure"),
+        120.0,
+        unplugged(LEASE_SECONDS + 25.0),
+        rank=False,
+        rig=True,
         cut=True,
-        nodes=OTHERS,
+        nodes=(HEAD,),
     ),
     "ports-blocked": Fault(
-        (Right(("data-ports-closed", "data-ports-blocked", "gloo-connect-full-mesh")),),
+        right("data-ports-closed", "data-ports-blocked", "gloo-connect-full-mesh"),
         60.0,
         rank=False,
+        rig=True,
         phases=("start",),
         before=("iptables -A INPUT -p tcp --syn --dport 1024:65535 -j REJECT",),
         nodes=OTHERS,
@@ -173,49 +266,40 @@ FAULTS: dict[str, Fault] = {
             *LOSE, "-m", "hashlimit", "--hashlimit-above", "200/s", "--hashlimit-name", "slow", "-j", "DROP"
         ),
         goes_on=True,
+        rig=True,
     ),
     "packet-loss": Fault(
         (),
         0.0,
         on_node(*LOSE, "-m", "statistic", "--mode", "random", "--probability", "0.05", "-j", "DROP"),
         goes_on=True,
+        rig=True,
     ),
+    "link-flaps": Fault((), 0.0, unplugged(3.0, 3), goes_on=True, rig=True, nodes=OTHERS),
+    "run-folder": Fault(
+        (Right(("folder-gone",)),), 0.0, remove_run_folder, goes_on=True, rig=True, plain=False, nodes=OTHERS
+    ),
+    # ---- the product's own processes ----
     "supervisor": Fault(
-        (Right(("supervisor-lost",)),), 15.0, kill_supervisor, rank=False, plain=False, nodes=OTHERS
+        right("supervisor-lost"), 15.0, kill_supervisor, rank=False, plain=False, nodes=OTHERS
     ),
+    "supervisor-paused": Fault((), 0.0, pause_supervisor, goes_on=True, plain=False, nodes=OTHERS),
+    "torchrun-stopped": Fault((), 0.0, goes_on=True),
     "controller": Fault(
-        (), 0.0, lambda rig, run, number: run["controller"].kill(), goes_on=True, plain=False
-    ),
-    "frozen-output": Fault(
-        FROZEN,
-        15.0,
-        lambda rig, run, number: rig.run(number, ["fsfreeze", "-f", SMALL_DISK]),
-        rank=False,
-        stands=True,
-        phases=("saving",),
-        env=ON_DISK,
-        nodes=(HEAD,),
+        (), 0.0, lambda nodes, run, number: run["controller"].kill(), goes_on=True, plain=False
     ),
     "keeper": Fault(
-        (Right(("supervisor-lost",)),),
-        60.0,
-        kill_supervisor,
-        rank=False,
-        lost=True,
-        plain=False,
-        nodes=(HEAD,),
+        right("supervisor-lost"), 60.0, kill_supervisor, rank=False, lost=True, plain=False, nodes=(HEAD,)
     ),
     "head-off": Fault(
-        (Right(("node-failure",)),),
+        right("node-failure"),
         60.0,
         without_power,
         rank=False,
+        rig=True,
+        off=True,
         lost=True,
         plain=False,
         nodes=(HEAD,),
     ),
 }
-"""What cannot come to the head: a head without power, network or supervisor takes the keeper with it or cuts it off
-from all others. That is another trial (`keeper`, `head-off`): the other nodes end by their leases, nobody stops them,
-and the run is told as lost. Closed ports of the head close the rendezvous, and are another fault than those of data.
-The run's output lies on the head, so a fault of its file system is the head's."""

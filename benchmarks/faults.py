@@ -1,38 +1,57 @@
-"""Faults on three nodes of the rig over SSH: who is named, how soon, what is left; plain torchrun beside it.
+"""Faults on three nodes: who is named, how soon, what is left; plain torchrun beside it.
 
     python -m benchmarks faults                      all that was not measured yet: hours, and it needs root
-    FAULTS=sigkill,sigstop PHASES=steady SEEDS=1 python -m benchmarks faults        a piece of it
+    KINDS=sigkill,sigstop PHASES=steady SEEDS=1 python -m benchmarks faults        a piece of it
+    DRAWN=40 …                                       so many trials of the second series (SEED=7: that one alone)
+    AT_ONCE=3 …                                      so many trials side by side on this machine
     AGAIN=1 …                                        also what was measured before
-    FAULTS=none …                                    only writes the section from what was measured before
-    BY=ours or BY=torchrun, RANKS=4 …                one side alone; ranks a node (1; the core faults also with 4)
+    KINDS=none DRAWN=0 …                             only writes the section from what was measured before
+    BY=ours or BY=torchrun, ON=here or ON=rig, RANKS=4 …     one side alone; ranks a node (1; core faults also with 4)
 
-Each trial's outcome is a line of benchmarks/results/faults.jsonl (or of RESULTS), and the section is made of all of
-them, so that the whole table can be measured piece by piece. The seed draws the node and the rank that a fault comes
-to (the head and rank 0 among them where the fault can come there) and its step. Only what is said of that place
-counts: `noticed` is the first warning, or the first word of the death in the journal, `named` the first finding or
-diagnosis. Alarms about another place before it are counted and shown. Right or wrong is what the diagnosis says, where
-there is one; each fault has statements of its own that are right. What is left is counted before anybody asks for a
-stop, some seconds after a run has said that it failed. Of torchrun it is the first of its programs that ends or prints
-an error, and the rank in its own "root cause". All nodes share this machine's clock. SIGINT and SIGTERM end it with
-the rig.
+Faults of networks and of a whole machine come to nodes of the rig over SSH, one trial at a time; all others to three
+nodes that are this machine, with torch and gloo as anywhere, some side by side: they mostly wait. Each trial is a
+process of its own, and its outcome a line of benchmarks/results/faults.jsonl (or of RESULTS); the section is made of
+all of them, so that it can be measured piece by piece. In the table a seed draws the node and the rank that a fault
+comes to (the head and rank 0 among them where it can come there), and its step. In the second series the seed draws the
+kind, too, and the moment, from all kinds, and in one of four trials two faults at once: either is right, with its own
+place.
+
+Only what is said of that place counts: `noticed` is the first warning, or the first word of the death in the journal,
+`named` the first finding or diagnosis. Alarms about another place before it are counted and shown. Right or wrong is
+what the diagnosis says, where there is one; each fault has statements of its own that are right. What is left is
+counted before anybody asks for a stop, some seconds after a run has said that it failed. On every machine processes
+and files that only look like the run's stay beside it until it was cleaned. Of torchrun it is the first of its programs
+that ends or prints an error, and the rank in its own "root cause". SIGINT and SIGTERM end it with all it began.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
 
 from benchmarks import _fault_results as kept
-from benchmarks._fault_trial import SHARED, ours, plain, stoppable
+from benchmarks._fault_judge import faults_of
+from benchmarks._fault_results import Outcome
+from benchmarks._fault_torchrun import plain
+from benchmarks._fault_trial import SHARED, ours, stoppable
 from benchmarks._faults import FAULTS
 from tests.rig.rig import only_one
 
-TITLE = "Faults on three nodes over SSH, against plain torchrun"
+TITLE = "Faults on three nodes, against plain torchrun"
 ON_REQUEST = True
 CORE_SEEDS = 3
 MANY_RANKS = 4
+DRAWN = 40
 
 
 def chosen(variable: str, known: list[str]) -> list[str]:
@@ -40,9 +59,9 @@ def chosen(variable: str, known: list[str]) -> list[str]:
     return [name for name in asked.split(",") if name in known] if asked else known
 
 
-def wanted() -> Iterator[tuple[str, str, str, int, int]]:
-    """(by, fault, phase, seed, ranks a node) of all trials that are asked for."""
-    for name in chosen("FAULTS", list(FAULTS)):
+def wanted() -> Iterator[Outcome]:
+    """All trials that are asked for, not begun."""
+    for name in chosen("KINDS", list(FAULTS)):
         fault = FAULTS[name]
         seeds = range(int(os.environ.get("SEEDS", str(CORE_SEEDS if fault.core else 1))))
         for phase in chosen("PHASES", list(fault.phases)):
@@ -51,18 +70,94 @@ def wanted() -> Iterator[tuple[str, str, str, int, int]]:
             for per_node in map(int, chosen("RANKS", ["1", str(MANY_RANKS)])):
                 if per_node == 1 or (fault.core and phase == "steady"):
                     for seed in seeds if per_node == 1 else (0,):
-                        yield "ours", name, phase, seed, per_node
-            if fault.plain and not fault.goes_on:
-                yield "torchrun", name, phase, 0, 1
+                        yield kept.begun("ours", name, phase, seed, per_node)
+            if fault.plain and not fault.goes_on and phase == fault.phases[-1]:
+                yield kept.begun("torchrun", name, phase, 0, 1)
+    alone = os.environ.get("SEED")
+    for number in [int(alone)] if alone else range(1, int(os.environ.get("DRAWN", str(DRAWN))) + 1):
+        yield kept.drawn(number)
+
+
+def needs_rig(outcome: Outcome) -> bool:
+    return any(fault.rig for fault in faults_of(outcome))
 
 
 def measure() -> str:
     done = {} if os.environ.get("AGAIN") else kept.known()
-    with stoppable(), only_one(), contextlib.ExitStack() as stack:
+    todo = [o for o in wanted() if o.by in chosen("BY", ["ours", "torchrun"]) and o.key not in done]
+    lanes: dict[str, list[Outcome]] = {"here": [], "rig": []}
+    for outcome in todo:
+        lanes["rig" if needs_rig(outcome) else "here"].append(outcome)
+    with stoppable(), Lanes() as running, contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, SHARED, ignore_errors=True)
-        for by, name, phase, seed, per_node in wanted():
-            if by in chosen("BY", ["ours", "torchrun"]) and (by, name, phase, seed, per_node) not in done:
-                outcome = (ours if by == "ours" else plain)(name, phase, seed, per_node)
-                kept.keep(outcome)
-                print(outcome, flush=True)
+        asked = chosen("ON", list(lanes))
+        if lanes["rig"] and "rig" in asked:
+            stack.enter_context(only_one())
+            running.add(lanes["rig"], 1)
+        if "here" in asked:
+            running.add(lanes["here"], int(os.environ.get("AT_ONCE", "2")))
+        running.wait()
     return kept.table(kept.known().values())
+
+
+class Lanes:
+    """Trials side by side: each is a process, so that the end of one, whatever it is, ends no other."""
+
+    def __init__(self) -> None:
+        self.pools: list[ThreadPoolExecutor] = []
+        self.processes: set[subprocess.Popen[str]] = set()
+        self.over = threading.Event()
+        self.folder = Path(tempfile.mkdtemp(prefix="allranks-faults-homes-"))
+        self.local = threading.local()
+
+    def __enter__(self) -> Lanes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        for process in list(self.processes):
+            process.terminate()
+        for pool in self.pools:
+            pool.shutdown()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def add(self, outcomes: list[Outcome], at_once: int) -> None:
+        pool = ThreadPoolExecutor(at_once)
+        self.pools.append(pool)
+        for outcome in outcomes:
+            pool.submit(self.trial, outcome)
+
+    def wait(self) -> None:
+        for pool in self.pools:
+            pool.shutdown()
+
+    def trial(self, outcome: Outcome) -> None:
+        if self.over.is_set():
+            return
+        if not hasattr(self.local, "home"):  # a lane's home keeps the slow facts of this machine
+            self.local.home = tempfile.mkdtemp(dir=self.folder)
+        words = [sys.executable, "-m", "benchmarks.faults", json.dumps(asdict(outcome)), self.local.home]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.processes.add(process)
+        said, _ = process.communicate()
+        self.processes.discard(process)
+        if self.over.is_set():
+            return
+        lines = [line for line in said.splitlines() if line.startswith("{")]
+        found = Outcome(**json.loads(lines[-1])) if lines else outcome
+        if not lines:
+            found.trouble = f"the trial ended with code {process.returncode}"
+        kept.keep(found)
+        print(found, flush=True)
+
+
+def main(row: str, home: str) -> int:
+    outcome = Outcome(**json.loads(row))
+    with stoppable():
+        outcome = (ours if outcome.by == "ours" else plain)(outcome, Path(home))
+    print(json.dumps(asdict(outcome)), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

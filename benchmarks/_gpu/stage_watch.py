@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import _fault_judge as judging
+from benchmarks._fault import LOOP, Fault, Right
 from benchmarks._fault_results import Outcome
-from benchmarks._faults import FAULTS, LOOP, Fault, Right
+from benchmarks._faults import FAULTS
 from benchmarks._gpu.parts import TAIL, Machine, Part
 from benchmarks._gpu.redaction import scrubbed
 from benchmarks._gpu.runs import OVER, Product, product
