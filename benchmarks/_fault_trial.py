@@ -20,9 +20,7 @@ from benchmarks._fault import HEAD, LOOP, NODES, Fault
 from benchmarks._fault_judge import faults_of, judge
 from benchmarks._fault_nodes import SOURCE, Nodes, Strangers, nodes_for
 from benchmarks._fault_results import CUT_SECONDS, LEFT_SECONDS, Outcome
-from tests.rig.rig import STATE
 
-SHARED = Path(tempfile.gettempdir()) / f"allranks-faults{STATE.name.rpartition('rig')[2]}"
 START_SECONDS = 300.0
 SECOND_SECONDS = 5.0
 STAY_SECONDS = 30.0
@@ -70,8 +68,7 @@ def filled(text: str, folder: Path) -> str:
 @contextlib.contextmanager
 def prepared(outcome: Outcome, home: Path) -> Iterator[Nodes]:
     """The nodes of a trial, with what its faults need to be there before the run; all of it is taken away again."""
-    SHARED.mkdir(mode=0o700, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="trial-", dir=SHARED))
+    folder = Path(tempfile.mkdtemp(prefix="trial-", dir=home.parent))
     planted = list(zip(faults_of(outcome), [outcome.node, outcome.second_node], strict=False))
     with nodes_for(any(fault.rig for fault, _ in planted), folder, home) as nodes:
         try:

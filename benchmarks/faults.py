@@ -43,7 +43,7 @@ from benchmarks import _fault_results as kept
 from benchmarks._fault_judge import faults_of
 from benchmarks._fault_results import Outcome
 from benchmarks._fault_torchrun import plain
-from benchmarks._fault_trial import SHARED, ours, stoppable
+from benchmarks._fault_trial import ours, stoppable
 from benchmarks._faults import FAULTS
 from tests.rig.rig import only_one
 
@@ -89,7 +89,6 @@ def measure() -> str:
     for outcome in todo:
         lanes["rig" if needs_rig(outcome) else "here"].append(outcome)
     with stoppable(), Lanes() as running, contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, SHARED, ignore_errors=True)
         asked = chosen("ON", list(lanes))
         if lanes["rig"] and "rig" in asked:
             stack.enter_context(only_one())
@@ -107,7 +106,7 @@ class Lanes:
         self.pools: list[ThreadPoolExecutor] = []
         self.processes: set[subprocess.Popen[str]] = set()
         self.over = threading.Event()
-        self.folder = Path(tempfile.mkdtemp(prefix="allranks-faults-homes-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="allranks-faults-"))
         self.local = threading.local()
 
     def __enter__(self) -> Lanes:

@@ -13,8 +13,10 @@ import pytest
 
 from benchmarks import _fault_judge as judging
 from benchmarks import _fault_results as results
+from benchmarks._fault import HEAD, draw, line_of, victim
+from benchmarks._fault_acts import ACTS
 from benchmarks._fault_trial import stoppable
-from benchmarks._faults import FAULTS, HEAD, line_of, victim
+from benchmarks._faults import FAULTS
 
 
 def outcome(name: str, node: int = 2, rank: int = 1) -> results.Outcome:
@@ -89,7 +91,7 @@ def test_each_fault_has_right_statements_of_its_own(fault: str, right: dict, wro
 
 
 def test_a_rank_that_sleeps_is_named_with_its_line() -> None:
-    made, line = outcome("sleep"), line_of('"sleep": lambda')
+    made, line = outcome("sleep"), line_of('ACTS["sleep"]')
     assert line > 0
     event = said(14, "rank-holds-up", "node2", 1)
     event["data"]["where"]["line"] = line + 1
@@ -141,3 +143,44 @@ def test_a_signal_ends_the_bench_through_its_own_ends(number: int) -> None:
             os.kill(os.getpid(), number)  # a second one does not cut the ends short
             ended.append(number)
     assert ended == [number] and caught.value.code == 128 + number
+
+
+def test_each_kind_is_made_by_the_script_or_from_outside_and_names_lines_that_are_there() -> None:
+    by_the_rig = {name for name, fault in FAULTS.items() if fault.inject is not None or fault.before}
+    assert len(FAULTS) >= 45 and set(ACTS) <= set(FAULTS)
+    assert set(FAULTS) - set(ACTS) <= by_the_rig
+    for name, fault in FAULTS.items():
+        assert fault.right or fault.goes_on, name
+        for one in fault.right:
+            assert not one.line or line_of(one.line) > 0, (name, one.line)
+
+
+def test_the_second_series_is_drawn_by_its_number_alone_and_holds_pairs() -> None:
+    series = [draw(FAULTS, number) for number in range(1, 41)]
+    assert series == [draw(FAULTS, number) for number in range(1, 41)]
+    pairs = [one for one in series if len(one.kinds) > 1]
+    assert 5 <= len(pairs) <= 15 and len({name for one in series for name in one.kinds}) > 20
+    for one in series:
+        assert one.phase in FAULTS[one.kinds[0]].phases and len(set(one.places)) == len(one.kinds)
+    for one in pairs:
+        assert all(FAULTS[name].pairs for name in one.kinds)
+
+
+def test_of_two_faults_at_once_either_is_right_with_its_own_place_and_not_with_the_others() -> None:
+    made = outcome("sigkill", 2, 1)
+    made.second, made.second_node, made.second_rank = "nan", 3, 2
+    for event, right in (
+        (final(3, "rank-sigkilled", "node2", 1), True),
+        (final(3, "loss-nan", "node3", 2), True),
+        (final(3, "loss-nan", "node2", 1), False),
+    ):
+        judging.judge(made, [event], 100.0)
+        assert (made.right_place, made.right_cause) == (True, right)
+    judging.judge(made, [final(3, "rank-sigkilled", "node1", 0)], 100.0)
+    assert (made.right_place, made.right_cause) == (False, False)
+
+
+def test_a_fault_that_must_not_disturb_may_be_told_rightly_and_of_nothing_else() -> None:
+    made = outcome("run-folder", 2, 1)
+    assert judging.judge(made, [said(3, "folder-gone", "node2", 1)], 100.0)
+    assert not judging.judge(made, [said(3, "rank-silent", "node2", 1)], 100.0)

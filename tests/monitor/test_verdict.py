@@ -28,12 +28,12 @@ def started(world_size=4):
             "start",
             node_of(r),
             r,
-            {"pid": 10 + r, "start_time": r, "boot_id": node_of(r), "world_size": 4},
+            {"pid": 10 + r, "start_time": r, "boot_id": node_of(r), "world_size": world_size},
         )
         for r in range(world_size)
     ] + [
         Event(1.0 + r / 10, "beat", node_of(r), r, {"phase": "training", "step": 10, "total_steps": 100})
-        for r in range(4)
+        for r in range(world_size)
     ]
 
 
@@ -183,6 +183,17 @@ def test_only_timeouts_names_the_silent_rank():
     events += [table(30.0, "b", (3, 1), (2, -15))]
     verdict = follow(events).verdict(31.0)
     assert (verdict.cause, verdict.where.rank) == ("collective-timeout-straggler", 2)
+
+
+@pytest.mark.parametrize(("blames", "node"), [((0,), None), ((0, 1), "b")])
+def test_of_several_silent_ranks_that_stand_alike_none_is_named(blames, node):
+    """Before, the first of them was."""
+    events = [*started()[:4], *(beat(1.0, r, "training") for r in range(4))]
+    events += [raised(20.0 + r, r, message="Timed out waiting 12000ms for recv") for r in blames]
+    verdict = follow([*events, table(30.0, "a", (0, 1))]).verdict(31.0)
+    assert (verdict.cause, verdict.confidence) == ("collective-timeout-straggler", "unproven")
+    assert (verdict.where.node, verdict.where.rank) == (node, None)
+    assert "none of them is behind the others (step 10)" in verdict.evidence[0]
 
 
 @pytest.mark.parametrize(("why", "cause"), [("silent", "node-failure"), ("closed", "supervisor-lost")])
@@ -362,3 +373,40 @@ def test_a_library_where_it_came_to_light_is_not_the_place():
     assert (found.where.node, found.where.rank) == ("b", 2)
     assert (found.where.file, found.where.line) == ("/work/train.py", 131)
     assert any("/work/train.py:131 in train" in line for line in found.evidence)
+
+
+SIZES = "  what():  [enforce fail at gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 1037040 vs 12. "
+
+
+def told_sizes(at, rank, *sizes, line=5):
+    """The last words of a rank whose peer was aborted."""
+    lost = raised(
+        at, rank, message="[gloo/transport/tcp/pair.cc:537] Read error: Connection reset by peer", line=line
+    )
+    flight = {"operation": "gloo:all_reduce", "sequence": 9, "group": "0", "sizes": [list(sizes)]}
+    return [lost] + ([Event(at + 0.01, "flight", node_of(rank), rank, flight)] if sizes else [])
+
+
+@pytest.mark.parametrize(
+    ("ranks", "told", "odd"),
+    [
+        (3, {1: (7_000_000,), 2: (1, 16)}, 1),
+        (3, {1: (1, 16), 2: (1, 16)}, 0),
+        (4, {1: (1, 16), 2: (7_000_000,), 3: (1, 16)}, 2),
+        (4, {1: (1, 16), 2: (7_000_000,), 3: (2, 8)}, None),
+        (3, {1: (), 2: ()}, None),  # their recorders are off: two places and no sizes
+        (2, {1: (7_000_000,)}, None),
+    ],
+)
+def test_whom_gloo_aborted_for_another_size_is_not_blamed_for_it(ranks, told, odd) -> None:
+    events = [*started(ranks), gone(5.0, 0, code=-6)]
+    for rank, sizes in told.items():
+        events += told_sizes(5.1 + rank / 100, rank, *sizes, line=10 + rank)
+    watch = follow([*events, table(5.5, "a", (0, -6))], {"world_size": ranks})
+    watch.add_log("a", "rank-0.log", f"terminate called after throwing\n{SIZES}\n")
+    verdict = watch.verdict(25.0)
+    assert verdict is not None
+    assert (verdict.cause, verdict.where.rank) == ("collective-mismatch", odd)
+    assert "received 1037040 bytes where its own tensor takes 12" in verdict.evidence[0]
+    if odd:
+        assert (verdict.where.file, verdict.where.line) == ("t.py", 10 + odd)

@@ -12,6 +12,7 @@ from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.monitor import sockets
+from allranks.monitor.aggregation import numbers
 from allranks.monitor.rank_stacks import place_of
 from allranks.monitor.run_state import RankState, RunState
 
@@ -171,15 +172,17 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
     if not suspects:
         return unproven(run)
     rank = suspects[0]
-    alone = len(suspects) == 1 or (len(suspects) > 1 and suspects[1].step != rank.step)
+    behind = [r for r in suspects if r.step == rank.step]
     seen, first = min((_blamed(r) for r in blaming), key=lambda item: item[0])
+    if len(behind) > 1:
+        return _one_of(run, blaming, behind, seen, first)
     return Diagnosis(
         cause=COLLECTIVE_TIMEOUT_STRAGGLER.id,
-        confidence="likely" if alone else UNPROVEN,
+        confidence="likely",
         where=Where(node=rank.node, rank=rank.rank),
         first_seen=seen,
         evidence=(
-            f"{len(blaming)} ranks report a communication error, rank {rank.rank} on {rank.node} does not",
+            f"{_report(blaming)} a communication error, rank {rank.rank} on {rank.node} does not",
             f"rank {rank.rank}: phase {rank.phase}, step {rank.step}, last heard at {rank.beat_at}",
             clean(first),
             *map(clean, sockets.lines(run, rank.rank)),
@@ -188,6 +191,33 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
         why="the others waited for it in a collective until a time-out; it never said anything itself.",
         fix=f"look at what rank {rank.rank} does there: allranks logs, its stack in stacks/rank-{rank.rank}.txt.",
     )
+
+
+def _one_of(
+    run: RunState, blaming: List[RankState], suspects: List[RankState], seen: float, first: str
+) -> Diagnosis:
+    """Several ranks say nothing, and none is behind the others: to name one of them would be chance. Their node, if
+    it is one."""
+    nodes = {r.node for r in suspects}
+    who = f"ranks {numbers(suspects)}" + (f" on {suspects[0].node}" if len(nodes) == 1 else "")
+    return Diagnosis(
+        cause=COLLECTIVE_TIMEOUT_STRAGGLER.id,
+        confidence=UNPROVEN,
+        where=Where(node=suspects[0].node if len(nodes) == 1 else None),
+        first_seen=seen,
+        evidence=(
+            f"{_report(blaming)} a communication error,"
+            f" {who} do not, and none of them is behind the others (step {suspects[0].step})",
+            clean(first),
+        ),
+        collateral=collateral(run, suspects),
+        why="the others waited in a collective until it failed; for which of these ranks nothing says.",
+        fix=f"look at what {who} do: allranks logs, their stacks in stacks/.",
+    )
+
+
+def _report(ranks: List[RankState]) -> str:
+    return f"{plural(len(ranks), 'rank')} {'reports' if len(ranks) == 1 else 'report'}"
 
 
 def _blamed(rank: RankState) -> Tuple[float, str]:

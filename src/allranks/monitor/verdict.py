@@ -46,6 +46,7 @@ from allranks.monitor.log_attribution import (
 )
 from allranks.monitor.lost_nodes import by_node, gone_before
 from allranks.monitor.run_state import RunState
+from allranks.monitor.size_mismatch import by_size
 
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
@@ -107,6 +108,7 @@ def of_events(run: RunState, logs: Logs) -> List[Statement]:
     killed = by_torchrun(run, logs) or by_signal(run, waited, logs_read(logs))
     stalled, raised = by_stall(run), by_exception(run)
     said: List[Tuple[int, Optional[Diagnosis]]] = [(WITNESSED, stalled), (SEEN, raised)]
+    said.append((SEEN, by_size(run, logs)))
     if stalled is not None and killed is not None and _ends_the_wait(killed, stalled):
         said.append((WITNESSED + 1, replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1]))))
     if killed is not None and (raised is None or killed.where.rank != raised.where.rank):

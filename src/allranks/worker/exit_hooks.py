@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
 EXCEPTION_SECONDS = 5.0
+FLIGHT_SECONDS = 1.0
 END_SECONDS = 5.0
 """How long the end waits for the disk. The event is written in under a millisecond when the disk is well."""
 
@@ -70,9 +71,12 @@ class Ends:
             return
         self.told = value
         # Loaded by the heartbeat thread long since; here only if the rank ends within its first moments.
-        from allranks.worker import failures
+        from allranks.worker import failures, flight_recorder
 
-        self.rank.emit("exception", failures.describe(value, trace))
+        told = failures.describe(value, trace)
+        self.rank.emit("exception", told)
+        if told.get("communication"):  # in which collective it lost its peers tells whose was another one
+            flight_recorder.report(self.rank, wait_seconds=FLIGHT_SECONDS)
         self.rank.drain(EXCEPTION_SECONDS)
 
     def at_exit(self) -> None:

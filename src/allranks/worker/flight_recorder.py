@@ -25,16 +25,20 @@ PICKLED = "_dump_nccl_trace"
 """NCCL's recorder in torch 2.2 to 2.4, asked without stacks (its second argument since 2.3)."""
 
 
-def report(rank: Rank) -> None:
+def report(rank: Rank, wait_seconds: float = 0.0) -> None:
     """Reads it in a thread of its own and tells the newest collective as `flight`.
 
-    NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on.
+    NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on. `wait_seconds` is
+    for a rank that ends: as long at most it waits for its own answer.
     """
     if rank.is_in("compiling"):
         return  # a CUDA graph may be recorded: who asks for an event's state meanwhile would spoil it
     if any(thread.name == "allranks-flight" for thread in threading.enumerate()):
         return  # the last question still waits for its answer
-    threading.Thread(target=guard.guarded(_tell), args=(rank,), name="allranks-flight", daemon=True).start()
+    reading = threading.Thread(target=guard.guarded(_tell), args=(rank,), name="allranks-flight", daemon=True)
+    reading.start()
+    if wait_seconds:
+        reading.join(wait_seconds)
 
 
 def _tell(rank: Rank) -> None:
