@@ -88,7 +88,7 @@ def test_what_each_kind_of_behaviour_is_declared_for() -> None:
         "gloo-connect-full-mesh", "ib-transport-error", "xid-gpu-fault", "dataloader-worker-killed",
         "nfs-stale-or-io-error", "rendezvous-timeout", "torchelastic-signal", "node-failure", "node-lost",
         "supervisor-lost", "lease-lost", "head-cut-off", "checkpoint-corrupt-resume-fail",
-        "rendezvous-port-in-use", "rank-terminated",
+        "rendezvous-port-in-use", "rank-terminated", "nccl-error-unexplained",
     }  # fmt: skip
     assert those(restart=AFTER_A_STEP) == {"rank-crashed-first", "cuda-oom"}
     assert those(repeats_on="node") == {"cpu-oom-killed"}
@@ -98,9 +98,11 @@ def test_what_each_kind_of_behaviour_is_declared_for() -> None:
     assert those(hearsay=True) == {
         "benign-noise", "collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh",
         "peer-node-network-broken", "rendezvous-timeout", "torchelastic-signal", "ray-worker-died", "rank-terminated",
+        "nccl-error-unexplained",
     }  # fmt: skip
     assert those(kind=BLAME) == {
         "collective-timeout-straggler", "nccl-remote-process-exited", "gloo-connect-full-mesh",
+        "nccl-error-unexplained",
     }  # fmt: skip
     assert those(kind=END) == {
         "rank-crashed-first", "rank-sigkilled", "rank-exited-early", "rank-terminated", "ray-worker-died",

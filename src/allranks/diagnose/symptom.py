@@ -19,6 +19,8 @@ from allranks.diagnose.lines import Line
 HEADINGS = ("## What is seen", "## Why it matters", "## What to do", "## Confused with")
 
 # Weights: a heavier statement wins over an earlier lighter one. They order kinds of statements, they measure nothing.
+PROVEN = 103
+"""A device itself says so: whatever strong text came before it was a remark."""
 STRONG = 100
 """A text that only this cause prints."""
 CRASH = 70

@@ -26,8 +26,9 @@ _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
 PATTERNS = (
     Pattern("No space left on device", without=_SHM),
     Pattern("Disk quota exceeded"),
-    Pattern("unexpected pos", r"unexpected pos \d{1,12} vs \d{1,12}"),
-    Pattern("PytorchStreamWriter failed writing"),
+    # Without the reason these only make it likely: the same is said of an I/O error and of a quota.
+    Pattern("unexpected pos", r"unexpected pos \d{1,12} vs \d{1,12}", weight=92),
+    Pattern("PytorchStreamWriter failed writing", weight=92),
     Pattern("iostream error", weight=90),
     Pattern("file write failed", weight=90),
     Pattern("failed to write", r"(?i)os error 28|errno 28"),

@@ -32,9 +32,12 @@ from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TI
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("failed to connect to any network address", r"No route to host|Network is unreachable|timed out"),
-    Pattern("socket has failed to connect", r"errno: (?:113|101|110)\b", weight=90),
+    # IPv6 is tried first and needs no route where the head has an IPv4 address too.
+    Pattern("socket has failed to connect", r"errno: (?:113|101|110)\b", weight=90, without=("::",)),
     Pattern("failed to connect to any network address", weight=WEAK, without=("refused",)),
-    Pattern("No route to host", r"c10d|TCPStore|rendezvous|MASTER_ADDR", weight=90, without=("remote=[",)),
+    Pattern(
+        "No route to host", r"c10d|TCPStore|rendezvous|MASTER_ADDR", weight=90, without=("remote=[", "::")
+    ),
 )
 _HEAD = re.compile(r"any network address of \(([A-Za-z\d][\w.-]{0,80}), \d{1,5}\)")
 

@@ -23,8 +23,9 @@ from typing import Optional
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.symptoms.nccl_error_unexplained import CAUSE as NCCL_ERROR_UNEXPLAINED
 
-CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES)
+CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES, explains=(NCCL_ERROR_UNEXPLAINED,))
 PATTERNS = (
     Pattern("ncclRemoteError", weight=ECHO),
     Pattern("remote process exited or there was a network error", weight=ECHO),
@@ -38,10 +39,6 @@ PATTERNS = (
     Pattern("NCCL communicator was aborted", weight=ECHO - 2),
     Pattern("with error", r"[Cc]ompletion.{0,80}(?:error|status=)\s?5\b", weight=ECHO),
     Pattern("WR_FLUSH", weight=ECHO),
-    Pattern("unhandled system error", weight=ECHO - 4),
-    Pattern("ncclSystemError", weight=ECHO - 4),
-    Pattern("ncclInternalError", weight=ECHO - 4),
-    Pattern("unhandled cuda error", weight=ECHO - 4),
     Pattern("has been aborted", r"process group .{0,80}has been aborted", weight=ECHO - 2),
 )
 _PEER = re.compile(r"closed by remote peer ([A-Za-z\d][\w.-]{0,80})<\d")

@@ -31,8 +31,6 @@ SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 PATTERNS = (
     Pattern("Segmentation fault", weight=CRASH),
     Pattern("Fatal Python error", weight=CRASH),
-    Pattern("device-side assert triggered", weight=CRASH),
-    Pattern("illegal memory access", weight=CRASH),
     # A watchdog that only waited aborts in these words too: any rank that blames another says more.
     Pattern("terminate called after throwing an instance of", weight=ECHO - 5),
     Pattern("(core dumped)", weight=ECHO - 5),

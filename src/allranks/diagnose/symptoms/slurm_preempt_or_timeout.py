@@ -23,12 +23,6 @@ PATTERNS = (
     Pattern("DUE TO TIME LIMIT", weight=95),
     Pattern("DUE TO PREEMPTION", weight=95),
     Pattern("DUE TO TIME", weight=95),
-    Pattern(
-        "CANCELLED AT",
-        r"(?:JOB|STEP) \S{1,40} ON \S{1,80} CANCELLED AT",
-        weight=WEAK + 20,
-        without=("NODE FAILURE",),
-    ),
     Pattern("Job step aborted", r"Force Terminated (?:job|Step)", weight=WEAK),
     Pattern("time limit", r"(?i)exceeded (?:its |the )?time limit", weight=90),
 )

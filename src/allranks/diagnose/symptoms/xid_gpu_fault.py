@@ -23,7 +23,7 @@ import re
 
 from allranks.core import xids
 from allranks.core.causes import PASSES, Cause
-from allranks.diagnose.symptom import CRASH, WEAK, Pattern
+from allranks.diagnose.symptom import CRASH, PROVEN, WEAK, Pattern
 
 NO_CRASH = "|".join(
     str(n) for n, row in xids.XIDS.items() if row.severity != xids.FAILED or n == xids.RECOVERY_ACTION
@@ -42,10 +42,14 @@ PATTERNS = (
     # The program's own errors and what was corrected only go with an exception that says more.
     Pattern("NVRM: Xid", rf"Xid \([^)]{{1,40}}\): (?!(?:{NO_CRASH})\b)", weight=CRASH),
     Pattern("NVRM: Xid", weight=WEAK),
-    Pattern("fallen off the bus"),
-    Pattern("uncorrectable ECC error"),
-    Pattern("uncorrectable NVLink error"),
-    Pattern("GPU is lost"),
+    Pattern("fallen off the bus", weight=PROVEN),
+    Pattern("uncorrectable ECC error", weight=PROVEN),
+    Pattern("uncorrectable NVLink error", weight=PROVEN),
+    Pattern(
+        "Cuda failure",
+        r"Cuda failure \d{0,4} ?'(?:uncorrectable|unknown error|unspecified launch failure|hardware)",
+    ),
+    Pattern("GPU is lost", weight=PROVEN),
     Pattern("device handle for GPU", r"Unable to determine the device handle for GPU"),
     Pattern("unspecified launch failure", weight=80),
     Pattern("CUDA error: unknown error", weight=80),

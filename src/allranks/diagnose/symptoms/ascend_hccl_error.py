@@ -1,0 +1,42 @@
+"""An Ascend NPU or its communication failed
+
+## What is seen
+`EI0002`, `EI0006: Getting socket times out`, `EL0004: Failed to allocate memory`, `ERR02200 DIST call
+hccl api failed`, `ERR00100 PTA call acl api failed`, `HcclAllReduce`, `aclrtSetDevice`,
+`rtDeviceSynchronize`.
+
+## Why it matters
+HCCL is Ascend's NCCL. `Getting socket times out` is the echo of a rank that never came; another code
+names the operation that failed on this NPU.
+
+## What to do
+Read `~/ascend/log/debug/plog` of the rank that failed first, `npu-smi info` and `hccn_tool -i N -link -g`
+on its node; compare driver, firmware and CANN of all nodes, and check each NPU's IP address and link. A
+long first step needs `HCCL_CONNECT_TIMEOUT` and `HCCL_EXEC_TIMEOUT`.
+
+## Confused with
+The same wait on NVIDIA is collective-timeout-straggler.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("hccl api failed", weight=94),
+    Pattern("call hccl", weight=92),
+    Pattern("Getting socket times out", weight=88),
+    Pattern(
+        "HCCL",
+        r"(?i)(?:error|fail\w{0,3}|timeout).{0,80}\bhccl|\bhccl.{0,120}(?:error|failed|timeout)",
+        weight=88,
+        without=("NCCL INFO",),
+    ),
+    Pattern("call acl api failed", weight=92),
+    Pattern("rtDeviceSynchronize", r"(?i)fail|error", weight=88),
+    Pattern("NPU function error", weight=88),
+    Pattern("AclSetDevice", r"(?i)fail|error", weight=88),
+    Pattern("aicore", r"(?i)aicore (?:error|exception|execution|timeout)", weight=92),
+)

@@ -1,0 +1,59 @@
+"""A compiled extension belongs to another torch
+
+## What is seen
+`undefined symbol: _ZN3c10…` while `flash_attn_2_cuda`, `transformer_engine`, `apex`, `xformers` or
+another extension is imported; `xFormers can't load C++/CUDA extensions`; bitsandbytes' `CUDA Setup failed
+despite GPU being available`.
+
+## Why it matters
+The extension was compiled against another version, another C++ ABI or another CUDA of torch, so that it
+cannot be loaded.
+
+## What to do
+Install the extension's build for this torch, CUDA and Python, or build it here (`pip install
+--no-build-isolation --no-cache-dir --force-reinstall NAME`). After an upgrade of torch every extension
+must be installed again, on every node.
+
+## Confused with
+libnccl-or-cuda-lib-not-found, where a library is missing; version-drift-transformers-peft, where a Python
+name is.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
+from allranks.diagnose.symptoms.version_drift_transformers_peft import (
+    CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
+)
+
+CAUSE = Cause(
+    __name__,
+    explains=(
+        LIBNCCL_OR_CUDA_LIB_NOT_FOUND,
+        VERSION_DRIFT_TRANSFORMERS_PEFT,
+    ),
+)
+PATTERNS = (
+    Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)"),
+    Pattern("load C++/CUDA extensions", weight=60),
+    Pattern("CUDA Setup failed despite", weight=98),
+    Pattern(
+        "libbitsandbytes_cuda",
+        r"libbitsandbytes_cuda\w{0,20}\.so.{0,80}(?:not found|cannot open|No such file|undefined)",
+        weight=98,
+    ),
+    Pattern("DLL load failed while importing flash_attn"),
+    Pattern(
+        "FlashAttention",
+        r"(?i)error.{0,80}FlashAttention.{0,40}(?:only supports|not compiled|was not compiled)",
+        raised=True,
+    ),
+    Pattern(
+        "has already been registered",
+        r"operator \S{1,80} (?:does not exist|has already been registered)",
+        raised=True,
+    ),
+    Pattern("operator torchvision", r"operator torchvision::\w{1,20} does not exist", weight=98),
+)

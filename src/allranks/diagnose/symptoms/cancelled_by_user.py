@@ -1,0 +1,35 @@
+"""A user or an administrator ended the job
+
+## What is seen
+`slurmstepd: error: *** JOB * ON * CANCELLED AT * ***` without a reason, `mpirun: killing job...` after
+Ctrl-C, `^C`, `Aborted by user`, `Job was cancelled by user`.
+
+## Why it matters
+scancel, Ctrl-C or a stop from a console; nothing in the training failed before it, as far as these logs
+show.
+
+## What to do
+Nothing, if it was meant. `sacct -j JOB -o State,User` names the user (`CANCELLED by UID`). If nobody did,
+look at the scheduler's log for a dependency or a limit.
+
+## Confused with
+slurm-preempt-or-timeout, where the line says so; a hang that somebody ended by hand: look at what stood
+still before it.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
+
+CAUSE = Cause(__name__, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
+PATTERNS = (
+    Pattern(
+        "CANCELLED AT", r"CANCELLED AT [\dT:-]{8,25} (?:\*|$)|CANCELLED AT [\dT:-]{8,25}$", weight=WEAK + 22
+    ),
+    Pattern("CANCELLED by", r"CANCELLED by \d{1,9}", weight=WEAK + 22),
+    Pattern("ancelled by user", weight=WEAK + 22),
+    Pattern("borted by user", weight=WEAK + 22),
+    Pattern("killing job", r"mpirun: killing job", weight=42),
+)

@@ -1,0 +1,32 @@
+"""A CUDA library refused a call
+
+## What is seen
+`CUBLAS_STATUS_EXECUTION_FAILED`, `CUBLAS_STATUS_NOT_INITIALIZED`, `CUBLAS_STATUS_INVALID_VALUE`, `cuDNN
+error: CUDNN_STATUS_*`, `cusolver error`, `GET was unable to find an engine to execute this computation`.
+
+## Why it matters
+Often the echo of something else: an index out of range in an earlier kernel, a GPU without free memory,
+or two versions of the library in one process.
+
+## What to do
+First `CUDA_LAUNCH_BLOCKING=1`: an earlier assertion or lack of memory then shows itself. Then one CUDA
+only: unset LD_LIBRARY_PATH to another CUDA, and reinstall `nvidia-cublas-*` and `nvidia-cudnn-*` with
+torch.
+
+## Confused with
+cuda-oom (`CUBLAS_STATUS_ALLOC_FAILED`), cuda-device-assert.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("CUBLAS_STATUS", r"CUBLAS_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]{4,40}", weight=88),
+    Pattern("CUDNN_STATUS", r"CUDNN_STATUS_(?!SUCCESS)[A-Z_]{4,60}", weight=88),
+    Pattern("cusolver error", weight=88),
+    Pattern("unable to find an engine", weight=86),
+    Pattern("CUSOLVER_STATUS", weight=88),
+)

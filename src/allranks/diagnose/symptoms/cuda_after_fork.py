@@ -1,0 +1,29 @@
+"""CUDA was used before a process was forked
+
+## What is seen
+`Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the
+'spawn' start method`.
+
+## Why it matters
+CUDA does not survive a fork: a worker of a data loader or of `datasets.map` touched the GPU after the
+parent had.
+
+## What to do
+Keep tensors on the CPU in data loaders and map functions, or start workers with `spawn`
+(`multiprocessing_context='spawn'`). Do not touch CUDA before the launcher forks.
+
+## Confused with
+dataloader-worker-killed, whose worker was killed.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
+
+CAUSE = Cause(__name__, explains=(DATALOADER_WORKER_KILLED,))
+PATTERNS = (
+    Pattern("re-initialize CUDA in forked"),
+    Pattern("CUDA-capable device(s) is/are busy", weight=60),
+)

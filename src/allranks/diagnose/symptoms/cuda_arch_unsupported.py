@@ -1,0 +1,35 @@
+"""torch or a kernel was not built for this GPU
+
+## What is seen
+`no kernel image is available for execution on the device`, `sm_120 is not compatible with the current
+PyTorch installation`, `ptxas fatal : Value 'sm_120' is not defined for option 'gpu-name'`, `Unsupported
+gpu architecture 'compute_90'`.
+
+## Why it matters
+The binary holds no code for this GPU's architecture: the wheel or the compiler is older than the GPU, or
+an extension was built for another one.
+
+## What to do
+Install a torch whose CUDA knows the GPU (Hopper: 11.8 and newer, Blackwell: 12.8 and newer), and build
+extensions again with `TORCH_CUDA_ARCH_LIST` of this GPU. Triton brings its own ptxas: a newer triton, or
+`TRITON_PTXAS_PATH`.
+
+## Confused with
+cuda-driver-too-old, where the driver is what is old.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("no kernel image is available", weight=99),
+    Pattern("is not compatible with the current PyTorch installation", weight=60),
+    Pattern("ptxas fatal", r"ptxas fatal.{0,40}Value 'sm_\w{2,8}'"),
+    Pattern("is not defined for option", r"sm_\w{2,8}' is not defined for option 'gpu-name'"),
+    Pattern("Unsupported gpu architecture"),
+    Pattern("only supports Ampere GPUs", weight=99),
+    Pattern("cudaErrorNoKernelImageForDevice", weight=99),
+)

@@ -1,0 +1,36 @@
+"""The data is not in the form that the trainer expects
+
+## What is seen
+`DatasetGenerationError`, `DatasetGenerationCastError`, `pyarrow.lib.ArrowInvalid: JSON parse error`,
+`Couldn't cast`, `JSONDecodeError`, `Cannot find valid samples, check data/README.md`, `Undefined dataset
+* in dataset_info.json`.
+
+## Why it matters
+A line of the data set cannot be parsed, columns differ between files, or the name is not known to the
+trainer.
+
+## What to do
+Look at the file and row that the exception names (`jq . FILE > /dev/null` finds a broken line); give all
+files the same columns and types; register the data set under the name that the configuration uses.
+
+## Confused with
+dataset-file-missing-on-node, where the file is not there.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("DatasetGenerationError", raised=True, weight=86),
+    Pattern("DatasetGenerationCastError", weight=92),
+    Pattern(
+        "ArrowInvalid", r"ArrowInvalid: .{0,200}(?:JSON|CSV|parse|[Cc]olumn|cast)", raised=True, weight=92
+    ),
+    Pattern("Couldn't cast", raised=True, weight=88),
+    Pattern("JSONDecodeError", raised=True, weight=84),
+    Pattern("Cannot find valid samples", weight=96),
+    Pattern("Undefined dataset", weight=96),
+)

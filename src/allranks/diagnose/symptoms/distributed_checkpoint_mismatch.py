@@ -1,0 +1,40 @@
+"""A sharded checkpoint does not fit this model or layout
+
+## What is seen
+Megatron's `CheckpointingException`, `Global shape mismatch for loaded (…) and expected`, `does not match
+… sharded tensor`, torch's `Missing key in checkpoint state_dict`, `Size mismatch between saved`,
+DeepSpeed's `The checkpoint being loaded used a DP world size of * but the current world size is *`.
+
+## Why it matters
+The checkpoint was saved by another parallel layout, model size, vocabulary padding or library version
+than the run that loads it.
+
+## What to do
+Start with the layout of the run that saved it, or convert: Megatron `--ckpt-format torch_dist` with
+`--ckpt-convert-format`, DeepSpeed's universal checkpoint (`ds_to_universal.py`), torch's `dcp_to_torch`.
+Compare `--make-vocab-size-divisible-by` and the tensor-parallel size.
+
+## Confused with
+checkpoint-corrupt-resume-fail, where files are broken or missing; zero3-load-size-mismatch.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("CheckpointingException", weight=96),
+    Pattern("Global shape mismatch"),
+    Pattern("Missing key in checkpoint state_dict"),
+    Pattern("Size mismatch between saved", weight=98),
+    Pattern("checkpoint being loaded used a DP world size"),
+    Pattern("Unexpected key", r"Unexpected key\(s\) in checkpoint", weight=92),
+    Pattern("loading state_dict for", r"Error\(s\) in loading state_dict for", raised=True, weight=84),
+    Pattern(
+        "size mismatch for",
+        r"size mismatch for [\w.]{1,200}: copying a param with shape torch\.Size\(\[[1-9]",
+        weight=84,
+    ),
+)

@@ -1,0 +1,34 @@
+"""FSDP cannot shard this model as it is wrapped
+
+## What is seen
+`Must flatten tensors with uniform dtype`, `Must flatten tensors with uniform requires_grad`, `FSDP
+expects … contiguous`, `FSDP parameter … uneven sharding`, `does not support uneven sharding`, `Could not
+find the transformer layer class to wrap`, `got mixed torch.Tensor and DTensor`.
+
+## Why it matters
+FSDP lays a unit's parameters into one flat buffer or cuts each by its first dimension; parameters of
+several types, frozen beside trained ones, or a size that the ranks do not divide are refused.
+
+## What to do
+LoRA with FSDP 1: `use_orig_params: true`, adapters in the same dtype as the base, PEFT's
+`fsdp_auto_wrap_policy`. Wrong class name: `fsdp_transformer_layer_cls_to_wrap` as the model spells it.
+Uneven sharding: another number of ranks or a padded vocabulary.
+
+## Confused with
+rank-crashed-first, of an exception that is not FSDP's.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("Must flatten tensors with"),
+    Pattern("uneven sharding", r"(?i)not support.{0,160}uneven|uneven sharding.{0,80}not (?:yet )?supported"),
+    Pattern("layer class to wrap", r"Could not find the transformer layer class"),
+    Pattern("mixed torch.Tensor and DTensor"),
+    Pattern("FlatParameter", r"(?:Error|Exception): .{0,200}FlatParameter", raised=True, weight=92),
+    Pattern("FSDP", r"^\w{1,40}Error: (?:(?:Expects|Cannot).{0,200})?FSDP", raised=True, weight=90),
+)

@@ -1,0 +1,31 @@
+"""A Gaudi device or its runtime failed
+
+## What is seen
+`synStatus=26 [Generic failure]`, `Device acquire failed`, `synapse_error`, `HCL … error`,
+`hcclCommInitRank`, `Graph compile failed`.
+
+## Why it matters
+The Habana runtime could not take a device, a graph did not compile, or the scale-out ports are down.
+
+## What to do
+`hl-smi` shows devices and who holds them; the driver, firmware and SynapseAI of all nodes must be one
+release; the ports up (`hl-smi -n link`). `ENABLE_CONSOLE=true LOG_LEVEL_ALL=3` says which component it
+was.
+
+## Confused with
+ascend-hccl-error uses the name HCCL too, for Ascend's library.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("synStatus", r"synStatus\s{0,2}=?\s{0,2}(?!0\b|synSuccess)\w{1,40}", weight=94),
+    Pattern("Device acquire failed", weight=94),
+    Pattern("synapse_error", weight=94),
+    Pattern("Graph compile failed", weight=92),
+    Pattern("habana_frameworks", r"(?i)habana_frameworks.{0,200}error", weight=60),
+)

@@ -1,0 +1,32 @@
+"""The precision is not available on this device
+
+## What is seen
+`fp16 mixed precision requires a GPU`, `FP16 Mixed precision training … can only be used on CUDA devices`,
+`Your setup doesn't support bf16/gpu`, `"addmm_impl_cpu_" not implemented for 'Half'`, `Bfloat16 is only
+supported on GPUs with compute capability of at least 8.0`.
+
+## Why it matters
+bf16 needs an Ampere GPU or newer, fp16 a GPU at all; the same message comes if torch sees no GPU.
+
+## What to do
+If GPUs are there: look why torch does not see them (`allranks check`, CUDA_VISIBLE_DEVICES, a torch
+without CUDA). Else `bf16: false`, fp16 on older GPUs, fp32 on the CPU.
+
+## Confused with
+no-nvidia-driver and torch-built-without-cuda, of which this may be the consequence.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires"),
+    Pattern("Mixed precision training with AMP", r"can only be used on"),
+    Pattern("setup doesn't support bf", raised=False),
+    Pattern("not implemented for 'Half'", weight=92),
+    Pattern("is only supported on GPUs with compute capability", weight=92),
+    Pattern("Attempting to unscale FP", weight=96),
+)

@@ -1,0 +1,42 @@
+"""The inference server of the run did not start or died
+
+## What is seen
+`Engine core initialization failed`, `EngineDeadError`, `vLLM server … failed to start`, `Failed core
+proc(s)`, `Server disconnected`, sglang's `Received sigquit from a child process. It usually means the
+child failed`, `Rank 0 scheduler died`.
+
+## Why it matters
+Reinforcement learning and evaluation start vLLM or SGLang beside the training. Its main process only
+repeats that a child failed; the child's own exception stands above, mostly want of memory or a model that
+the server does not know.
+
+## What to do
+Look for the first exception of the server's child processes. Less memory for it
+(`gpu_memory_utilization`, `mem_fraction_static`, `max_model_len`), a version that knows the model, a port
+of its own for each server.
+
+## Confused with
+cuda-oom and the other causes, which are named instead if the child's exception is in the logs.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("Engine core initialization failed", weight=84),
+    Pattern("EngineDeadError", weight=82),
+    Pattern("Failed core proc", weight=82),
+    Pattern("scheduler died", r"(?i)rank \d{1,5} scheduler died", weight=84),
+    Pattern("Received sigquit from a child process", weight=84),
+    Pattern(
+        "server",
+        r"(?i)(?:vllm|sglang|inference) server .{0,40}(?:failed|be reached|did not start|exited|timed out)",
+        weight=84,
+    ),
+    Pattern("AsyncEngineDeadError", weight=82),
+    Pattern("No available memory for the cache blocks", weight=96),
+    Pattern("Free memory on device", r"is less than desired GPU memory utilization", weight=96),
+)

@@ -1,0 +1,32 @@
+"""NCCL failed, and these logs do not say why
+
+## What is seen
+`ncclSystemError: System call … failed`, `ncclInternalError: Internal check failed`, `ncclUnhandledCudaError`,
+`unhandled system error`, `unhandled cuda error` without a `NCCL WARN` line and without another rank's error.
+
+## Why it matters
+These are the names under which NCCL passes a failure on. The reason stands in a `NCCL WARN` line, which is
+printed only with NCCL_DEBUG set, or in the log of the rank that failed first.
+
+## What to do
+Give `allranks diagnose` the logs of all ranks. If it comes again, start with `NCCL_DEBUG=WARN` (or `INFO`):
+the line above the exception then names the socket, the memory, the library or the peer.
+
+## Confused with
+nccl-remote-process-exited, where NCCL says that the peer is gone.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import BLAME, PASSES, Cause
+from allranks.diagnose.symptom import ECHO, Pattern
+
+CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES)
+PATTERNS = (
+    Pattern("unhandled system error", weight=ECHO - 4),
+    Pattern("ncclSystemError", weight=ECHO - 4),
+    Pattern("ncclInternalError", weight=ECHO - 4),
+    Pattern("unhandled cuda error", weight=ECHO - 4),
+    Pattern("ncclUnhandledCudaError", weight=ECHO - 4),
+    Pattern("NCCL internal error", weight=ECHO - 4),
+)

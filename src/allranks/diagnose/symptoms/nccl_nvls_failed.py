@@ -1,0 +1,34 @@
+"""NVLink SHARP could not be set up
+
+## What is seen
+`transport/nvls.cc:* NCCL WARN Cuda failure`, `Failed to bind NVLink SHARP (NVLS) Multicast memory`, `CUDA
+error in NVLS`, `cuMulticastCreate`.
+
+## Why it matters
+NCCL reserves multicast memory in the NVSwitches; a Fabric Manager in a bad state, too many communicators,
+or a container without the rights let that fail.
+
+## What to do
+`NCCL_NVLS_ENABLE=0` avoids it. For the speed of it: restart the Fabric Manager of that node (its
+administrator), the same driver and Fabric Manager versions, fewer communicators at once.
+
+## Confused with
+cuda-oom: the text may say `out of memory` though the GPU is empty; fabric-manager-not-running.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern(
+        "transport/nvls.cc",
+        r"nvls\.cc:\d{1,6}.{0,40}(?i:WARN|error|fail)",
+        weight=102,
+        without=("system not", "Cuda failure 802"),
+    ),
+    Pattern("NVLS", r"(?i)fail\w{0,3} .{0,60}(?:NVLS|NVLink SHARP)", weight=102),
+    Pattern("cuMulticast", r"(?i)cuMulticast\w{1,20}.{0,80}(?:fail|error)", weight=102),
+)

@@ -1,0 +1,31 @@
+"""An AWS Neuron device or its runtime failed
+
+## What is seen
+`nrt_init` or `NRT_*` errors, `NEURON_RT`, `NRT:nrt_allocate_neuron_cores`, `NRT_EXEC_HW_ERR`, `NCC_*`
+from neuronx-cc.
+
+## Why it matters
+The Neuron runtime could not take its cores, a device failed, or the compiler rejected the graph.
+
+## What to do
+`neuron-ls` and `neuron-top` show who holds the cores (`NEURON_RT_NUM_CORES`, `NEURON_RT_VISIBLE_CORES`);
+a process that is left over holds them. `NRT_EXEC_HW_ERR`: the device, replace the instance. A compiler's
+error: the versions of torch-neuronx and neuronx-cc belong together.
+
+## Confused with
+cuda-oom has its counterpart in `NRT_RESOURCE`.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("NRT", r"\bNRT_(?!SUCCESS)[A-Z_]{3,40}|ERROR.{0,80}\bNRT:", weight=94),
+    Pattern("nrt_init", r"(?i)nrt_init.{0,80}(?:fail|error|returned)", weight=94),
+    Pattern("nrt_allocate_neuron_cores", weight=94),
+    Pattern("neuronx-cc", r"neuronx-cc.{0,200}(?:terminated abnormally|failed|returned non-zero)", weight=94),
+    Pattern("TDRV", r"ERROR.{0,40}TDRV:", weight=92),
+)

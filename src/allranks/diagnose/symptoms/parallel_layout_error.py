@@ -1,0 +1,34 @@
+"""The parallel layout does not fit the model or the number of GPUs
+
+## What is seen
+`world size (*) is not divisible by tensor_model_parallel_size`, `num_attention_heads must be divisible by
+tensor parallel size`, `number of experts … divisible`, `global batch size … is not divisible by micro
+batch size`, `Invalid parallel dims`.
+
+## Why it matters
+Tensor, pipeline, context and data parallelism must multiply to the number of GPUs, and heads, layers,
+experts and batches must divide by them.
+
+## What to do
+Choose sizes whose product is the number of GPUs that the launch really started (`world size` in the log);
+heads and key-value heads divisible by the tensor-parallel size, layers by the pipeline's, the global
+batch by micro batch times data-parallel size.
+
+## Confused with
+launch-args-mismatch, where fewer ranks started than the layout was made for; deepspeed-config-mismatch.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+_DIVIDES = (
+    r"(?i)(?:world[_ ]?size|attention[_ ]heads|query[_ ]groups|kv[_ ]heads|num_heads|experts|batch[_ ]?size|hidden_size"
+    r"|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks).{0,200}(?:not|be) divisible by"
+)
+PATTERNS = (
+    Pattern("divisible by", _DIVIDES, weight=95),
+    Pattern("Invalid parallel dims", weight=98),
+)

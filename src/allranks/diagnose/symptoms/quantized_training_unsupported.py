@@ -1,0 +1,31 @@
+"""A quantised model cannot be trained so
+
+## What is seen
+`You cannot perform fine-tuning on purely quantized models`, `The model you are trying to fine-tune is
+quantized with * but that quantization method do not support training`, `.to is not supported for 4-bit or
+8-bit bitsandbytes models`, `DeepSpeed ZeRO-3 is incompatible with quantization`.
+
+## Why it matters
+Quantised weights hold no gradients: an adapter must be trained on them, by a method and a sharding that
+support it.
+
+## What to do
+Add a LoRA adapter (QLoRA), with a quantisation that supports training (bitsandbytes 4-bit); with ZeRO-3
+no quantisation unless the trainer says that it is supported; remove `.to()` of the model.
+
+## Confused with
+lora-target-not-found, where the adapter was asked for but fits no layer.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("fine-tuning on purely quantized models"),
+    Pattern("quantization method do", r"do(?:es)? not support training", weight=98),
+    Pattern("is not supported for", r"is not supported for `?[48]-?bit", weight=96),
+    Pattern("incompatible with quantization", weight=94),
+)

@@ -1,0 +1,28 @@
+"""The model needs code of its own that was not allowed
+
+## What is seen
+`requires you to execute the configuration file in that repo on your local machine …
+trust_remote_code=True`, `contains custom code which must be executed to correctly load the model`.
+
+## Why it matters
+The model's repository brings Python code; transformers runs it only with leave.
+
+## What to do
+Read the code, pin the revision, then `trust_remote_code: true`; or a version of transformers that knows
+the architecture itself.
+
+## Confused with
+version-drift-transformers-peft, where the architecture is not known at all.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("custom code which must be executed", weight=96),
+    Pattern("requires you to execute the", weight=96),
+    Pattern("trust_remote_code=True", r"Please pass the argument `trust_remote_code=True`", weight=94),
+)

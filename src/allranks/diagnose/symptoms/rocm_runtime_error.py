@@ -1,0 +1,37 @@
+"""An AMD GPU or ROCm's libraries failed
+
+## What is seen
+`HIP error: invalid device function`, `hipErrorNoBinaryForGpu`, `Memory access fault by GPU node-*`,
+`HSA_STATUS_ERROR*`, `amdgpu: … GPU reset`, `rocBLAS error`, `MIOpen Error`.
+
+## Why it matters
+ROCm's counterpart of a CUDA error: a binary without code for this GPU, a kernel that touched memory that
+is not its own, or a GPU that hung.
+
+## What to do
+`invalid device function`: a torch built for this gfx architecture (`rocminfo`),
+`HSA_OVERRIDE_GFX_VERSION` only on cards that need it. A memory fault: `AMD_SERIALIZE_KERNEL=3` names the
+kernel. A reset: `dmesg -T | grep amdgpu` and `rocm-smi` on the node.
+
+## Confused with
+cuda-oom (`HIP out of memory`), which is the same on both.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("HIP error", r"HIP error: (?!out of memory)", weight=96),
+    Pattern("hipError", r"hipError(?!OutOfMemory)\w{3,40}", weight=94),
+    Pattern("Memory access fault by GPU", weight=98),
+    Pattern("HSA_STATUS_ERROR", weight=96),
+    Pattern(
+        "amdgpu", r"amdgpu.{0,80}(?:GPU reset|ring \w{1,20} timeout|page fault|uncorrectable)", weight=98
+    ),
+    Pattern("rocBLAS error", weight=94),
+    Pattern("MIOpen Error", r"(?i)miopen error", weight=94),
+    Pattern("HIP runtime error", weight=94),
+)

@@ -1,0 +1,40 @@
+"""Tensors are on different devices
+
+## What is seen
+`Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1` (or
+cpu), `Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same`.
+
+## Why it matters
+A part of the model or of a batch was not moved to the rank's own GPU, or `device_map="auto"` spread the
+model over GPUs that belong to other ranks.
+
+## What to do
+No `device_map="auto"` in a run of several ranks (`{"": LOCAL_RANK}` instead); move every input with
+`.to(model.device)`; with offload, take tensors that the script makes itself to the module's device.
+
+## Confused with
+duplicate-gpu, where all ranks use GPU 0.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("Expected all tensors to be on the same device", weight=96),
+    Pattern(
+        "should be the same",
+        r"Input type \(.{1,60}\) and (?:weight|bias) type \(.{1,60}\) should be the same",
+        weight=94,
+    ),
+    Pattern(
+        "in any distributed mode",
+        r"load a model in \d{1,2}-?bit.{0,200}on multiple devices in any distributed mode",
+        weight=96,
+    ),
+    Pattern("on multiple devices in any distributed mode", weight=96),
+    Pattern("must have the same dtype", weight=80, raised=True),
+    Pattern("to have the same dtype", weight=80, raised=True),
+)

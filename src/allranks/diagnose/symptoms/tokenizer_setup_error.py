@@ -1,0 +1,31 @@
+"""The tokenizer is not set up for training
+
+## What is seen
+`Asking to pad but the tokenizer does not have a padding token`, `tokenizer.chat_template is not set`,
+`Unable to create tensor, you should probably activate truncation and/or padding`, `Template * does not
+exist`.
+
+## Why it matters
+Padding, a chat template or a template's name is missing, so that no batch can be made.
+
+## What to do
+`tokenizer.pad_token = tokenizer.eos_token` (or `unk`), a model with a chat template or the template named
+in the configuration, truncation and padding in the collator.
+
+## Confused with
+tokenizer-or-model-file-missing, where a file is not there.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("does not have a padding token"),
+    Pattern("chat_template is not set", weight=98),
+    Pattern("activate truncation and/or padding", weight=94),
+    Pattern("Template", r"Template \S{1,60} does not exist", weight=94),
+    Pattern("no padding token is defined", weight=96),
+)

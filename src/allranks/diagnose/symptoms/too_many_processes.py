@@ -1,0 +1,34 @@
+"""The limit of processes or threads is reached
+
+## What is seen
+`can't start new thread`, `BlockingIOError: [Errno 11] Resource temporarily unavailable`, `OpenBLAS
+blas_thread_init: pthread_create failed`, `fork: retry: Resource temporarily unavailable`.
+
+## Why it matters
+The user's or container's limit of processes counts threads too; data loaders, BLAS and tokenizers start
+many on each rank.
+
+## What to do
+`ulimit -u`, the container's `--pids-limit`, `TasksMax` of the service; fewer loader workers,
+`OMP_NUM_THREADS` and `OPENBLAS_NUM_THREADS` small.
+
+## Confused with
+too-many-open-files, which is another limit; cpu-oom-killed.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("start new thread", r"can't start new thread", weight=98),
+    Pattern(
+        "Resource temporarily unavailable",
+        r"(?i)fork|pthread|BlockingIOError|spawn|thread",
+        weight=92,
+        without=("socket", "recv"),
+    ),
+    Pattern("pthread_create failed", weight=80),
+)

@@ -1,0 +1,36 @@
+"""A TPU or its runtime failed
+
+## What is seen
+`The TPU is already in use by process with pid *`, `TPU initialization failed`, `Unable to initialize
+backend 'tpu'`, `Mosaic failed to compile TPU kernel`, `slice_builder`, `worker … has crashed or been
+preempted`, `megascale` errors.
+
+## Why it matters
+A second process holds the chips, not all hosts of the slice started, or one was preempted; the rest of
+the slice then cannot go on.
+
+## What to do
+Start the same program on every host of the slice at once. Find the process that holds `/dev/accel*` or
+`/dev/vfio/*` on the host that is named and let its owner end it. After a preemption start again from the
+last checkpoint.
+
+## Confused with
+node-failure, when a host is gone.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("TPU is already in use"),
+    Pattern("TPU initialization failed", weight=96),
+    Pattern("backend 'tpu'", r"[Uu]nable to initialize backend 'tpu'", weight=60),
+    Pattern("Mosaic failed to compile", weight=96),
+    Pattern("slice_builder", r"(?i)slice_builder.{0,200}(?:error|fail|timed? ?out|deadline)", weight=94),
+    Pattern("has crashed or been preempted", weight=88),
+    Pattern("libtpu", r"(?i)libtpu.{0,80}(?:lockfile|already|failed|error)", weight=90),
+    Pattern("MEGASCALE", r"(?i)megascale.{0,200}(?:error|deadline|unavailable|hang)", weight=88),
+)

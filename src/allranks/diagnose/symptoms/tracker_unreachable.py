@@ -1,0 +1,44 @@
+"""An experiment tracker stopped the training
+
+## What is seen
+`wandb.errors.CommError`, `wandb.errors.UsageError: api_key not configured (no-tty)`, `Run initialization
+has timed out after * sec`, `mlflow.exceptions.MlflowException: API request … failed`, the same of comet,
+neptune, swanlab, clearml.
+
+## Why it matters
+The tracker could not reach its server or has no key on the rank that reports, and its exception ended
+that rank; the others lost it.
+
+## What to do
+`WANDB_MODE=offline` (or `report_to: none`) starts at once. For online: the key on the node that reports
+(an environment file, never the command line), the proxy, `WANDB_INIT_TIMEOUT`. Only rank 0 should report.
+
+## Confused with
+hf-hub-offline-or-auth, which is the model's host.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern(
+        "wandb",
+        r"wandb\.(?:sdk\.\w{1,20}\.\w{1,30}\.)?(?:errors\.)?(?:errors\.)?(?:CommError|UsageError|AuthenticationError|Error)\b",
+        raised=True,
+        weight=98,
+    ),
+    Pattern("api_key not configured", weight=98),
+    Pattern("Run initialization has timed out", weight=98),
+    Pattern("MlflowException", r"(?i)API request|HTTP|connect|timed out|RESOURCE", raised=True, weight=98),
+    Pattern("comet_ml", r"comet_ml\.\w{1,40}.{0,80}(?:Error|Exception)", raised=True, weight=94),
+    Pattern(
+        "neptune",
+        r"neptune\.(?:\w{1,30}\.){0,4}\w{0,40}(?:Error|Exception|Unavailable)",
+        raised=True,
+        weight=94,
+    ),
+    Pattern("swanlab", r"swanlab\.(?:\w{1,30}\.){0,4}\w{0,40}(?:Error|Exception)", raised=True, weight=94),
+)

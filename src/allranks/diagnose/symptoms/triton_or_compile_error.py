@@ -1,0 +1,38 @@
+"""A kernel could not be compiled or does not fit the GPU
+
+## What is seen
+`triton.runtime.errors.OutOfResources: out of resource: shared memory`,
+`triton.compiler.errors.CompilationError`, `torch._dynamo.exc.*`, `torch._inductor.exc.InductorError`,
+`BackendCompilerFailed`, `Failed to find C compiler`.
+
+## Why it matters
+torch.compile or a Triton kernel needs more shared memory than this GPU has, a compiler on the node, or
+code that it can trace.
+
+## What to do
+Smaller blocks or another kernel for the GPU, a C compiler and Python's headers on every node (`gcc`,
+`python3-dev`), `torch.compile` off (`TORCH_COMPILE_DISABLE=1`) to see whether it is the reason; clear
+`~/.triton` after an upgrade.
+
+## Confused with
+deepspeed-op-build-failure, of DeepSpeed's own extensions.
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.version_drift_transformers_peft import (
+    CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
+)
+
+CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
+PATTERNS = (
+    Pattern("OutOfResources", r"out of resource: ", weight=98),
+    Pattern("triton.compiler", r"triton\.compiler\.errors\.\w{1,40}", raised=True, weight=94),
+    Pattern("Failed to find C compiler"),
+    Pattern("BackendCompilerFailed", raised=True, weight=94),
+    Pattern("torch._dynamo.exc", r"torch\._dynamo\.exc\.\w{1,60}", raised=True, weight=92),
+    Pattern("torch._inductor", r"torch\._inductor\.exc\.\w{1,60}", raised=True, weight=92),
+    Pattern("Python.h", r"fatal error: Python\.h: No such file", weight=94),
+)

@@ -1,0 +1,8 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: ImportError: "
+    "/opt/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: "
+    "undefined symbol: _ZN3c104cuda9SetDeviceEa\n",
+)
+
+SILENT = ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n",)

@@ -1,0 +1,9 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",
+)
+
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: DataLoader worker (pid 77) is killed by signal: Killed.\n",
+)

@@ -1,0 +1,8 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: RuntimeError: CUDA error: no kernel image is available for execution on the "
+    "device\n",
+    "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'\n",
+)
+
+SILENT = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",)

@@ -1,0 +1,11 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: megatron.core.dist_checkpointing.core.CheckpointingException: Global shape "
+    "mismatch for loaded (torch.Size([50304, 4096])) and expected ((50432, 4096)) tensor for "
+    "key embedding.weight\n",
+)
+
+SILENT = (
+    "size mismatch for w: copying a param with shape torch.Size([4, 4]) from checkpoint, the "
+    "shape in current model is torch.Size([0]).\n",
+)

@@ -1,0 +1,7 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: ValueError: Must flatten tensors with uniform dtype but got torch.bfloat16 and "
+    "torch.float32\n",
+)
+
+SILENT = ("FSDP is enabled with 8 shards\nstep 1 loss 2.0\n",)

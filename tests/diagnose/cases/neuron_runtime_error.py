@@ -1,0 +1,6 @@
+FIRES = (
+    "2026-01-05 10:11:12.000123: ERROR  NRT:nrt_allocate_neuron_cores               "
+    "NeuronCore(s) not available\n",
+)
+
+SILENT = ("INFO: NEURON_RT_NUM_CORES=32\nstep 1 loss 2.0\n",)

@@ -1,0 +1,7 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: AssertionError: world size (24) is not divisible by tensor_model_parallel_size "
+    "(16)\n",
+)
+
+SILENT = ("batch size 24 is divisible by 8\nstep 1 loss 2.0\n",)

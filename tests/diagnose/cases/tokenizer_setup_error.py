@@ -1,0 +1,6 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: ValueError: Asking to pad but the tokenizer does not have a padding token.\n",
+)
+
+SILENT = ("Setting pad token to eos token\nstep 1 loss 2.0\n",)

@@ -1,0 +1,3 @@
+FIRES = ("[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: can't start new thread\n",)
+
+SILENT = ("[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 24] Too many open files\n",)

@@ -1,0 +1,7 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: "
+    "180224, Hardware limit: 166912\n",
+)
+
+SILENT = ("torch.compile took 12 s\nstep 1 loss 2.0\n",)
