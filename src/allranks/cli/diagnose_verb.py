@@ -27,10 +27,10 @@ CUT_OFF = (
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training came to its end and nothing is wrong; 3: nothing is proved."""
-    from allranks import diagnose
+    from allranks.diagnose import cause, diagnose
 
-    diagnosis = of_lost_run(options.paths) or diagnose.diagnose(lines(options.paths))
-    healthy = diagnose.cause(diagnosis.cause).healthy
+    diagnosis = of_lost_run(options.paths) or diagnose(lines(options.paths))
+    healthy = cause(diagnosis.cause).healthy
     if options.json:
         print_json(diagnosis.as_json())
     elif healthy:

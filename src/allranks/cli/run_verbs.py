@@ -153,6 +153,11 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
             await task
         except asyncio.CancelledError:
             raise Detached(run_id, await status_or_nothing(head, run_id)) from None
+    return await last_state(head, run_id)
+
+
+async def last_state(head: NodeProgram, run_id: str) -> dict[str, Any]:
+    """The state of a run whose journal has ended. Raises CouldNotTell if the run has not, as far as can be told."""
     state = await status(head, run_id)
     if "silent_seconds" in state:
         raise CouldNotTell(

@@ -8,7 +8,9 @@ from types import ModuleType
 
 def books() -> list[ModuleType]:
     """The rooms that have pages: each offers `ids()` and `page(id)`."""
-    from allranks import checks, diagnose, monitor, probe
+    from importlib import import_module
+
+    from allranks import checks, monitor, probe
     from allranks.launch import pages as pages_launch
     from allranks.output import pages_checkpoints
     from allranks.plan import pages as pages_plan
@@ -19,7 +21,7 @@ def books() -> list[ModuleType]:
     return [
         checks,
         probe,
-        diagnose,
+        import_module("allranks.diagnose"),
         monitor,
         pages_checkpoints,
         keeper_pages,

@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from allranks.core.callable_room import make_callable
+
 if TYPE_CHECKING:
     from allranks.plan.pages import ids, page
     from allranks.plan.planner import make_plan
     from allranks.plan.result import Plan
+
+make_callable(__name__)
 
 __all__ = ["Plan", "ids", "make_plan", "page"]
 
