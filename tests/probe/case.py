@@ -29,6 +29,7 @@ class Simulated:
                 self._dial(node, other)
         self.rates = {pair: RATE for pair in self.dials if pair[2] == DATA}
         self.collectives = [collective("one rank a node", [node.name for node in self.nodes])]
+        self.rdma: list[Link] = []
         self.unreached: dict[str, str] = {}
         self.skipped: dict[str, str] = {}
 
@@ -90,6 +91,7 @@ class Simulated:
             ears=dict(self.ears),
             dials=tuple(self.dials.values()),
             links=links,
+            rdma=tuple(self.rdma),
             collectives=tuple(self.collectives),
             unreached=dict(self.unreached),
             skipped=dict(self.skipped),

@@ -128,6 +128,11 @@ def test_one_rank_a_node_and_then_all_ranks(home: Path, tmp_path: Path) -> None:
         ("one rank a node", 2, True),
         ("all ranks", 4, True),
     ]
+    before, together = [one["devices"] for one in answer["collectives"]]
+    assert before == [] and [(one["rank"], one["device"]) for one in together] == [
+        (n, None) for n in range(4)
+    ]
+    assert all(one["flops"] > 1e6 and one["copied"] > 1e6 for one in together)
 
 
 # ---- the steps ----

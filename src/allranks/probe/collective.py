@@ -79,12 +79,13 @@ class _Course:
 def heard(there: RankSaid, told: Mapping[str, Any]) -> RankSaid:
     """A rank with what it has said last; numbers and texts that are none are left as they were."""
     new: dict[str, Any] = {"reached": text(told.get("at")) or there.reached}
-    for name in ("python", "torch", "nccl"):
+    for name in ("python", "torch", "nccl", "device"):
         new[name] = text(told.get(name)) or getattr(there, name)
     for name, key in (("wrong", "wrong"), ("numbers", "of"), ("bytes", "bytes")):
         value = number(told.get(key))
         new[name] = getattr(there, name) if value is None else int(value)
-    new["seconds"] = number(told.get("seconds")) or there.seconds
+    for name in ("seconds", "flops", "copied"):
+        new[name] = number(told.get(name)) or getattr(there, name)
     return replace(there, **new)
 
 
@@ -138,6 +139,7 @@ async def _one_node(
         "backend": step.backend,
         "env": {**ranks.environment.get(program.node, {}), **step.environment},
         "bytes": step.bytes,
+        "speed": step.speed,
         "limit_seconds": limit,
     }
     stream = lines(program, "ranks", wanted)

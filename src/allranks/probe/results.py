@@ -89,6 +89,13 @@ class RankSaid:
     numbers: int | None = None
     seconds: float | None = None
     bytes: int | None = None
+    device: str | None = None
+    """The GPU's name; None for a rank on the processor."""
+
+    flops: float | None = None
+    copied: float | None = None
+    """What its device computes and copies alone: floating-point operations and bytes a second."""
+
     tail: str = ""
 
     @property
@@ -204,6 +211,11 @@ def collective_json(collective: Collective) -> dict[str, Any]:
         "bytes_per_second": collective.bytes_per_second,
         "environment": dict(collective.environment),
         "stopped": collective.stopped or None,
+        "devices": [
+            {"rank": r.rank, "node": r.node, "device": r.device, "flops": r.flops, "copied": r.copied}
+            for r in collective.ranks
+            if r.flops is not None
+        ],
     }
 
 

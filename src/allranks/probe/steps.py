@@ -6,7 +6,7 @@ On GPUs they climb from TCP to shared memory, P2P and InfiniBand, and the fastes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from allranks.probe.results import Collective
 from allranks.spec import Run
@@ -31,7 +31,8 @@ nodes InfiniBand (or RoCE), then sockets (NCCL user guide, the three variables).
 class Step:
     """One collective: a rank a node (`each_node`), or all ranks; `environment` is added to the ranks' own.
 
-    `rung` says whether it is one of the ladder, of which the fastest is proposed."""
+    `rung` says whether it is one of the ladder, of which the fastest is proposed; `speed` whether each rank also times
+    its own device before it joins."""
 
     name: str
     each_node: bool
@@ -39,10 +40,18 @@ class Step:
     bytes: int
     environment: Mapping[str, str] = field(default_factory=dict)
     rung: bool = False
+    speed: bool = False
 
 
 def steps(run: Run, on_gpus: bool, infiniband: bool) -> list[Step]:
-    """From the least that can work to the most. What the user set in `env` is left as it is in every step."""
+    """From the least that can work to the most. What the user set in `env` is left as it is in every step. Every
+    device is timed once: in the first step that has all ranks."""
+    found = collectives(run, on_gpus, infiniband)
+    everybody = next((n for n, step in enumerate(found) if not step.each_node), 0)
+    return [replace(step, speed=n == everybody) for n, step in enumerate(found)]
+
+
+def collectives(run: Run, on_gpus: bool, infiniband: bool) -> list[Step]:
     several = max((node.gpus for node in run.cluster.nodes), default=1) > 1
     if not on_gpus:
         found = [Step("one rank a node", True, "gloo", CPU_BYTES)]

@@ -120,6 +120,7 @@ def table(results) -> list[str]:
         lines.append(
             f"round trip      {min(waits) * 1e6:.0f} to {max(waits) * 1e6:.0f} µs, median {median(waits) * 1e6:.0f} µs"
         )
+    lines += devices(results)
     for one in results.collectives:
         speed = f", {rate(one.bytes_per_second)}" if one.bytes_per_second else ""
         lines.append(
@@ -129,3 +130,20 @@ def table(results) -> list[str]:
     for part, why in results.skipped.items():
         lines.append(f"{part:<16}not tried: {why}")
     return [*lines, ""]
+
+
+def devices(results) -> list[str]:
+    """What each model of device computes and copies, from the slowest rank to the fastest."""
+    from allranks.probe.rules.device_slow import giga, tera
+
+    ranks = [rank for one in results.collectives for rank in one.ranks if rank.flops and rank.copied]
+    lines = []
+    for device in dict.fromkeys(rank.device for rank in ranks):
+        alike = [rank for rank in ranks if rank.device == device]
+        flops = sorted(rank.flops or 0.0 for rank in alike)
+        copied = sorted(rank.copied or 0.0 for rank in alike)
+        lines.append(
+            f"{'devices':<16}{len(alike)} × {device or 'processor'}: {tera(flops[0])} to {tera(flops[-1])}, "
+            f"copies {giga(copied[0])} to {giga(copied[-1])}"
+        )
+    return lines

@@ -33,7 +33,10 @@ def main() -> int:
     if backend == "nccl":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
-        say("device", name=torch.cuda.get_device_name(device))
+        say("device", device=torch.cuda.get_device_name(device))
+    if os.environ.get("ALLRANKS_PROBE_SPEED"):
+        say("computed", **speed(torch, device))
+        torch.cuda.empty_cache()  # does nothing where CUDA was not used
     join(dist, backend)
     say("joined")
     numbers = torch.arange(int(os.environ["ALLRANKS_PROBE_BYTES"]) // 4, device=device) % WAVE
@@ -54,6 +57,49 @@ def main() -> int:
     dist.destroy_process_group()
     say("done")
     return 0
+
+
+def speed(torch, device) -> dict:
+    """`flops` a second of a square matrix product in the precision that trains, and `copied` bytes a second read and
+    written in the device's memory.
+
+    A GPU works for a second, so that one which slows down under load shows it, and the median counts. A processor may
+    be shared, so short pieces are timed there and the best counts.
+    """
+    if device.type == "cuda":
+        # Before Ampere there is no bf16 in the tensor cores.
+        kind = torch.bfloat16 if torch.cuda.get_device_capability(device)[0] >= 8 else torch.float16
+        side, copied, together, seconds = 8192, 512 << 20, 4, 1.0
+    else:
+        kind, side, copied, together, seconds = torch.float32, 256, 4 << 20, 1, 0.1
+    try:
+        one = torch.ones(side, side, dtype=kind, device=device)
+        out = torch.empty_like(one)
+        source = torch.ones(copied, dtype=torch.uint8, device=device)
+        target = torch.empty_like(source)
+    except torch.cuda.OutOfMemoryError:
+        return {"no_memory": True}
+    product = rates(torch, device, together, seconds, lambda: torch.matmul(one, one, out=out))
+    copy = rates(torch, device, together, seconds / 4, lambda: target.copy_(source))
+    best = product[len(product) // 2] if device.type == "cuda" else product[-1]
+    moved = copy[len(copy) // 2] if device.type == "cuda" else copy[-1]
+    return {"flops": best * 2.0 * side**3, "copied": moved * 2.0 * copied}
+
+
+def rates(torch, device, together: int, seconds: float, work) -> list:
+    """How often a second `work` was done, sorted, of pieces of `together`; the first one, which compiles and
+    allocates, does not count."""
+    work()
+    found: list = []
+    end = time.monotonic() + seconds
+    while len(found) < 3 or time.monotonic() < end:
+        synchronize(torch, device)
+        began = time.perf_counter()
+        for _ in range(together):
+            work()
+        synchronize(torch, device)
+        found.append(together / (time.perf_counter() - began))
+    return sorted(found)
 
 
 def join(dist, backend: str) -> None:

@@ -158,5 +158,6 @@ def environment(wanted: Mapping[str, Any], described: Mapping[str, Any]) -> Dict
         ALLRANKS_PROBE_BACKEND=str(wanted.get("backend") or "gloo"),
         ALLRANKS_PROBE_BYTES=str(int(wanted.get("bytes") or 8 << 20)),
         ALLRANKS_PROBE_SECONDS=str(float(wanted.get("limit_seconds") or 120.0)),
+        ALLRANKS_PROBE_SPEED="1" if wanted.get("speed") else "",
     )
     return own
