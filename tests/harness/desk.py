@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from allranks.core.run_states import FINAL as OVER
 from tests.harness import ROOT, Harness, free_port
 
 RUNS = ROOT / "tests" / "runs"
 LIGHT, SCRIPTS = RUNS / "light", RUNS / "scripts"
-OVER = ("succeeded", "failed", "stopped", "lost")
 CPU = {"count": 1, "model": "cpu"}
 
 

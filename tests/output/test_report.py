@@ -261,7 +261,14 @@ def test_whatever_a_node_says_the_page_stays_ours(tmp_path, events, state, plan)
     (directory / "nodes" / "a").mkdir(parents=True)
     (directory / "keeper" / "journal.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
     (directory / "keeper" / "state.json").write_text(
-        json.dumps({"state": "failed", "diagnosis": state, "x": state})
+        json.dumps(
+            {
+                "state": "failed",
+                "diagnosis": state,
+                "saves": [{"path": NASTY, "text": NASTY}, state],
+                "x": state,
+            }
+        )
     )
     (directory / "plan.json").write_text(json.dumps({"ranks": plan, "memory": plan, "deepspeed": plan}))
     (directory / "nodes" / "a" / "job.json").write_text(
@@ -282,6 +289,34 @@ def test_an_empty_directory_is_a_report_that_says_so(tmp_path):
     found = page(tmp_path)
     assert "What became of this run could not be read." in found.text
     assert "keeper/state.json: No such file" in found.text
+
+
+def test_what_a_script_saved_stands_in_it(run_directory):
+    directory = run_directory("healthy")
+    file = directory / "keeper" / "state.json"
+    saves = [
+        {
+            "path": "/work/out/checkpoint-20",
+            "title": "Hugging Face model",
+            "text": "2 files",
+            "step": 20,
+            "whole": True,
+        },
+        {
+            "path": "/work/out/old.pt",
+            "title": "file of torch.save",
+            "why": "checkpoint-truncated: …",
+            "whole": False,
+        },
+        {"path": "/b/x.pt", "title": "", "why": "it is not on a", "whole": None},
+    ]
+    file.write_text(json.dumps({**json.loads(file.read_text()), "saves": saves}))
+    text = page(directory).text
+    for said in (
+        "/work/out/checkpoint-20", "whole , as far as its files tell; Hugging Face model; 2 files; step 20",
+        "not whole ; file of torch.save; checkpoint-truncated", "not judged ; it is not on a",
+    ):  # fmt: skip
+        assert said in text
 
 
 def test_damage_is_named(run_directory):

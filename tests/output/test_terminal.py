@@ -382,6 +382,22 @@ def summary(journals, kind: str, tmp_path: Path | None = None, **changes) -> str
     return file.getvalue()
 
 
+def test_the_end_of_a_script_names_what_it_saved(journals):
+    save = {"path": "/work/out/snapshot.pt", "title": "file of torch.save", "step": 40, "whole": True}
+    text = summary(
+        journals, "healthy", adapter=None, saves=[save, {**save, "path": "/work/b.pt", "whole": False}]
+    )
+    assert "Its newest save is whole, as far as its files tell." in text
+    assert "  saved     /work/out/snapshot.pt\n" in text
+    assert "file of torch.save, step 40: whole, as far as its files tell\n" in text
+    assert "file of torch.save, step 40: not whole\n" in text
+
+
+def test_an_end_that_shows_no_training_is_no_success(journals):
+    text = summary(journals, "healthy", adapter=None, state="unproven", step=None)
+    assert text.startswith("unproven: ended with 0; no process group, step or save was seen")
+
+
 def test_the_end_of_a_good_run(journals, tmp_path):
     report = tmp_path / "keeper" / "report.html"
     report.parent.mkdir()

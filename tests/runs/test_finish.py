@@ -11,6 +11,7 @@ import pytest
 from allranks.node.paths import RunDirectory
 from allranks.runs.keeper_finish import Finish
 from allranks.runs.keeper_io_worker import run_out
+from allranks.runs.keeper_output import Output
 from allranks.runs.keeper_record import Record
 
 RUN = "proved-1121-abcd"
@@ -60,7 +61,7 @@ def finish(home: Path, tmp_path: Path):
         directory = RunDirectory(RUN, str(home))
         directory.create(node="a", keeper=True)
         record = Record(directory, job, ["a"])
-        done = Finish(directory, job, record, lambda: True)
+        done = Finish(directory, job, record, lambda: True, Output(job))
         assert run_out(done.open_output())
         write_adapter(output)
         return done, record

@@ -17,6 +17,7 @@ from allranks.node.paths import write_json
 from allranks.runs import keeper, keeper_listener, keeper_restart, keeper_saves
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper_attempt import Attempt, State
+from tests.checkpoints.test_kinds import torch_file
 from tests.harness import until
 from tests.harness.keeper import KeptRun, Supervisor
 
@@ -29,8 +30,10 @@ def stage(home: Path, tmp_path: Path) -> Iterator:
         yield lambda **expect: stages.enter_context(KeptRun(home, tmp_path, **expect))
 
 
-def healthy_end(supervisors: list[Supervisor]) -> None:
+def healthy_end(supervisors: list[Supervisor], trained: bool = True) -> None:
     for rank, one in enumerate(supervisors):
+        if trained:
+            one.say("beat", rank, step=1, phase="training", steps=[])
         one.say("end", rank, code=0)
         one.say("torchrun-ended", code=0, failures=[])
         one.say("swept", why="torchrun ended")
@@ -239,20 +242,62 @@ def test_a_stop_that_saves_first_stops_at_once_where_no_rank_can_save(stage) -> 
     assert s.end()["state"] == "stopped"
 
 
-@pytest.mark.parametrize("seen", ["nothing", "step", "save"])
-def test_an_end_without_a_step_and_a_save_is_doubted(stage, seen) -> None:
+@pytest.mark.parametrize(
+    ("seen", "ends"),
+    [("nothing", "unproven"), ("group", "succeeded"), ("step", "succeeded"), ("save", "succeeded")],
+)
+def test_an_end_without_a_step_and_a_save_is_doubted(stage, seen, ends) -> None:
     s = stage()
     both = s.both()
     for rank, one in enumerate(both):
         one.hear("start")
         step = {"step": 3, "total_steps": 3} if seen == "step" else {}
-        one.say("beat", rank, phase="importing", steps=[], **step)
+        one.say("beat", rank, phase="preparing" if seen == "group" else "importing", steps=[], **step)
     if seen == "save":
         both[1].say("saved", 1, step=7, path="/out/model.pt", seconds=0.1)
+    healthy_end(both, trained=False)
+    state = s.end()
+    assert state["state"] == ends
+    doubts = [f["verdict"] for f in state["findings"] if f["id"] == "no-training-seen"]
+    assert doubts == {"nothing": ["unknown"], "group": ["warn"]}.get(seen, [])
+
+
+@pytest.mark.parametrize(("damage", "ends"), [(False, "succeeded"), (True, "failed")])
+def test_what_a_script_saved_anywhere_is_judged_by_its_kind(stage, tmp_path, damage, ends) -> None:
+    s = stage()
+    both = s.both()
+    (tmp_path / "mine").mkdir()
+    old, new = tmp_path / "mine" / "step_1.pt", tmp_path / "mine" / "step_2.pt"
+    for file in (old, new):
+        file.write_bytes(torch_file())
+    if damage:
+        new.write_bytes(new.read_bytes()[:600])
+    for rank, one in enumerate(both):
+        one.hear("start")
+        one.say("beat", rank, step=2, total_steps=2, phase="training", steps=[])
+    for step, path in enumerate((old, tmp_path / "gone.pt", new), 1):
+        both[0].say("saved", 0, step=step, path=str(path), seconds=0.1)
+    healthy_end(both)
+    state = s.end()
+    assert state["state"] == ends
+    told = [(one["path"], one["kind"], one["whole"]) for one in state["saves"]]
+    assert told == [(str(new), "torch-file", not damage), (str(old), "torch-file", True)]
+    assert ("output-not-whole" in [f["id"] for f in state["findings"]]) is damage
+
+
+def test_a_save_on_another_nodes_disk_is_named_and_not_judged(stage) -> None:
+    s = stage()
+    both = s.both()
+    for rank, one in enumerate(both):
+        one.hear("start")
+        one.say("beat", rank, step=2, total_steps=2, phase="training", steps=[])
+    both[1].say("saved", 1, step=2, path="/local/of/b/shard.pt", seconds=0.1)
     healthy_end(both)
     state = s.end()
     assert state["state"] == "succeeded"
-    assert ("no-training-seen" in [f["id"] for f in state["findings"]]) is (seen == "nothing")
+    assert [(one["node"], one["whole"], one["why"]) for one in state["saves"]] == [
+        ("b", None, "it is not on a")
+    ]
 
 
 @pytest.mark.parametrize("finished, verdict", [(True, "succeeded"), (False, "failed")])

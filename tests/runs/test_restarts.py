@@ -219,7 +219,7 @@ def looking(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         phase=lambda phase, why: None,
     )
     job = {"node": "a", "keep": {"output_dir": "/nfs/out"}}
-    seen.finish = Finish(None, job, record, lambda: False)  # type: ignore[arg-type]  # as of any run that failed
+    seen.finish = Finish(None, job, record, lambda: False, None)  # type: ignore[arg-type]  # as of any run that failed
     return seen
 
 

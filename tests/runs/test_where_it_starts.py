@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,9 @@ def test_a_module_of_this_machine_starts_in_the_run_files_folder(runner: Desk, t
     train = {"command": "python -m pkg.train --steps 3"}
     file = runner.file(train=train, nodes="node-[0-1]", env={"PYTHONPATH": str(LIGHT)})
     done = runner("run", file, "--json")
-    assert done.returncode == 0, (done.stdout[-3000:], done.stderr[-3000:])
+    assert done.returncode == 3, (done.stdout[-3000:], done.stderr[-3000:])
+    # It trains nothing, and joins no process group.
+    assert json.loads(done.stdout)["runs"][0]["state"] == "unproven"
     for rank in (0, 1):
         assert (tmp_path / f"by-rank-{rank}.txt").read_text() == "read imported --steps 3 "
     # Nothing of the run's own is in the user's folder.

@@ -16,7 +16,7 @@ from allranks.checkpoints.find import find, step_of, written
 from allranks.checkpoints.prune import prune
 from allranks.checkpoints.verify import verify
 from allranks.core import BadInput, Problem
-from allranks.core.untrusted import integer, mapping, text
+from allranks.core.untrusted import integer, mapping, mappings, text
 from allranks.node.paths import RunDirectory, read_json, read_object
 
 PIECE_BYTES = 1 << 20
@@ -66,6 +66,24 @@ def expected(directory: RunDirectory) -> Dict[str, Any]:
     return {}
 
 
+def to_verify(wanted: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
+    """As `place`; of a run of a script that promised no adapter, where it saved last."""
+    folder, expect = place(wanted)
+    saves = [] if expect else saved_by(wanted)
+    return (saves[0] if saves else folder), expect
+
+
+def saved_by(wanted: Mapping[str, Any]) -> List[str]:
+    """Where the ranks of a run saved, as its keeper judged it at the end, or heard of it last; newest first."""
+    run_id = text(wanted.get("run"))
+    if run_id is None:
+        return []
+    state = read_object(RunDirectory(run_id).keeper.state)
+    saves = mappings(state.get("saves")) or [mapping(state.get("saved"))]
+    paths = [text(one.get("path")) for one in saves]
+    return [path for path in paths if path is not None and os.path.isabs(path)]
+
+
 def with_base(expect: Mapping[str, Any]) -> Dict[str, Any]:
     base = text(expect.get("base_model"))
     return {**expect, "base_config": read_json(os.path.join(base, "config.json"))} if base else dict(expect)
@@ -77,11 +95,12 @@ def listed(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     expect = with_base({key: value for key, value in expect.items() if key != "step"})
     real = os.path.realpath(folder)
     found = []
-    for path in existing(folder):
+    elsewhere = [path for path in saved_by(wanted) if os.path.isdir(path)]
+    for path in dict.fromkeys([*existing(folder), *elsewhere]):
         names = copying.files_below(path)
         one: Dict[str, Any] = {
             "path": path,
-            "name": "final" if os.path.realpath(path) == real else os.path.relpath(path, folder),
+            "name": "final" if os.path.realpath(path) == real else below(path, folder),
             "step": step_of(path),
             "bytes": sum(copying.size_of(path, name) for name in names),
             "files": len(names),
@@ -101,11 +120,17 @@ def listed(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     return {"folder": folder, "checkpoints": found}
 
 
+def below(path: str, folder: str) -> str:
+    """The name in the folder, or the path of what lies elsewhere."""
+    name = os.path.relpath(path, folder)
+    return path if name.startswith(os.pardir) else name
+
+
 def existing(folder: str) -> List[str]:
     """The checkpoints of a folder, newest first; the folder itself too if it is one of another kind than an adapter."""
     try:
         found = find(folder)
-        if folder not in found and verify(folder).kind != "adapter":
+        if folder not in found and verify(folder).kind not in ("adapter", ""):
             found.insert(0, folder)
         return found
     except FileNotFoundError:
@@ -115,7 +140,7 @@ def existing(folder: str) -> List[str]:
 
 
 def verified(wanted: Mapping[str, Any]) -> Dict[str, Any]:
-    folder, expect = place(wanted)
+    folder, expect = to_verify(wanted)
     return verify(folder, with_base(expect)).as_json()
 
 

@@ -160,7 +160,9 @@ class _Pruning:
                 name = os.path.basename(report.path)
                 self._remove(self.home.fd, name, name, "older than the %d that are kept" % keep)
         for report in reports:
-            if report.path in staying and report.whole and not _may_be_under_way(report):
+            # Of other kinds nobody knows what is not needed: DeepSpeed's shards may be the only weights.
+            thin = report.path in staying and report.whole and report.kind == "adapter"
+            if thin and not _may_be_under_way(report):
                 self._thin(report, report.path in to_resume)
         self._drop_broken_saves(max((r.step or 0 for r in reports if r.whole), default=0))
         return self._report()
@@ -190,6 +192,8 @@ class _Pruning:
                 )
             elif report.path == best:
                 reason = "the best one"
+            elif not report.whole and report.kind != "adapter":
+                reason = "it is no adapter, and not whole: what it may still be good for is not known"
             elif any(f.verdict == UNKNOWN for f in report.findings):
                 reason = "it could not be judged"
             if report.whole and not final:

@@ -42,7 +42,7 @@ def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
         with Folder(path) as folder:
             if is_adapter(folder, file, expect):
                 return _verify(folder, expect)
-            return other_kinds.judge(folder, file, expect) or _report(path, [_no_weights(folder)])
+            return other_kinds.judge(folder, file, expect) or _nothing(folder)
     except (FileNotFoundError, NotADirectoryError):
         return _report(path, [found("checkpoint-missing", path, "no such folder")])
     except OSError as error:
@@ -54,6 +54,10 @@ def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
     ) as error:  # a form of damage that nobody has thought of
         saw = "%s: %s" % (type(error).__name__, printable(error))
         return _report(path, [found("checkpoint-unreadable", printable(path), saw)])
+
+
+def _nothing(folder: Folder) -> Report:
+    return Report(folder.path, (_no_weights(folder),), 0, 0, None, False, "", "")
 
 
 def is_adapter(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> bool:

@@ -33,11 +33,12 @@ def findings_of(answer: Mapping[str, Any]) -> list[Finding]:
     return [finding_from_json(one) for one in answer.get("findings") or ()]
 
 
-def local_folder(place: CheckpointPlace) -> tuple[Path, dict[str, Any]]:
-    """The folder of a place on this machine, with what its run promised. Raises BadInput."""
+def local_folder(place: CheckpointPlace, newest: bool = False) -> tuple[Path, dict[str, Any]]:
+    """The folder of a place on this machine, with what its run promised; with `newest` where a script saved last.
+    Raises BadInput."""
     from allranks.checkpoints import node_verbs
 
-    folder, expect = node_verbs.place(place.request)
+    folder, expect = (node_verbs.to_verify if newest else node_verbs.place)(place.request)
     return Path(folder), expect
 
 
@@ -81,7 +82,7 @@ def verified_here(place: CheckpointPlace, base: str | None) -> dict[str, Any]:
     from allranks.plan import families
     from allranks.runs.inspection import read_object
 
-    path, expect = local_folder(place)
+    path, expect = local_folder(place, newest=True)
     base = base or expect.get("base_model")
     if base:
         config = read_object(str(Path(base) / "config.json"))

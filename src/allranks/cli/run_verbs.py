@@ -15,6 +15,7 @@ from typing import Any
 from allranks.cli.common import print_json
 from allranks.cli.run_modes import next_rung
 from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
+from allranks.core.run_states import FINAL
 from allranks.core.text import spelt_out
 from allranks.output.terminal import LiveView, print_findings, print_summary
 from allranks.runs import exclusion, index
@@ -25,7 +26,6 @@ from allranks.runs.keeper_stop_request import journal_unwritten
 from allranks.spec import Run
 from allranks.transport import NodeProgram
 
-FINAL = ("succeeded", "failed", "stopped", "lost")
 JOURNAL = "keeper/journal.jsonl"
 
 
@@ -252,7 +252,7 @@ def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
         0
         if state.get("state") == "succeeded"
         else CouldNotTell.exit_code
-        if state.get("state") == "lost"
+        if state.get("state") in ("lost", "unproven")
         else 1
     )
 

@@ -23,6 +23,8 @@ class Checkpoint(Payload, kind="checkpoint", by="keeper"):
     whole: Optional[bool] = None  # null if it could not be looked at
     step: Optional[int] = None
     why: str = ""
+    title: str = ""  # the kind of checkpoint, if it is no adapter of the run's own
+    text: str = ""  # what is there, in a few words
 
 
 class PassedOver(Payload):

@@ -32,7 +32,7 @@ class RankState:
         "beat_at", "bus_id", "busy_at", "cpu", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
         "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
         "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
-        "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "progress", "rank", "rss_bytes",
+        "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "prepared", "progress", "rank", "rss_bytes",
         "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at", "tokens",
         "total_steps", "unread", "uuid", "world_size",
     )  # fmt: skip
@@ -48,6 +48,8 @@ class RankState:
         self.settings = Settings()
         self.phase: Optional[str] = None
         self.phase_at: Optional[float] = None
+        self.prepared = False
+        """Whether it came as far as a process group, a Trainer, DeepSpeed or a first batch."""
         self.phase_heard_at: Optional[float] = None
         """The same by the watcher's own clock."""
         self.started_at: Optional[float] = None

@@ -16,13 +16,13 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 
 from allranks.core import BadInput, Diagnosis, Problem, Where
 from allranks.core.causes import NODE_FAILURE, SUPERVISOR_LOST
+from allranks.core.run_states import FINAL
 from allranks.node import processes
 from allranks.node.journal_growth import why_unwritten
 from allranks.node.paths import RunDirectory, home, open_regular, read_object
 from allranks.node.redaction import Redactor
 from allranks.node.secret_store import Vault
 
-FINAL = ("succeeded", "failed", "stopped", "lost")
 CHUNK_BYTES = 1 << 20
 FILES = 10_000
 DEEPEST = 32

@@ -21,6 +21,7 @@ from allranks.output.report_findings import (
     count_text,
     diagnosis_of,
     folded,
+    saves_of,
     where_of,
 )
 from allranks.output.report_parts import verdict_sentence
@@ -32,6 +33,7 @@ STATE_STYLES = {
     "succeeded": "bold green",
     "failed": "bold red",
     "stopped": "bold yellow",
+    "unproven": "bold yellow",
     "lost": "bold yellow",
 }
 
@@ -188,10 +190,23 @@ def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         if adapter["changed"] is True and largest is not None:
             text += f"; logits move by up to {short(largest)}"
         found.append(("verified", text))
+    for one in saves_of(result.get("saves"))[:3]:
+        step = f", step {one['step']:,}" if one["step"] is not None else ""
+        found += [
+            ("saved", one["path"]),
+            ("", f"{one['title'] or 'of no known kind'}{step}: {told_whole(one)}"),
+        ]
     report = report_path(result)
     if report:
         found.append(("report", report))
     return found
+
+
+def told_whole(save: Mapping[str, Any]) -> str:
+    """Whether a save is whole, in words."""
+    if save["whole"] is None:
+        return f"not judged: {save['why']}" if save["why"] else "whether it is whole cannot be told"
+    return "whole, as far as its files tell" if save["whole"] else "not whole"
 
 
 def report_path(result: Mapping[str, Any]) -> str:
@@ -215,4 +230,6 @@ def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if adapter_of(result.get("adapter")).get("path"):
         found.append((f"allranks checkpoints verify {ident}", "look at the adapter again"))
+    elif saves_of(result.get("saves")):
+        found.append((f"allranks checkpoints verify {ident}", "look at the newest save again"))
     return found

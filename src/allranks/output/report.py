@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
 
-from allranks.output import report_nodes, report_parts, report_plots
+from allranks.output import report_nodes, report_parts, report_plots, report_saves
 from allranks.output.report_read import collect
 from allranks.output.report_style import SCRIPT, STYLE, policy
 from allranks.output.report_text import escape, moment
@@ -21,6 +21,7 @@ def render(data: Dict[str, Any]) -> str:
     parts = [
         report_parts.diagnosis(data),
         report_parts.adapter(data),
+        report_saves.saves(data),
         report_parts.findings(data),
         report_plots.phases(data),
         report_plots.charts(data),
@@ -46,6 +47,7 @@ def render(data: Dict[str, Any]) -> str:
 TITLES: Tuple[Tuple[str, str], ...] = (
     ("cause", "Cause"),
     ("adapter", "Adapter"),
+    ("saves", "Saves"),
     ("findings", "Findings"),
     ("phases", "Phases"),
     ("charts", "Training"),

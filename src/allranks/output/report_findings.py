@@ -73,6 +73,17 @@ def adapter_of(raw: Any) -> Dict[str, Any]:
     return found if any(value is not None for value in found.values()) else {}
 
 
+def saves_of(raw: Any) -> List[Dict[str, Any]]:
+    """What a script saved, newest first, from whatever a state holds."""
+    found: List[Dict[str, Any]] = []
+    for one in raw[:50] if isinstance(raw, (list, tuple)) else ():
+        if isinstance(one, Mapping) and one.get("path"):
+            texts = {name: text_of(one.get(name)) for name in ("path", "title", "text", "why")}
+            whole = one.get("whole") if isinstance(one.get("whole"), bool) else None
+            found.append({**texts, "step": integer(one.get("step")), "whole": whole})
+    return found
+
+
 def text_of(raw: Any) -> str:
     return "" if raw is None else str(raw)
 

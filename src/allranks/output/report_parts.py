@@ -6,7 +6,16 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core.text import plural
 from allranks.core.untrusted import integer, number
-from allranks.output.report_findings import CALLED, Folded, count_text, folded, lines_of, place, unsaid
+from allranks.output.report_findings import (
+    CALLED,
+    Folded,
+    count_text,
+    folded,
+    lines_of,
+    place,
+    saves_of,
+    unsaid,
+)
 from allranks.output.report_text import (
     MISSING,
     compact_seconds,
@@ -20,7 +29,7 @@ from allranks.output.report_text import (
     size,
 )
 
-STATES = ("checking", "starting", "running", "succeeded", "failed", "stopped", "lost")
+STATES = ("checking", "starting", "running", "succeeded", "failed", "stopped", "unproven", "lost")
 MOST_SHOWN = 200
 
 
@@ -49,10 +58,12 @@ def state_of(data: Mapping[str, Any]) -> str:
 def verdict_sentence(data: Mapping[str, Any]) -> str:
     """The run in a sentence: what it reached, or what ended it and where."""
     state, reached = state_of(data), progress(data)
+    if state == "unproven":
+        return "Ended with 0; no process group, step or save was seen, so nothing shows that it trained."
     if state == "succeeded" and integer(data["summary"].get("last_step")) is None:
-        return f"Ended without an error; no training step was seen.{adapter_sentence(data)}"
+        return f"Ended without an error; no training step was seen.{adapter_sentence(data) or saves_sentence(data)}"
     if state == "succeeded":
-        return f"Trained {reached}.{adapter_sentence(data)}"
+        return f"Trained {reached}.{adapter_sentence(data) or saves_sentence(data)}"
     if state == "failed":
         cause = cause_of(data)
         return (
@@ -105,6 +116,15 @@ def adapter_sentence(data: Mapping[str, Any]) -> str:
     if adapter.get("changed") is False:
         return " The adapter’s files are whole, and it changes nothing in the model’s output."
     return " The adapter is whole; it was not loaded onto its base."
+
+
+def saves_sentence(data: Mapping[str, Any]) -> str:
+    """Of the newest save of a script."""
+    newest = next(iter(saves_of(data["state"].get("saves"))), None)
+    if newest is None:
+        return ""
+    whole = {True: "is whole, as far as its files tell", False: "is not whole"}
+    return f" Its newest save {whole.get(newest['whole'], 'could not be judged')}."
 
 
 def cause_of(data: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ header .state{display:inline-block;font-size:12px;font-weight:600;letter-spacing
 color:var(--tone)}
 header .state::before{content:"";display:inline-block;width:9px;height:9px;border-radius:50%;background:var(--tone);
 margin-right:7px}
-.succeeded{--tone:var(--good)}.failed{--tone:var(--bad)}.lost,.stopped{--tone:var(--warn)}
+.succeeded{--tone:var(--good)}.failed{--tone:var(--bad)}.lost,.stopped,.unproven{--tone:var(--warn)}
 .checking,.starting,.running,.unknown{--tone:var(--accent)}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:14px 24px;margin:24px 0 0;
 padding:16px 0;border-top:1px solid var(--rule);border-bottom:1px solid var(--rule)}

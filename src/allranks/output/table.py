@@ -19,6 +19,7 @@ STATE_STYLES = {
     "running": "cyan",
     "starting": "cyan",
     "checking": "cyan",
+    "unproven": "yellow",
     "lost": "yellow",
     "stopped": "yellow",
 }

@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.live import Live
 
 from allranks.core import Blocked, Event
+from allranks.core.run_states import FINAL
 from allranks.core.text import natural
 from allranks.core.untrusted import listing, number
 from allranks.monitor import Progress, RunState, event_handlers
@@ -33,8 +34,6 @@ FRESH_SECONDS = 0.4
 MOST_LOSSES = 512
 LAST = 1 << 60
 """Where a node without ranks stands among the others."""
-
-FINAL = ("succeeded", "failed", "stopped", "lost")
 
 
 class LiveView:

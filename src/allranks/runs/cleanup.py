@@ -9,11 +9,11 @@ from typing import Any
 
 from allranks import prepare
 from allranks.core import Finding, Node
+from allranks.core.run_states import FINAL
 from allranks.runs import index, launch_record
 from allranks.runs.leftovers import Leftovers
 from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 
-FINAL = ("succeeded", "failed", "stopped", "lost")
 STOP_SECONDS = 30.0
 """Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
 

@@ -87,7 +87,7 @@ class Keeper(threading.Thread):
 
     def _life(self) -> Steps[None]:
         self.record.phase("launch")
-        finish = keeper_finish.Finish(self.directory, self.job, self.record, self._goes_on)
+        finish = keeper_finish.Finish(self.directory, self.job, self.record, self._goes_on, self.saves.output)
         ready = (yield from self._gather()) and (yield from finish.open_output())
         if not ready or not (yield from keeper_saves.choose_start(self.job, self.record, self._goes_on)):
             return (yield from self._give_up(finish))
@@ -343,7 +343,7 @@ class Keeper(threading.Thread):
         if over:
             # Before all that storage may hold up: whoever stops a run or its supervisor waits for seconds only.
             self.record.end(state, why[state])
-            yield from finish.look_for_adapter()
+            yield from finish.look_for_rest()
         else:
             self.record.drop_verdict()
             state = yield from finish.verify(no_training(self.attempt.watch.run))

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 from allranks.node import memory
 from allranks.node.paths import RunDirectory, write_text
-from allranks.runs import keeper_io_worker, keeper_saves
+from allranks.runs import keeper_io_worker, keeper_output, keeper_saves
 from allranks.runs.keeper_io_worker import Steps
 from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_record import Record
@@ -40,9 +40,15 @@ class Finish:
     """What the keeper does after the last rank has gone."""
 
     def __init__(
-        self, directory: RunDirectory, job: Dict[str, Any], record: Record, goes_on: Callable[[], bool]
+        self,
+        directory: RunDirectory,
+        job: Dict[str, Any],
+        record: Record,
+        goes_on: Callable[[], bool],
+        output: keeper_output.Output,
     ):
         """`goes_on`: False says that the run was asked to stop."""
+        self.output = output
         self.directory, self.job, self.task, self.record = directory, job, job["keep"], record
         self.goes_on = goes_on
         self.output_dir = str(self.task["output_dir"])
@@ -75,8 +81,7 @@ class Finish:
             self.record.finding(doubt)
         wanted = self.task.get("adapter")
         if not wanted:
-            yield from self.look_for_adapter()
-            return "succeeded"
+            return (yield from self._verify_saves(doubt))
         asked = {"folder": self.output_dir, "expect": dict(wanted)}
         report, trouble = yield from keeper_io_worker.call("verify", asked, self.goes_on)
         if report is None:
@@ -93,6 +98,18 @@ class Finish:
         self.record.adapter(summary)
         return "failed" if proof.get("changed") is False else "succeeded"
 
+    def _verify_saves(self, doubt: Optional[Finding]) -> Steps[str]:
+        """Of a script, or of a training in full: what was saved, by its kind."""
+        against = yield from self._look_at_saves()
+        if against is not None:
+            self.record.finding(against)
+            return "failed"
+        return "unproven" if doubt is not None and doubt.verdict == UNKNOWN else "succeeded"
+
+    def _look_at_saves(self) -> Steps[Optional[Finding]]:
+        yield from self._newest_adapter()
+        return (yield from keeper_output.record_saves(self.output, self.record))
+
     def _unverified(self, trouble: str) -> Finding:
         return Finding(
             id="adapter-unverified",
@@ -103,8 +120,14 @@ class Finish:
             fix=f"when the storage answers again: allranks checkpoints verify {self.output_dir}",
         )
 
-    def look_for_adapter(self) -> Steps[None]:
+    def look_for_rest(self) -> Steps[None]:
         """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
+        if self.task.get("adapter"):
+            yield from self._newest_adapter()
+        else:
+            yield from self._look_at_saves()
+
+    def _newest_adapter(self) -> Steps[None]:
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter")}
         answer, trouble = yield from keeper_io_worker.call("newest", asked)
         if trouble:

@@ -21,7 +21,7 @@ GIVE_UP_SECONDS = 3.0
 
 SECONDS = {
     "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
-    "earlier": 600.0, "room": 30.0, "copy": 3600.0,
+    "earlier": 600.0, "kinds": 600.0, "room": 30.0, "copy": 3600.0,
 }  # fmt: skip
 """Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
 
@@ -156,6 +156,14 @@ def _verify(folder: str, expect: Mapping[str, Any]) -> Dict[str, Any]:
     return checkpoints.verify(folder, wanted).as_json()
 
 
+def _kinds(paths: List[str], most: int, expect: Mapping[str, Any]) -> Dict[str, Any]:
+    """The reports of the first `most` of these that are there."""
+    from allranks import checkpoints
+
+    there = [path for path in paths if os.path.lexists(path)][:most]
+    return {"found": [{**checkpoints.verify(path, expect).as_json(), "path": path} for path in there]}
+
+
 def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     from allranks import checkpoints
 
@@ -236,6 +244,7 @@ VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
     "open": _open,
     "verify": _verify,
     "newest": _newest,
+    "kinds": _kinds,
     "go_on": _go_on,
     "choose": _choose,
     "prune": _prune,

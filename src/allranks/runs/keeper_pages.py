@@ -92,14 +92,31 @@ What to do
     "no-training-seen": """A run ended without an error, and nobody saw it train.
 
 What it looks at
-  A run whose ranks all ended with 0 and of which no training step and no save was heard.
+  Whether any rank took a training step or saved something, and whether it came as far as a process group, a Trainer
+  or a first batch.
 
 Why it matters
   A script may print that it found too few GPUs, or no data, and end with 0. Then nothing was trained, although
-  nothing failed. It may also train in a way in which its steps cannot be seen from outside.
+  nothing failed. It may also train in a way in which its steps cannot be seen from outside. If there was not even a
+  process group, the run is called `unproven` and allranks ends with 3; else it is a warning, since a script may only
+  evaluate.
 
 What to do
   Read the ranks' logs (`allranks logs`), and look for what the script should have written.
+""",
+    "output-not-whole": """What a script saved last cannot be loaded.
+
+What it looks at
+  The ranks tell the path of each save. At the end the newest that are still there are judged by their kind: the index
+  against the shards, headers and tables against sizes, the files of all ranks (docs/checkpoints.md, "Other kinds").
+  No pickle is loaded.
+
+Why it matters
+  The run ended with 0, and what it trained is lost if no older save is whole. A disk that was full, and several ranks
+  that write one file at the same time, leave such files.
+
+What to do
+  `allranks checkpoints verify PATH` says it in full. Let rank 0 alone write a file that all ranks share.
 """,
     "detector-fault": """A detector of the watch failed over what a node sent.
 

@@ -56,6 +56,7 @@ class Record:
             "adapter": None,
             "can_save": False,
             "saved": None,
+            "saves": [],
             "output_dir": job["keep"].get("output_dir"),
             "started_at": time.time(),
             "ended_at": None,
@@ -141,6 +142,10 @@ class Record:
     def adapter(self, data: Optional[Dict[str, Any]]) -> None:
         self.state_now["adapter"] = data
         self.note("adapter", data or {})
+
+    def saves(self, saves: List[Dict[str, Any]]) -> None:
+        """What the script saved, as `keeper_output` judged it."""
+        self.state_now["saves"], self.dirty = saves, True
 
     def end(self, state: str, why: str = "") -> None:
         """The run's last state. What is found after it (no room for a copy) is still written and told."""

@@ -16,7 +16,7 @@ from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tup
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
 from allranks.core.rank_events import SaveSkipped
-from allranks.runs import keeper_io_worker
+from allranks.runs import keeper_io_worker, keeper_output
 
 Answer = Tuple[Optional[Dict[str, Any]], str]
 Call = Callable[[str, Mapping[str, Any]], Answer]
@@ -56,6 +56,7 @@ class Saves:
     def __init__(self, job: Mapping[str, Any], call: Call = call_apart):
         self.job, self.task, self.call = job, job["keep"], call
         self.output_dir = str(self.task["output_dir"])
+        self.output = keeper_output.Output(job)
         self.rehearsed = False
         self._left_out: Set[str] = set()
         self._removed: Set[str] = set()
@@ -70,6 +71,7 @@ class Saves:
 
     def add(self, event: Event) -> None:
         """Rank 0 writes the adapter, so its word counts; other folders than checkpoints are the end's matter."""
+        self.output.add(event)
         if event.kind == "saved" and event.rank == 0:
             path = event.payload.path or ""
             parent, name = os.path.split(path)
@@ -127,9 +129,13 @@ class Saves:
         if report is None:
             self.say("checkpoint", {"path": path, "whole": None, "why": trouble})
             return
+        damaged = any(f["verdict"] == BLOCK for f in report["findings"])
+        if report["kind"] != "adapter" and not report["whole"] and not damaged:
+            return  # other ranks' files may lie on their own nodes
         self.say("checkpoint", {"path": path, "whole": report["whole"], "step": report["step"]})
         if not report["whole"]:
-            self._statements.append(self._not_whole(path, report, first))
+            # A script's own save is no rehearsal: other ranks may still write their part.
+            self._statements.append(self._not_whole(path, report, first and report["kind"] == "adapter"))
             return
         self._prune(int(self.task["keep"]))
         self._make_room(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Any, Mapping, Optional, Sequence
 
-from allranks.core import BLOCK, WARN, Finding, Where
+from allranks.core import BLOCK, UNKNOWN, WARN, Finding, Where
 from allranks.core.node_events import Left
 from allranks.node.paths import RunDirectory, read_json
 from allranks.node.stopping import FORCE_SECONDS
@@ -67,14 +67,17 @@ def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
 
 
 def no_training(run: Any) -> Optional[Finding]:
-    """A warning if every rank ended well and none was seen to train: no step, no save. A script that finds too few
-    GPUs, or no data, may print a line and end with 0. `run` is the watch's state."""
+    """If every rank ended well and none was seen to train: no step, no save. A script that finds too few GPUs, or no
+    data, may print a line and end with 0. A warning if it came as far as a process group (it may only evaluate, say),
+    else nothing shows that it did anything: unknown. `run` is the watch's state."""
     ranks = list(run.ranks.values())
     if any(rank.step is not None or rank.saved_steps for rank in ranks):
         return None
+    prepared = any(rank.prepared for rank in ranks)
+    seen = "no training step and no save" if prepared else "no process group, no training step and no save"
     return Finding(
-        "no-training-seen", WARN, Where(),
-        f"the script ended with 0, and no training step and no save was seen on any of {len(ranks)} ranks.",
+        "no-training-seen", WARN if prepared else UNKNOWN, Where(),
+        f"the script ended with 0, and {seen} was seen on any of {len(ranks)} ranks.",
         "a step, or a save",
         "a script may also end with 0 because it found nothing to do; then nothing was trained.",
         "read the ranks' logs: allranks logs.",

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.core import CouldNotTell
+from allranks.core.run_states import FINAL
 from allranks.launch.queue import Queue
-
-FINAL = ("succeeded", "failed", "stopped", "lost")
 
 
 async def waiting(queue: Queue, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +42,7 @@ async def waiting(queue: Queue, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]) -> dict[str, Any]:
     """A run's state; `lost` if it has not ended by its own word and its job has ended, with the queue's why."""
-    if queue is None or number is None or state.get("state") in FINAL[:3]:
+    if queue is None or number is None or state.get("state") in FINAL[:-1]:
         return state
     try:
         job = await queue.job(number)

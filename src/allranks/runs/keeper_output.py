@@ -1,0 +1,95 @@
+"""What a script saved, wherever it saved it: the ranks say the paths, and at the end each is judged by its kind."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.core import BLOCK, UNKNOWN, Event, Finding, Where
+from allranks.runs import keeper_io_worker
+from allranks.runs.keeper_io_worker import GoesOn, Steps
+from allranks.runs.keeper_record import Record
+
+MOST_PATHS = 200
+LOOKED_AT = 5
+"""The newest. A script that saves once a minute for a week has some 10,000, and removes the old ones itself."""
+
+
+class Output:
+    """Hears of saves by `add`. What is on another node's own disk is named, and not looked at."""
+
+    def __init__(self, job: Mapping[str, Any]):
+        self.node, self.expect = (
+            str(job["node"]),
+            {"world_size": (job["keep"].get("expect") or {}).get("world_size")},
+        )
+        self._saved: Dict[str, Dict[str, Any]] = {}
+
+    def add(self, event: Event) -> None:
+        path = event.payload.path if event.kind == "saved" else None
+        if not path or not os.path.isabs(path):
+            return
+        before = self._saved.pop(path, None)
+        is_head = event.node == self.node or (before is not None and before["node"] == self.node)
+        node = self.node if is_head else str(event.node)
+        self._saved[path] = {"path": path, "step": event.payload.step, "node": node}
+        if len(self._saved) > MOST_PATHS:
+            del self._saved[next(iter(self._saved))]
+
+    def look(self, goes_on: Optional[GoesOn] = None) -> Steps[List[Dict[str, Any]]]:
+        """The newest saves that are still there, newest first, each judged."""
+        places = list(reversed(list(self._saved.values())))
+        if not places:
+            return []
+        asked = {"paths": [one["path"] for one in places], "most": LOOKED_AT, "expect": self.expect}
+        answer, trouble = yield from keeper_io_worker.call("kinds", asked, goes_on)
+        if answer is None:
+            unread = {"whole": None, "why": trouble, "title": "", "text": ""}
+            return [{**one, **unread} for one in places[:LOOKED_AT]]
+        found = [{**self._saved[one["path"]], **known(one)} for one in answer["found"]]
+        if found:
+            return found
+        return [
+            {**one, "whole": None, "why": f"it is not on {self.node}", "title": "", "text": ""}
+            for one in places[:LOOKED_AT]
+            if one["node"] != self.node
+        ]
+
+
+def known(report: Mapping[str, Any]) -> Dict[str, Any]:
+    """Of a report what state.json says of a save."""
+    words = ("title", "kind", "text", "can_resume", "findings")
+    against = [f for f in report["findings"] if f["verdict"] in (BLOCK, UNKNOWN)]
+    damaged = any(f["verdict"] == BLOCK for f in against) and bool(report["kind"])
+    whole = True if report["whole"] else False if damaged else None
+    why = "" if whole or not against else f"{against[0]['id']}: {against[0]['saw']}"
+    step = {} if report["step"] is None else {"step": report["step"]}
+    return {**{word: report[word] for word in words}, **step, "whole": whole, "why": why}
+
+
+def record_saves(
+    output: Output, record: Record, goes_on: Optional[GoesOn] = None
+) -> Steps[Optional[Finding]]:
+    """Writes down what was saved; the finding against the newest save if that is not whole."""
+    saves = yield from output.look(goes_on)
+    newest = saves[0] if saves else None
+    seen = list(newest.get("findings") or ()) if newest is not None else []
+    for one in saves:
+        one.pop("findings", None)
+        record.note(
+            "checkpoint", {key: one.get(key) for key in ("path", "whole", "step", "why", "title", "text")}
+        )
+    record.saves(saves)
+    if newest is None or newest["whole"] is not False:
+        return None
+    against = [f for f in seen if f["verdict"] == BLOCK]
+    return Finding(
+        "output-not-whole",
+        BLOCK,
+        Where(node=output.node, file=newest["path"]),
+        f"what the script saved last is not whole: {newest['why']}",
+        "a checkpoint that can be loaded",
+        "the run ended with 0, and what it trained cannot be read back.",
+        f"allranks checkpoints verify {newest['path']} says it in full; an older save may be whole.",
+        tuple(f"{f['id']}: {f['saw']}" for f in against[:20]),
+    )
