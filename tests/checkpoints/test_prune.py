@@ -9,6 +9,7 @@ import pytest
 
 from allranks import checkpoints
 from allranks.checkpoints import removal
+from tests.checkpoints import test_kinds
 
 RUN = "0902-a"
 SHARDS = (
@@ -416,3 +417,17 @@ def test_space_without_inodes_is_low(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(tuple(numbers)))
 
     assert "inode" in checkpoints.space(str(tmp_path), 1).saw
+
+
+def test_of_other_kinds_old_whole_ones_go_and_nothing_within_one(run):
+    """A full fine-tune under DeepSpeed: the shards may be the only weights."""
+    for step in (10, 20, 30):
+        test_kinds.deepspeed(run / f"checkpoint-{step}")
+        (run / f"checkpoint-{step}" / "trainer_state.json").write_text(json.dumps({"global_step": step}))
+        (run / f"checkpoint-{step}" / "optimizer.pt").write_bytes(test_kinds.torch_file())
+    test_kinds.deepspeed(run / "checkpoint-5", ranks=(0, 2))
+
+    report = checkpoints.prune(str(run), 2, marker=RUN)
+
+    assert present(run) == ["checkpoint-20", "checkpoint-30", "checkpoint-5"]
+    assert report.removed == ("checkpoint-10",)

@@ -14,9 +14,10 @@ from allranks.runs import keeper_saves
 from allranks.runs.keeper_saves import Saves
 from tests.harness import until
 
-WHOLE = {"whole": True, "step": 1, "findings": []}
+WHOLE = {"whole": True, "step": 1, "findings": [], "kind": "adapter"}
 DAMAGED = {
     "whole": False,
+    "kind": "adapter",
     "step": 1,
     "findings": [{"id": "adapter-empty", "verdict": "block", "where": {}, "saw": "40 bytes, no tensor"}],
 }
@@ -103,6 +104,21 @@ def test_a_later_one_is_said_and_the_run_goes_on(desk):
 
     assert (finding.id, finding.verdict) == ("save-not-whole", "warn")
     assert [a["expect"] for what, a in one.asked if what == "verify"] == [{}, {"trained": True}]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [("block", [("save-not-whole", "warn")]), ("unknown", [])],
+    ids=["damaged", "partly here"],
+)
+def test_the_first_save_of_another_kind_ends_no_run(desk, verdict, said):
+    """Other ranks may still write their part, or have it on disks of their own."""
+    finding = {"id": "checkpoint-x", "verdict": verdict, "where": {}, "saw": "2 of 4 ranks"}
+    one = desk(verify={**DAMAGED, "kind": "deepspeed", "findings": [finding]})
+    one.saved("checkpoint-1")
+
+    assert [(f.id, f.verdict) for f in one.end()] == said
+    assert "prune" not in one.words()
 
 
 def test_a_filling_disk_is_pruned_to_the_last_one_then_said(desk):
