@@ -21,6 +21,7 @@ from allranks.runs import checkpoint_fetch
 from allranks.runs.checkpoint_fetch import FETCHING, fetch
 from allranks.runs.checkpoint_places import CheckpointPlace, of_text
 from allranks.transport import Nodes
+from tests.checkpoints import test_kinds
 from tests.checkpoints.conftest import Checkpoint
 
 
@@ -263,3 +264,24 @@ def test_a_node_and_a_path(home: Path, text: str, node: str, path: str) -> None:
 def test_what_is_no_node_and_path_is_none(home: Path, text: str) -> None:
     with pytest.raises(BadInput):
         of_text(text)
+
+
+def test_a_run_of_a_script_is_verified_and_listed_where_the_script_saved(
+    folder: Path, home: Path, capsys
+) -> None:
+    run_id = "script-1121-abcd"
+    directory = RunDirectory(run_id, str(home))
+    directory.create(node="a", keeper=True)
+    saves = [
+        {"path": str(folder.parent / "mine" / "step-9")},
+        {"path": str(folder.parent / "mine" / "step-8")},
+    ]
+    for step in ("step-8", "step-9"):
+        test_kinds.hf_model(folder.parent / "mine" / step)
+    state = {"id": run_id, "state": "succeeded", "output_dir": str(folder.parent / "empty"), "saves": saves}
+    (folder.parent / "empty").mkdir()
+    write_json(directory.keeper.state, state)
+    said = told(capsys, "checkpoints", "verify", run_id, code=0)
+    assert (said["path"], said["kind"]) == (saves[0]["path"], "huggingface")
+    listed = told(capsys, "checkpoints", "list", run_id, code=0)["checkpoints"]
+    assert [(one["name"], one["kind"]) for one in listed] == [(one["path"], "huggingface") for one in saves]
