@@ -57,7 +57,7 @@ def test_the_first_call_unpacks_it_and_the_next_ones_run_from_there(folder: Path
     assert sorted(path.name for path in sent.parent.iterdir()) == sorted([folder.name, sent.name])
     program = folder / "allranks" / "node" / "program.py"
     assert list(program.parent.glob("__pycache__/program.*.pyc")), "Python keeps what it compiled"
-    program.write_text("def main(words, keep):\n    print('{\"folder\": true}')\n    return 0\n")
+    program.write_text("def main(words, *_):\n    print('{\"folder\": true}')\n    return 0\n")
     assert version() == {"folder": True}
 
 
@@ -117,7 +117,7 @@ def test_after_a_boot_what_was_compiled_is_not_believed(folder: Path) -> None:
     program = folder / "allranks" / "node" / "program.py"
     (compiled,) = program.parent.glob("__pycache__/program.*.pyc")
     head = compiled.read_bytes()[:16]  # the magic number, and of which source it is
-    code = compile("def main(words, keep):\n    print('{\"pyc\": true}')\n    return 0\n", "x", "exec")
+    code = compile("def main(words, *_):\n    print('{\"pyc\": true}')\n    return 0\n", "x", "exec")
     import marshal
 
     compiled.write_bytes(head + marshal.dumps(code))
