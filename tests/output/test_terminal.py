@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from allranks.core import Blocked, Event, Finding, Where
 from allranks.output.console import Out
+from allranks.output.report_collect import Collector
 from allranks.output.terminal import LiveView, print_findings, print_summary
 from allranks.output.terminal_frame import frame, sparkline
 
@@ -117,6 +118,21 @@ def test_a_pipe_gets_a_progress_line_in_ten_seconds_at_most(events):
     lines = [line for line in file.getvalue().splitlines() if " training " in line]
     assert 8 <= len(lines) <= 12, "100 s of steps, and one line more when the phase ends"
     assert re.search(r"training  step \d+ of 400  loss [\d.]+  .* tokens/s  \d:\d\d left", lines[3])
+
+
+def test_a_forged_time_of_a_rank_neither_begins_nor_lengthens_a_run():
+    clock, collector = Clock(), Collector()
+    view = LiveView(out=Out(file=io.StringIO(), live=True), clock=clock)
+    for event in (
+        Event(1000.0, "phase", None, None, {"phase": "check", "why": ""}),
+        Event(0.0, "start", "n", 0, {"pid": 7}),
+        Event(-5e9, "beat", "n", 0, {"phase": "training"}),
+        Event(1010.0, "phase", None, None, {"phase": "watch", "why": ""}),
+    ):
+        view.add(event)
+        collector.add(event.as_json())
+    assert view.snapshot().elapsed_seconds == 10.0
+    assert (collector.origin, collector.last_at) == (1000.0, 1010.0)
 
 
 def test_the_clock_goes_on_while_nothing_is_heard_and_stops_at_the_end(events):

@@ -59,8 +59,9 @@ class Collector:
         if at is None or not isinstance(data, dict):
             return
         self.events += 1
-        if self.origin is None or at < self.origin:
-            # The memory's axis counts from the first event; an earlier one only widens the header's times.
+        if self.origin is None or (at < self.origin and event.get("rank") is None):
+            # The memory's axis counts from the first event; an earlier one only widens the header's times. A rank's
+            # word is the script's: an old time there is no beginning of the run.
             self.origin = at
         if self.last_at is None or at > self.last_at:
             self.last_at = at

@@ -145,7 +145,8 @@ class LiveView:
 
     def note(self, event: Event) -> None:
         """What the frame needs beyond `watch`: the first moment, the loss's course, the shards read."""
-        if self.first_at is None or event.at < self.first_at:
+        # A rank's word is the script's: an old time there is no beginning of the run.
+        if self.first_at is None or (event.rank is None and event.at < self.first_at):
             self.first_at = event.at
         if event.kind != "beat" or event.rank is None:
             return
