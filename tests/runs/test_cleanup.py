@@ -67,6 +67,12 @@ def test_clean_says_which_node_could_not_be_looked_at() -> None:
     assert "no route" in Leftovers({"a-run": once_a_host([gone])}).lines()[0]
 
 
+def test_clean_names_what_it_leaves_alone_in_words() -> None:
+    claim = {"pid": 133, "start_time": 181209, "name": "tail", "why": "it is of another session"}
+    lines = Leftovers({"a-run": [{"node": "node-1", "processes": [], "foreign": [claim]}]}).lines()
+    assert lines == ["a-run  node-1  left alone: pid 133  tail, it is of another session"]
+
+
 @pytest.mark.parametrize(
     ("node", "is_removed"),
     [

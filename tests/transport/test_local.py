@@ -26,8 +26,8 @@ def test_a_program_that_reads_nothing_is_heard() -> None:
     assert asyncio.run(lines()) == [b"no such bundle\n"]
 
 
-def run(code: str, stdin: bytes = b"", without: tuple[str, ...] = ()) -> Completed:
-    transport = LocalTransport("node-0", without)
+def run(code: str, stdin: bytes = b"") -> Completed:
+    transport = LocalTransport("node-0")
     return asyncio.run(transport.run([sys.executable, "-c", code], stdin=stdin))
 
 
@@ -58,6 +58,8 @@ def test_the_secrets_of_a_run_are_not_in_the_environment_of_what_is_started(
     """A supervisor that was started here would show them in /proc/PID/environ for as long as it lives."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     monkeypatch.setenv("OTHER", "stays")
+    monkeypatch.setenv("USE_KEY", "1")
+    monkeypatch.setenv("WANDB_API_KEY", "unnamed-0123456789")
     run_file = loads(
         "nodes: node-[0-1]\nsame_host: true\nlaunch: {with: local}\nsecrets: [HF_TOKEN]\n"
         "train: {command: [train.py]}\n"
@@ -65,3 +67,4 @@ def test_the_secrets_of_a_run_are_not_in_the_environment_of_what_is_started(
     transport = open_nodes(run_file)["node-1"].transport
     told = asyncio.run(transport.run([sys.executable, "-c", "import os; print(dict(os.environ))"])).out
     assert b"hf_secret" not in told and b"HF_TOKEN" not in told and b"stays" in told
+    assert b"unnamed" not in told and b"USE_KEY" in told

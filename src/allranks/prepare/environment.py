@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from allranks.core import Finding, Node
-from allranks.node.redaction import SHORTEST
 from allranks.prepare.failures import NotReady, blocked, last_words
 from allranks.spec import Run
-from allranks.spec.problems import SECRET_NAME, looks_like_token
-from allranks.transport import NodeProgram, Nodes, ProgramFailed
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, is_hidden
 
 BUILD_SECONDS = 3700.0
 ACTIVATE_SECONDS = 120.0
@@ -54,10 +52,7 @@ class Activated:
         }
 
     def _is_hidden(self, name: str, secrets: Collection[str]) -> bool:
-        """A value too short to be kept out of logs is no secret by its name alone (`USE_KEY=1`)."""
-        value = self.variables[name]
-        by_name = bool(SECRET_NAME.search(name)) and len(value) >= SHORTEST
-        return name in secrets or by_name or looks_like_token(value, name)
+        return is_hidden(frozenset(secrets), name, self.variables[name])
 
 
 def is_activated(run: Run) -> bool:

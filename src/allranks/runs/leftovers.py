@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks.core.untrusted import mapping
 from allranks.transport import folded
 
 
@@ -51,4 +52,8 @@ def describe(node: dict[str, Any]) -> list[str]:
     lines = [f"could not be looked at: {node['error']}"] if "error" in node else []
     lines += [f"pid {process['pid']}  {process.get('name', '')}" for process in node.get("processes", ())]
     lines += [str(thing) for key in ("files", "containers") for thing in node.get(key, ())]
-    return [*lines, *(f"left alone: {foreign}" for foreign in node.get("foreign", ()))]
+    alone = [mapping(claim) for claim in node.get("foreign", ())]
+    lines += [
+        f"left alone: pid {one.get('pid')}  {one.get('name', '')}, {one.get('why', '')}" for one in alone
+    ]
+    return lines

@@ -2,7 +2,7 @@
 
 from allranks.transport.base import Completed, Transport, Unreachable
 from allranks.transport.folding import folded
-from allranks.transport.nodes import Nodes, Outcome, open_nodes, reached
+from allranks.transport.nodes import Nodes, Outcome, is_hidden, open_nodes, reached
 from allranks.transport.program import NodeProgram, ProgramFailed
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Transport",
     "Unreachable",
     "folded",
+    "is_hidden",
     "open_nodes",
     "reached",
 ]

@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from allranks.transport.base import Completed, Unreachable, collected
 
@@ -22,12 +22,12 @@ END_SECONDS = 5.0
 class LocalTransport:
     """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs.
 
-    They do not get the variables `without`: a run's secrets come to its ranks in another way, and a supervisor would
-    show them in /proc for as long as it lives.
+    They do not get the variables for which `hides(name, value)`: a run's secrets come to its ranks in another way, and
+    a supervisor would show them in /proc for as long as it lives.
     """
 
-    def __init__(self, node: str, without: Iterable[str] = ()):
-        self.node, self.without = node, frozenset(without)
+    def __init__(self, node: str, hides: Callable[[str, str], bool] | None = None):
+        self.node, self.hides = node, hides
 
     async def run(
         self,
@@ -86,6 +86,10 @@ class LocalTransport:
             await process.stdin.drain()
         process.stdin.close()
 
+    def _environment(self) -> dict[str, str]:
+        hides = self.hides
+        return {name: value for name, value in os.environ.items() if hides is None or not hides(name, value)}
+
     async def _start(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
         try:
             return await asyncio.create_subprocess_exec(
@@ -93,7 +97,7 @@ class LocalTransport:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env={name: value for name, value in os.environ.items() if name not in self.without},
+                env=self._environment(),
                 start_new_session=True,
                 limit=LINE_LIMIT_BYTES,
             )

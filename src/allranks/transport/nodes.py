@@ -6,11 +6,14 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from allranks.core import Node
+from allranks.node.redaction import SHORTEST
 from allranks.spec import Run
 from allranks.spec.launchers import HERE, find
+from allranks.spec.problems import SECRET_NAME, looks_like_token
 from allranks.transport.base import Unreachable
 from allranks.transport.local import LocalTransport
 from allranks.transport.program import NodeProgram, ProgramFailed
@@ -54,6 +57,13 @@ class Nodes:
         await asyncio.gather(*(program.transport.close() for program in self.programs.values()))
 
 
+def is_hidden(secrets: frozenset[str], name: str, value: str) -> bool:
+    """Whether a variable of ours is a secret: named in the run file, or one by its name or its form. A value too short
+    to be kept out of logs is none by its name alone (`USE_KEY=1`)."""
+    by_name = bool(SECRET_NAME.search(name)) and len(value) >= SHORTEST
+    return name in secrets or by_name or looks_like_token(value, name)
+
+
 def open_nodes(run: Run, accept_new_hosts: bool = False) -> Nodes:
     """The nodes of a run by the transport that it names. Connecting happens at the first call."""
     if run.launcher.queue is not None:
@@ -81,7 +91,8 @@ def reached(
     nodes = {node.name: node for node in described}
     how = find(launch).reach
     if how == HERE:
-        return Nodes({n: NodeProgram(LocalTransport(n, secrets), sys.executable) for n in nodes}, nodes)
+        hides = partial(is_hidden, frozenset(secrets))
+        return Nodes({n: NodeProgram(LocalTransport(n, hides), sys.executable) for n in nodes}, nodes)
     if callable(how):
         return Nodes({n: NodeProgram(how(node, address)) for n, node in nodes.items()}, nodes)
     if transport == "openssh":
