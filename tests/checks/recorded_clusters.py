@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from allranks import checks, spec
 from allranks.core import Finding, facts_from_json
-from allranks.plan import make_plan
+from allranks.plan import library_trial, make_plan
 from allranks.plan.environment import environment as plan_environment
 from tests.checks.case import Case, Remove, Unreadable
 
@@ -93,6 +93,15 @@ def changed(case: Case) -> Cluster:
             names = list(found.nodes) if first == "*" else [first]
             for name in names:
                 in_facts(found.nodes[name], rest, copy.deepcopy(value))
+    return asked_again(found)
+
+
+def asked_again(found: Cluster) -> Cluster:
+    """The nodes' libraries were asked about the run as it was changed, and said what stands in the facts."""
+    for facts in found.nodes.values():
+        told = facts["values"].get("imports", {}).get("configuration")
+        if told is not None and told["digest"] != "another":
+            told["digest"] = library_trial.digest(found.run, found.deepspeed)
     return found
 
 

@@ -21,6 +21,7 @@ from allranks.output.check import Checked, print_check, waiting
 from allranks.output.console import Out
 from allranks.output.messages import waits_for
 from allranks.output.report_findings import folded
+from allranks.plan import library_trial
 from allranks.runs import inspection
 from allranks.spec.hostfile import cluster_from_hostfile
 from tests.checks.recorded_clusters import FOLDER
@@ -67,13 +68,16 @@ def thirty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recorded = {
         name: json.loads((FOLDER / "h100" / f"{name}.json").read_text()) for name in ("node-0", "node-1")
     }
-    for number in range(1, NODES + 1):
-        facts = with_faults(one_of_thirty(recorded["node-0" if number == 1 else "node-1"], number), number)
-        (folder / f"node{number}.json").write_text(json.dumps(facts))
     names = ", ".join(f"node{n}: 10.20.0.{n}" for n in range(1, NODES + 1))
     text = (FOLDER / "h100" / "run.yaml").read_text()
     text = text.replace("{node-0: 10.20.0.1, node-1: 10.20.0.2}", "{" + names + "}")
     (folder / "run.yaml").write_text(text + 'env: {NCCL_P2P_DISABLE: "1", OMP_NUM_THREADS: "8"}\n')
+    about = library_trial.digest(spec.load(folder / "run.yaml"), None)
+    for facts in recorded.values():
+        facts["values"]["imports"]["configuration"]["digest"] = about
+    for number in range(1, NODES + 1):
+        facts = with_faults(one_of_thirty(recorded["node-0" if number == 1 else "node-1"], number), number)
+        (folder / f"node{number}.json").write_text(json.dumps(facts))
     return folder
 
 

@@ -16,7 +16,7 @@ from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
 from allranks.checks.node_verdict import standings
 from allranks.core import BLOCK, OK, UNKNOWN, WARN, Facts, facts_from_json, finding_from_json
-from tests.checks.recorded_clusters import CLUSTERS, FOLDER, cluster, in_run, judged, planned
+from tests.checks.recorded_clusters import CLUSTERS, FOLDER, asked_again, cluster, in_run, judged, planned
 
 
 def wrong(found):
@@ -92,7 +92,7 @@ def test_a_check_that_fails_is_unknown(monkeypatch):
 def test_a_finding_of_a_setting_points_at_its_line():
     found = cluster("a100")
     found.run = in_run(found.run, ["train", "arguments", "ddp_timeout"], 180_000_000)
-    (finding,) = wrong(found)
+    (finding,) = wrong(asked_again(found))
     assert finding.where.file and finding.where.file.endswith("a100/run.yaml") and finding.where.line
 
 

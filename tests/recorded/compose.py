@@ -6,7 +6,9 @@ import json
 import sys
 from typing import Any
 
+from allranks import spec
 from allranks.node.facts import gpus as gpu_family
+from allranks.plan import library_trial
 from tests.recorded.parts import (
     GIB,
     HERE,
@@ -182,6 +184,12 @@ CLUSTERS = {"demo": demo, "cpu": cpu, "a100": a100, "h100": h100, "t4": t4, "lap
 def composed(name: str) -> dict[str, str]:
     """File name → text of a cluster's facts."""
     nodes = CLUSTERS[name]()
+    about = library_trial.digest(spec.load(HERE / name / "run.yaml"), None)
+    for node in nodes.values():
+        node["values"]["imports"]["configuration"] = {
+            "digest": about,
+            "answer": {"refused": False, "skipped": {}},
+        }
     return {f"{node}.json": json.dumps(one, indent=1, sort_keys=True) + "\n" for node, one in nodes.items()}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from allranks.core import Node
 from allranks.node import hub_cache as hub
+from allranks.plan import library_trial
 from allranks.spec import Run
 
 IMPORT_SECONDS = 180
@@ -48,6 +49,9 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         asked["model"] = model(run)
         asked["dataset"] = dataset(run)
         asked["hub"] = of_hub(run)
+        if run.container is None:
+            planned = getattr(plan, "trainer", None) or {}
+            asked["configuration"] = library_trial.question(run, planned, getattr(plan, "deepspeed", None))
     return asked
 
 

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from allranks.core import Node, extensions
-from allranks.launch import render, trackers, trainer
-from allranks.plan import Plan, families
+from allranks.launch import render, trackers
+from allranks.plan import Plan, families, trainer
 from allranks.spec import Run
 
 GRACE_SECONDS = 10.0

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from allranks.core import BLOCK, WARN, Finding
+from allranks.core import BLOCK, NOTE, WARN, Finding
 from allranks.plan.setting import Setting
 from allranks.spec import Run
 
@@ -88,8 +89,11 @@ def void_keys(config: Mapping[str, Any]) -> dict[str, str]:
     return {key: reason for key, reason in VOID.items() if key in config}
 
 
-def key_findings(run: Run, setting: Setting, config: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with a JSON of the user's own."""
+def key_findings(
+    run: Run, setting: Setting, config: Mapping[str, Any], accepted: bool = False
+) -> list[Finding]:
+    """What is wrong with a JSON of the user's own. What the nodes' own libraries were asked about and have `accepted`
+    stops nothing: there it is a note."""
     where = run.where("deepspeed")
     findings = [
         Finding(
@@ -103,9 +107,10 @@ def key_findings(run: Run, setting: Setting, config: Mapping[str, Any]) -> list[
         )
         for key, reason in void_keys(config).items()
     ]
+    ours = []
     differing = contradictions(run, setting, config)
     if differing:
-        findings.append(
+        ours.append(
             Finding(
                 id="deepspeed-contradicts",
                 verdict=BLOCK,
@@ -117,45 +122,57 @@ def key_findings(run: Run, setting: Setting, config: Mapping[str, Any]) -> list[
                 fix=", ".join(f'"{key.rpartition(".")[2]}": "auto"' for key, *_ in differing),
             )
         )
-    findings += _refused(run, config)
-    findings += _unknown(run, config)
-    return findings
+    ours += _refused_values(run, config)
+    ours += _unknown(run, config)
+    if accepted:
+        ours = [
+            replace(one, verdict=NOTE, why=f"{one.why} The nodes' own libraries take it.") for one in ours
+        ]
+    return [*findings, *ours, *_refused_later(run, config)]
 
 
 COMPRESSING = ("onebitadam", "zerooneadam", "onebitlamb")
 REDUCED_IN = ("fp16", "bf16", "fp32")
 
 
-def _refused(run: Run, config: Mapping[str, Any]) -> list[Finding]:
-    """Values at which `deepspeed.initialize` raises (DeepSpeed 0.19.8: `runtime/config.py`, `engine.py`, `_configure_
-    basic_optimizer`, `zero/stage3.py`; 0.16.9 for the compressing optimizers)."""
+def _refused_values(run: Run, config: Mapping[str, Any]) -> list[Finding]:
+    """Values that DeepSpeed's configuration refuses (DeepSpeed 0.19.8: `runtime/config.py`)."""
     stage = _at(config, "zero_optimization.stage") or 0
-    kind = str(_at(config, "optimizer.type") or "")
     reduced = config.get("communication_data_type")
     found: list[tuple[str, str, str]] = []
-    if kind.lower() in COMPRESSING:
-        why = "DeepSpeed 0.19 has no such optimizer, and earlier ones refuse it with ZeRO"
-        found.append((f"optimizer.type: {kind}", f"{why}; it compresses gradients alone.", '"type": "AdamW"'))
     if reduced is not None and str(reduced).lower() not in REDUCED_IN:
         why = f"DeepSpeed knows {', '.join(REDUCED_IN)}."
         found.append((f"communication_data_type: {reduced}", why, '"communication_data_type": "bf16"'))
     if stage not in (0, 1, 2, 3):
         found.append((f"zero_optimization.stage: {stage}", "there are stages 0 to 3.", '"stage": 3'))
+    return [_refusal(run, *one) for one in found]
+
+
+def _refused_later(run: Run, config: Mapping[str, Any]) -> list[Finding]:
+    """What DeepSpeed's configuration takes and `deepspeed.initialize` then refuses, with the model at hand (0.19.8:
+    `engine.py`, `_configure_basic_optimizer`, `zero/stage3.py`; 0.16.9 for the compressing optimizers)."""
+    stage = _at(config, "zero_optimization.stage") or 0
+    kind = str(_at(config, "optimizer.type") or "")
+    found: list[tuple[str, str, str]] = []
+    if kind.lower() in COMPRESSING:
+        why = "DeepSpeed 0.19 has no such optimizer, and earlier ones refuse it with ZeRO"
+        found.append((f"optimizer.type: {kind}", f"{why}; it compresses gradients alone.", '"type": "AdamW"'))
     if stage == 3 and config.get("prescale_gradients"):
         why = "ZeRO-3 asserts that gradients are scaled after they are reduced."
         found.append(("prescale_gradients: true", why, '"prescale_gradients": false'))
-    return [
-        Finding(
-            id="deepspeed-refuses",
-            verdict=BLOCK,
-            where=run.where("deepspeed"),
-            saw=f"{run.deepspeed}: {saw}",
-            expected="a value that DeepSpeed takes",
-            why=why,
-            fix=fix,
-        )
-        for saw, why, fix in found
-    ]
+    return [_refusal(run, *one) for one in found]
+
+
+def _refusal(run: Run, saw: str, why: str, fix: str) -> Finding:
+    return Finding(
+        id="deepspeed-refuses",
+        verdict=BLOCK,
+        where=run.where("deepspeed"),
+        saw=f"{run.deepspeed}: {saw}",
+        expected="a value that DeepSpeed takes",
+        why=why,
+        fix=fix,
+    )
 
 
 def _unknown(run: Run, config: Mapping[str, Any]) -> list[Finding]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from allranks.core import NOTE, UNKNOWN, WARN, Facts, Finding
-from allranks.plan import families
+from allranks.plan import families, library_trial
 from allranks.plan.budget import budget_of, case_of
 from allranks.plan.deepspeed import deepspeed_config, is_profile, reasons_for
 from allranks.plan.deepspeed_keys import key_findings
@@ -85,7 +85,8 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
     network = between_nodes(run, uses_gpu, facts, probe)
     content, reasons = _deepspeed(run, setting, model, trained, versions, given.deepspeed, network)
     if content is not None and not is_profile(run.deepspeed):
-        findings += key_findings(run, setting, content)
+        taken = library_trial.accepted(everywhere, content, (facts or {}).values())
+        findings += key_findings(run, setting, content, taken)
     trainer = _trainer(setting, model, trained)
     budget = None
     if model is not None and trained is not None and trained.parameters:

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from allranks.core import Event
-from allranks.launch import trainer
+from allranks.plan import trainer
 from allranks.runs import allocation
 from allranks.runs.run_id import new_run_id
 from allranks.spec import Run

@@ -5,7 +5,8 @@ The keys of `train.llamafactory` against the names that the LLaMA-Factory instal
 (asked of its own parser). Without an answer (a container that is not there yet), against the arguments that the
 run's transformers dropped, and against the names of LLaMA-Factory 0.9.5: one that is nearly a known name is a slip of
 the hand, and a warning. If nobody has read which transformers an image has, an argument that some version dropped is a
-warning, too: the image is looked into before the launch.
+warning, too: the image is looked into before the launch. What the installed libraries accepted when they were asked
+(`library-refuses`) is a note.
 
 ## Why it matters
 Every rank ends at its start with "Some specified arguments are not used by the HfArgumentParser".
@@ -27,10 +28,14 @@ from allranks.checks.context import Context
 from allranks.checks.lint import WRONG
 from allranks.checks.lint.arguments import GONE
 from allranks.checks.lint.run_settings import accepted, argument_lines, version
-from allranks.core import BLOCK, WARN, Finding
+from allranks.core import BLOCK, NOTE, WARN, Finding
+from allranks.plan import library_trial
 from allranks.plan.unknown_model import verdict_unread
 
 UNKNOWN_BLOCKS = False
+
+
+TAKEN = "; the installed one was asked, and takes it"
 
 
 def applies(context: Context) -> bool:
@@ -44,14 +49,17 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterator[Finding]:
     certain = accepted(context, "arguments") is not None
     read = version(context, "transformers") is not None
+    facts = [view.facts for view in context.views]
+    taken = library_trial.accepted(context.run, context.deepspeed, facts)
     for line, where in argument_lines(context):
         if line.status == WRONG and line.name != "ddp_timeout":
             gone = line.name in GONE
             unread = verdict_unread(context.run, asked=True) if gone else WARN
+            verdict = BLOCK if certain or (gone and read) else unread
             yield context.say(
-                BLOCK if certain or (gone and read) else unread,
+                NOTE if taken else verdict,
                 where,
-                saw=f"train.llamafactory.{line.name}: {line.why}",
+                saw=f"train.llamafactory.{line.name}: {line.why}{TAKEN if taken else ''}",
                 expected="arguments that the installed version knows",
                 why="every rank would end at its start: 'Some specified arguments are not used'.",
                 fix=line.do or "take it out",

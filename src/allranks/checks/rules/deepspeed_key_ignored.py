@@ -3,7 +3,8 @@
 ## What it looks at
 The top keys of the user's own DeepSpeed JSON: unknown ones, ones that current versions have removed, and
 `wall_clock_breakdown`. (Blocks without effect under transformers, contradictions to the trainer's arguments and
-unknown keys of `zero_optimization` are the planner's findings.)
+unknown keys of `zero_optimization` are the planner's findings.) A removed key that the installed DeepSpeed accepted
+when it was asked is a note.
 
 ## Why it matters
 DeepSpeed says nothing about a top key that it does not know: what was meant does not happen. Removed ones end
@@ -24,19 +25,23 @@ from allranks.checks.context import Context
 from allranks.checks.lint import COSTLY, VOID, WRONG
 from allranks.checks.lint.deepspeed import IGNORED, TOP
 from allranks.checks.lint.run_settings import deepspeed_lines
-from allranks.core import Finding
+from allranks.core import BLOCK, NOTE, Finding
+from allranks.plan import library_trial
 from allranks.plan.deepspeed_keys import VOID as PLANNERS
 
 UNKNOWN_BLOCKS = False
 
 
 def check(context: Context) -> Iterator[Finding]:
+    facts = [view.facts for view in context.views]
+    taken = library_trial.accepted(context.run, context.deepspeed, facts)
     for line, where in deepspeed_lines(context):
         top = line.name.partition(".")[0]
         if top in PLANNERS or (line.name != top and (line.status != WRONG or "refuses it" not in line.why)):
             continue
         if line.status == WRONG:
-            yield context.block(
+            yield context.say(
+                NOTE if taken else BLOCK,
                 where,
                 saw=f"{line.name}: {line.why}",
                 expected="keys of the installed version",

@@ -9,11 +9,11 @@ from itertools import product
 from typing import Any
 
 from allranks.core import Node
-from allranks.launch import jobs, render, trackers, trainer
+from allranks.launch import jobs, render, trackers
 from allranks.launch.jobs import Places
 from allranks.launch.scripts._phrases import HERE, TASK, at_home, matches, plain, refuse, variable
 from allranks.launch.starting import Start
-from allranks.plan import Plan
+from allranks.plan import Plan, trainer
 from allranks.plan.deepspeed import is_profile
 from allranks.spec import Container, Run, validate
 from allranks.spec.problems import Wrong

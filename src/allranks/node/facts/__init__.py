@@ -22,6 +22,7 @@ The request is a JSON object; every key may be missing:
 | `engine` | the container engine that the run uses |
 | `python` | the training environment's Python; `env` the environment it gets |
 | `imports` | modules to import for real, in this order |
+| `configuration` | with `imports`: what `configuration_trial` describes, and `digest`, which comes back |
 | `libraries` | `true`: search the installed torch and NCCL for the names of variables they read |
 | `ssh` | names to addresses that this node must reach over SSH |
 | `code` | `{"script": path, "model": folder, "trainer": true}`: whose code's digests are wanted |

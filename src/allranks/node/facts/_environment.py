@@ -36,14 +36,18 @@ def environment(request: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def run_python(
-    request: Mapping[str, Any], script: str, words: List[str], seconds: float = ASK_SECONDS
+    request: Mapping[str, Any],
+    script: str,
+    words: List[str],
+    seconds: float = ASK_SECONDS,
+    stdin: bytes = b"",
 ) -> Dict[str, Any]:
     """The last JSON object that `script` printed; warnings of libraries before it do not matter.
 
     Raises `Unreadable` with what the Python said instead.
     """
     python = python_of(request)
-    done = _commands.run([python, "-c", script, *words], seconds, environment(request), cwd="/")
+    done = _commands.run([python, "-c", script, *words], seconds, environment(request), cwd="/", stdin=stdin)
     answer = last_object(done.out)
     if answer is None:
         raise Unreadable(f"{python} ended with code {done.code}: {last_line(done.err) or done.first_line}")

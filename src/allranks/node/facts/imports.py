@@ -4,6 +4,9 @@ The only facts that cost seconds of processor time. A success is kept in `<home>
 Python, its installed packages, the machine's boot and the question stay the same; a failure is not kept,
 since its cure (a system library) need not change any of them. Collectors of one host that ask the same at
 once wait for the first of them.
+
+The same Python, with all that imported, reads the run's configuration for a trial (`configuration_trial.py`). What it
+says is kept by itself, so that another configuration does not import everything anew.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ import fcntl
 import hashlib
 import json
 import os
+import pkgutil
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core import procfs
-from allranks.node import paths, private_folder
+from allranks.node import hub_cache, paths, private_folder
 from allranks.node.facts import _environment, _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
 
@@ -38,6 +42,7 @@ print(json.dumps({"executable": os.path.realpath(sys.executable), "path": sys.pa
 
 _IMPORT = r"""
 import importlib, json, sys, time, traceback
+asked, started = json.load(sys.stdin), time.monotonic()
 found = {}
 for name in sys.argv[1:]:
     began = time.monotonic()
@@ -77,8 +82,15 @@ try:
         accepted["zero_keys"] = sorted(set(keys) | {f.alias for f in keys.values() if f.alias})
 except Exception as error:
     accepted["zero_keys_error"] = "%s: %s" % (type(error).__name__, error)
-print(json.dumps({"modules": found, "torch": extra, "accepted": accepted}))
+told = {"modules": found, "torch": extra, "accepted": accepted}
+print(json.dumps(told), flush=True)
+if asked["questions"]:
+    seconds = asked["seconds"] - (time.monotonic() - started)
+    print(json.dumps({**told, "answers": answers(asked["questions"], seconds)}))
 """
+
+
+TRIAL = (pkgutil.get_data("allranks.node", "configuration_trial.py") or b"").decode()
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
@@ -90,28 +102,58 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.put("cached", bool(answer.get("cached")))
     reading.put("accepted", answer.get("accepted") if isinstance(answer.get("accepted"), dict) else {})
     reading.put("torch", answer.get("torch") if isinstance(answer.get("torch"), dict) else {})
+    question = asked(request)
+    if question:
+        said = answer.get("configuration")
+        reading.put("configuration", {"digest": question.get("digest"), "answer": said})
+
+
+def asked(request: Mapping[str, Any]) -> Dict[str, Any]:
+    """The configuration that the libraries shall read; empty where none was sent."""
+    question = request.get("configuration")
+    return dict(question) if isinstance(question, Mapping) else {}
 
 
 def imported(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
-    """The answer of the cache, of a neighbour who is at it, or of a real import now."""
+    """The answer of the cache, of a neighbour who is at it, or of a real import now. What the libraries say of the
+    configuration is in `configuration`."""
     began = time.time()
     folder = os.path.join(paths.home(), "cache")
+    question = asked(request)
     try:
         private_folder.make(folder)
-        place = os.path.join(folder, f"imports-{digest(request, names)}.json")
+        about = digest(request, names)
+        place = os.path.join(folder, f"imports-{about}.json")
         lock = os.open(place[:-5] + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
-        return really(request, names)  # no folder to keep it in: it is asked each time
+        return really(request, names, question)  # no folder to keep it in: it is asked each time
     try:
         _wait_for(lock)
         kept = paths.read_object(place)
-        if usable(kept, began):
-            return {**kept["answer"], "cached": True}
-        answer = really(request, names)
+        told = os.path.join(folder, f"configuration-{configuration_digest(about, request, question)}.json")
+        said = told_of(paths.read_object(told), began) if question else None
+        known = usable(kept, began)
+        if known and (said is not None or not question):
+            return {**kept["answer"], "cached": True, "configuration": said}
+        answer = really(request, [] if known else names, {} if said is not None else question)
+        said = answer.pop("configuration", said)
+        if question:
+            _keep(told, {"said": said})
+        if known:
+            return {**kept["answer"], "cached": True, "configuration": said}
         _keep(place, answer)
-        return answer
+        return {**answer, "configuration": said}
     finally:
         os.close(lock)
+
+
+def told_of(kept: Mapping[str, Any], began: float) -> Optional[Dict[str, Any]]:
+    """What was kept of the libraries' answer; one without a verdict counts only if it was made while we waited."""
+    answer, at = kept.get("answer"), kept.get("at")
+    said = answer.get("said") if isinstance(answer, dict) else None
+    if not isinstance(said, dict) or not isinstance(at, (int, float)):
+        return None
+    return said if at >= began or isinstance(said.get("refused"), bool) else None
 
 
 def usable(kept: Mapping[str, Any], began: float) -> bool:
@@ -129,6 +171,30 @@ def failures(answer: Mapping[str, Any]) -> List[str]:
     return [name for name, one in modules.items() if not isinstance(one, dict) or "error" in one]
 
 
+def configuration_digest(about: str, request: Mapping[str, Any], question: Mapping[str, Any]) -> str:
+    """Of the environment, the question and what of the model is read."""
+    words = json.dumps([about, question, _model_state(request), TRIAL], sort_keys=True)
+    return hashlib.sha256(words.encode()).hexdigest()[:32]
+
+
+def _model_state(request: Mapping[str, Any]) -> Any:
+    """The state of the model's config.json, of the folder or of the Hub's cache; None if there is none."""
+    hub, path = request.get("hub"), request.get("model")
+    if isinstance(hub, Mapping):
+        variables = _environment.environment(request)
+        cache = (
+            hub_cache.expanded(str(hub["cache"]), variables)
+            if hub.get("cache")
+            else hub_cache.cache(variables)
+        )
+        path = hub_cache.snapshot(cache, str(hub.get("id")), str(hub.get("revision") or "main"))
+    try:
+        state = os.stat(os.path.join(os.path.expanduser(str(path)), "config.json"))
+    except OSError:
+        return None
+    return [state.st_size, state.st_mtime_ns]
+
+
 def digest(request: Mapping[str, Any], names: List[str]) -> str:
     """Of all that an import's outcome hangs on: interpreter, installed packages, variables, boot, question."""
     about = _environment.run_python(request, _ENVIRONMENT, [])
@@ -139,13 +205,16 @@ def digest(request: Mapping[str, Any], names: List[str]) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def really(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
-    answer = _environment.run_python(request, _IMPORT, names, SECONDS)
+def really(request: Mapping[str, Any], names: List[str], question: Mapping[str, Any]) -> Dict[str, Any]:
+    asked = {"questions": [question] if question else [], "seconds": _reader_processes.remaining(SECONDS) - 2}
+    stdin = json.dumps(asked).encode()
+    answer = _environment.run_python(request, TRIAL + _IMPORT, names, SECONDS, stdin)
     if "modules" in answer:
-        return answer
+        said = answer.pop("answers", None) or [{"unknown": "their Python ended before it answered"}]
+        return {**answer, **({"configuration": said[0]} if question else {})}
     so_far = answer.get("so_far")
     done = len(so_far) if isinstance(so_far, dict) else 0
-    culprit = names[done] if done < len(names) else names[-1]
+    culprit = names[done] if done < len(names) else "torch"
     raise Unreadable(f"importing {culprit} ended the Python itself (a crash in a compiled library)")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from allranks.core import Cluster, Node
-from allranks.launch import trainer
+from allranks.plan import trainer
 from allranks.spec import Gpus, Launch, Run, Save, Train
 
 
