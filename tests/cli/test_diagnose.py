@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from allranks import cli
-from allranks.cli import diagnose_verb
+from allranks.cli import log_files
 
 CRASH = """[rank0]: step 1 loss 3.1
 [rank1]: Traceback (most recent call last):
@@ -68,7 +68,7 @@ def test_what_may_not_be_read_is_bad_input_with_all_its_places(tmp_path: Path, c
         return scandir(place)
 
     scandir = os.scandir
-    monkeypatch.setattr(diagnose_verb, "open", opened, raising=False)
+    monkeypatch.setattr(log_files, "open", opened, raising=False)
     monkeypatch.setattr(os, "scandir", scanned)
     assert cli.main(["diagnose", str(tmp_path)]) == 2
     said = capsys.readouterr().err

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import io
-import os
+import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from allranks.cli.common import print_json
-from allranks.core import NOTE, UNKNOWN, BadInput, Diagnosis, Problem, where_from_json
+from allranks.cli.log_files import Log, is_pipe, joined, logs_below, machines, opened, unreadable
+from allranks.core import BadInput, Diagnosis, Problem, Where, where_from_json
 from allranks.core.causes import UNPROVEN
-
-LOG_SUFFIXES = (".log", ".txt", ".out", ".err")
 
 NOTHING = "nothing is wrong in these logs."
 CUT_OFF = (
@@ -27,16 +26,27 @@ CUT_OFF = (
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training came to its end and nothing is wrong; 3: nothing is proved."""
-    from allranks.diagnose import cause, diagnose
+    from allranks.diagnose import Evidence, cause, conclude, others
 
-    diagnosis = of_lost_run(options.paths) or diagnose(lines(options.paths))
+    notes: list[str] = []
+    lost = of_lost_run(options.paths)
+    seen = Evidence()
+    if lost is None:
+        logs = resolve(options.paths, notes)
+        for line in lines(logs, notes):
+            seen.add(line)
+    diagnosis = lost or conclude(seen)
+    also = others(seen, diagnosis)
     healthy = cause(diagnosis.cause).healthy
     if options.json:
-        print_json(diagnosis.as_json())
-    elif healthy:
-        print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
+        print_json({**diagnosis.as_json(), "others": [name for name, _ in also], "not_read": notes})
     else:
-        print_diagnosis(diagnosis)
+        for note in notes:
+            print(note, file=sys.stderr)
+        if healthy:
+            print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
+        else:
+            print_diagnosis(diagnosis, also, options.paths)
     if healthy:
         return 0 if diagnosis.confidence == "certain" else 3
     return 3 if diagnosis.cause == UNPROVEN else 1
@@ -59,77 +69,113 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
     return Diagnosis(**{**found, "where": where_from_json(found["where"])})
 
 
-def print_diagnosis(diagnosis: Diagnosis) -> None:
-    from allranks.diagnose import cause
-    from allranks.output.terminal import print_findings
+def print_diagnosis(diagnosis: Diagnosis, also: list[tuple[str, str]], paths: list[str]) -> None:
+    """What, how sure, where, by which lines; why, what to do, what else it may be, and the next command."""
+    from allranks.diagnose import title
+    from allranks.diagnose.catalogue import section
 
-    finding = diagnosis.as_finding()
-    # As a finding of a run every cause blocks; what proves nothing, or is nothing, must not be counted as one.
-    verdict = UNKNOWN if diagnosis.cause == UNPROVEN else finding.verdict
-    verdict = NOTE if cause(diagnosis.cause).healthy else verdict
-    print_findings([replace(finding, verdict=verdict)])
+    unproven = diagnosis.cause == UNPROVEN
+    what = "No known cause found in these logs" if unproven else title(diagnosis.cause)
+    print(f"{what} ({diagnosis.cause if unproven else diagnosis.confidence})")
+    where = diagnosis.where
+    said = ", ".join(part for part in (place(where), log_line(where)) if part)
+    rows = [("where", said or "no line names a rank or a node")]
+    rows += [("line" if n == 0 else "", text) for n, text in enumerate(diagnosis.evidence)]
+    rows += [("why", diagnosis.why), ("fix", diagnosis.fix)]
+    rows += [("or" if n == 0 else "", f"{cause}: {text}") for n, (cause, text) in enumerate(also)]
+    if not also and diagnosis.confidence == "likely":
+        rows.append(("or", section(diagnosis.cause, "Confused with")))
     if diagnosis.collateral:
-        print("  only suffered: " + ", ".join(str(where) for where in diagnosis.collateral))
+        rows.append(("affected", affected(diagnosis.collateral)))
+    rows.append(("next", following(diagnosis, paths)))
+    width = max(60, min(shutil.get_terminal_size().columns, 120))
+    for name, text in rows:
+        if text:
+            print(
+                textwrap.fill(
+                    text,
+                    width,
+                    initial_indent=f"  {name:9}",
+                    subsequent_indent=" " * 11,
+                    break_on_hyphens=False,
+                )
+            )
 
 
-def lines(paths: list[str]) -> Iterator:
-    """The lines of all paths, read as they are needed; every path that is nothing, in one error."""
-    from allranks.diagnose import parse
-
-    files = resolve(paths)
-    for name in files:
-        if name == "-":
-            yield from parse(io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace"), "-")
-            continue
-        with open(name, encoding="utf-8", errors="replace") as file:
-            yield from parse(file, name)
+def place(where: Where) -> str:
+    node = f"node {where.node}" if where.node is not None else ""
+    rank = f"rank {where.rank}" if where.rank is not None else ""
+    gpu = f"GPU {where.gpu}" if where.gpu is not None else ""
+    return ", ".join(part for part in (node, rank, gpu) if part)
 
 
-def resolve(paths: list[str]) -> list[str]:
-    """Files as they are, folders as the logs in them, anything else as a run known here."""
-    found: list[str] = []
+def log_line(where: Where) -> str:
+    if where.file is None:
+        return ""
+    return f"{where.file}:{where.line}" if where.line else where.file
+
+
+def affected(collateral: tuple[Where, ...]) -> str:
+    """Ranks as ranges, `0-3, 7`, and the machines of what has no rank."""
+    ranks = sorted({where.rank for where in collateral if where.rank is not None})
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and rank == parts[-1][1] + 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    told = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+    nodes = sorted({where.node for where in collateral if where.rank is None and where.node is not None})
+    who = ([f"{'rank' if len(ranks) == 1 else 'ranks'} {told}"] if told else []) + nodes
+    return f"{', '.join(who)} (failed as a consequence)"
+
+
+def following(diagnosis: Diagnosis, paths: list[str]) -> str:
+    """The command that says more."""
+    if diagnosis.cause != UNPROVEN:
+        return f"allranks explain {diagnosis.cause}"
+    return "allranks diagnose " + " ".join(map(shlex.quote, paths[:3])) + " LOGS-OF-ALL-OTHER-RANKS"
+
+
+def lines(logs: list[Log], notes: list[str]) -> Iterator:
+    """The lines of all logs, read as they are needed."""
+    from allranks.diagnose import parse, read
+
+    hosts = machines([log.name for log in logs])
+    for log in logs:
+        yield from parse(texts(log, notes, read), log.name, hosts.get(log.name))
+
+
+def texts(log: Log, notes: list[str], read) -> Iterator[str]:  # type: ignore[no-untyped-def]  # of diagnose, imported late
+    for file in log.files:
+        with opened(file, notes) as text:
+            if text is not None:
+                yield from read(text)
+
+
+def resolve(paths: list[str], notes: list[str] | None = None) -> list[Log]:
+    """Files as they are, folders as the logs in them, anything else as a run known here; every path that is nothing,
+    in one error."""
+    found: list[Log] = []
+    files: list[str] = []
     problems: list[Problem] = []
     for path in paths:
-        if path == "-" or Path(path).is_file():
-            found.append(path)
+        if path == "-" or is_pipe(path):
+            found.append(Log(path, (path,)))
+        elif path and Path(path).is_file():
+            files.append(path)
         elif not path:
             problems.append(Problem("an empty name (an unset variable?)", do="a file, a folder or a run"))
         elif Path(path).is_dir():
-            found += logs_below(path, problems)
+            found += logs_below(path, problems, [] if notes is None else notes)
         else:
-            found += logs_of_run(path, problems)
-    problems += [problem for name in found if name != "-" and (problem := unreadable(name)) is not None]
+            found += [Log(name, (name,)) for name in logs_of_run(path, problems)]
+    found = joined(list(dict.fromkeys(files))) + found
+    names = [file for log in found for file in log.files if file != "-"]
+    problems += [problem for name in names if (problem := unreadable(name)) is not None]
     if problems:
         raise BadInput(problems)
     return found
-
-
-def logs_below(folder: str, problems: list[Problem]) -> list[str]:
-    """The logs in a folder and below it; a folder that cannot be looked into is a problem, not an empty one."""
-    shut: list[OSError] = []
-    found = [
-        str(file)
-        for place, _, names in os.walk(folder, onerror=shut.append)
-        for file in map(Path(place).joinpath, names)
-        if file.suffix in LOG_SUFFIXES and file.is_file()
-    ]
-    problems += [Problem(f"{error.filename}: {error.strerror}", do=READABLE) for error in shut]
-    if not found and not shut:
-        problems.append(
-            Problem(f"{folder}: no log in this folder", do="files named *" + ", *".join(LOG_SUFFIXES))
-        )
-    return sorted(found)
-
-
-READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
-
-
-def unreadable(name: str) -> Problem | None:
-    try:
-        with open(name, "rb"):
-            return None
-    except OSError as error:
-        return Problem(f"{name}: {error.strerror}", do=READABLE)
 
 
 def logs_of_run(name: str, problems: list[Problem]) -> list[str]:

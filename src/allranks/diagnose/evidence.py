@@ -85,6 +85,8 @@ class Evidence(Store):
     def add(self, line: Line) -> None:
         text = line.text
         seen = self._count(line)
+        if seen.traceback and text.startswith('  File "'):
+            seen.frame = text
         if len(text) <= SHAPE_LIMIT:
             key = text.encode("utf-8", "surrogatepass").translate(_SHAPE)
             shape = self._shapes.get(key)
@@ -175,7 +177,8 @@ class Evidence(Store):
             if match is not None:
                 found.append(symptom)
                 whole = not ignored and (raised or not pattern.raised)
-                self._hit(symptom, pattern.weight if whole else min(pattern.weight, WEAK), line, match)
+                start = match.start() if isinstance(match, re.Match) else line.text.find(pattern.literal)
+                self._hit(symptom, pattern.weight if whole else min(pattern.weight, WEAK), line, match, start)
         return found
 
     def _step(self, line: Line, seen: Seen) -> None:
@@ -189,7 +192,7 @@ class Evidence(Store):
         seen.ignored = NOT_IGNORED
         self.last_step = (self.count, line)
 
-    def _hit(self, symptom: str, weight: int, line: Line, match: Any) -> None:
+    def _hit(self, symptom: str, weight: int, line: Line, match: Any, start: int = 0) -> None:
         """Keeps the first few of each rank; a heavier one is kept besides, since it says more."""
         rank, node = line.rank, line.node
         key = (symptom, rank, node, weight)
@@ -204,7 +207,8 @@ class Evidence(Store):
             return
         groups = match.groupdict() if isinstance(match, re.Match) else {}
         named = tuple((name, value) for name, value in groups.items() if value is not None)
-        hits.append(Hit(symptom, weight, line, self.count, self.now(line), self._source.steps, named))
+        steps = self._source.steps
+        hits.append(Hit(symptom, weight, line, self.count, self.now(line), steps, named, start))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
         match = EXCEPTION.match(line.text) or LOOSE.match(line.text)
@@ -225,7 +229,14 @@ class Evidence(Store):
         if communication is None:
             communication = is_communication((kind,), line.text)
         raised = Raised(
-            kind, line, self.count, self.now(line), communication, tuple(found), self._source.steps
+            kind,
+            line,
+            self.count,
+            self.now(line),
+            communication,
+            tuple(found),
+            self._source.steps,
+            seen.frame,
         )
         seen.raised.append(raised)
 

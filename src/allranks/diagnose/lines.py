@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
-from allranks.diagnose.prefixes import Learned, peel, place_of_source
+from allranks.diagnose.prefixes import NODE, Learned, peel, place_of_source
 from allranks.diagnose.wrapped import looks_wrapped, unwrap
 
 LINE_LIMIT = 4096
@@ -66,14 +66,16 @@ def read(file: IO[Any]) -> Iterator[str]:
     return split(iter(lambda: file.read(CHUNK_BYTES), file.read(0)))
 
 
-def parse(text: Union[str, bytes, Iterable[str], IO[Any]], source: "str | None" = None) -> Iterator[Line]:
+def parse(
+    text: Union[str, bytes, Iterable[str], IO[Any]], source: "str | None" = None, node: "str | None" = None
+) -> Iterator[Line]:
     """Lines with their prefixes read: of a whole text, of an open file (in bounded memory whatever it holds), or
-    of an iterable of lines."""
+    of an iterable of lines. `node` is their machine, if no line says another."""
     if isinstance(text, (str, bytes)):
         lines: Iterable[str] = split((text,))
     else:
         lines = read(text) if hasattr(text, "read") else text  # type: ignore[arg-type]  # a file has read
-    reader = _Reader(source)
+    reader = _Reader(source, node)
     for number, raw in enumerate(lines, 1):
         yield from reader.read(raw, number)
 
@@ -88,9 +90,10 @@ _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
 class _Reader:
     """One log, line after line: what its name and its headings say of the lines that follow."""
 
-    def __init__(self, source: "str | None") -> None:
+    def __init__(self, source: "str | None", node: "str | None" = None) -> None:
         self.source = source
         self.place = self._of(source)
+        self.place[NODE] = node or self.place[NODE]
         self.learned = Learned()
         self.before: Tuple[str, str] = ("", "")
 

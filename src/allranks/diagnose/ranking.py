@@ -7,6 +7,7 @@ training followed is not what ended the run.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
@@ -51,6 +52,13 @@ def weighed(seen: Evidence) -> Statement:
     return Statement(chosen.weight, _diagnosis(seen, chosen, bool(rivals)))
 
 
+def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, str]]:
+    """What else these lines show, as (cause, evidence): lighter than the one that was told, and not its echo."""
+    cases = [c for c in find_cases(seen) if c.weight > STALE and c.symptom != told.cause and c.hits]
+    cases = [c for c in cases if not cause(c.symptom).is_blame]
+    return [(c.symptom, _labelled(seen, c.hits[0].line, c.hits[0].start)) for c in cases[:most]]
+
+
 def find_cases(seen: Evidence) -> List[Case]:
     """All symptoms' cases, the likeliest cause first."""
     found: Dict[str, Case] = {}
@@ -91,10 +99,13 @@ def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:
     if everywhere:
         why.append(f"{everywhere} of {len(seen.world)} ranks say it: the configuration, not one rank.")
     confidence = "likely" if rivals and case.confidence == "certain" else case.confidence
+    gpu = next(
+        (h.group("gpu") for h in case.hits if h.group("gpu") and seen.rank_of(h.line) == where.rank), None
+    )
     return Diagnosis(
         cause=case.symptom,
         confidence=confidence,
-        where=where,
+        where=where if gpu is None or where.rank is None else replace(where, gpu=int(gpu)),
         evidence=_evidence(seen, case),
         collateral=_collateral(seen, case, culprits, where),
         why=" ".join(part for part in why if part),
@@ -142,14 +153,22 @@ def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:
             places.add(place)
             chosen.append(hit)
     chosen += [h for h in case.hits if h not in chosen]
-    lines = [_labelled(seen, h.line) for h in chosen[: EVIDENCE_LINES - min(len(case.notes), 4)]]
+    lines = [_labelled(seen, h.line, h.start) for h in chosen[: EVIDENCE_LINES - min(len(case.notes), 4)]]
     return tuple(dict.fromkeys([*lines, *(clean(n) for n in case.notes[:4])]))
 
 
-def _labelled(seen: Evidence, line: Line) -> str:
+BEFORE = 120
+"""Characters of a line that are shown before what was found in it."""
+
+
+def _labelled(seen: Evidence, line: Line, start: int = 0) -> str:
+    """A line as evidence; of a long one the part around what was found."""
     rank, node = seen.rank_of(line), seen.node_of(line)
     label = " ".join(part for part in (node or "", f"rank {rank}" if rank is not None else "") if part)
-    return clean(f"{label}: {line.text}" if label else line.text)
+    text = line.text
+    if start > 2 * BEFORE:
+        text = "… " + text[start - BEFORE :].lstrip()
+    return clean(f"{label}: {text}" if label else text)
 
 
 def _collateral(

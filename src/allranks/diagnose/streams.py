@@ -39,7 +39,7 @@ FOLLOWS_WITHIN = 8
 
 
 class Raised(NamedTuple):
-    """The last line of a traceback. `known` are the symptoms found in it."""
+    """The last line of a traceback. `known` are the symptoms found in it, `frame` is the innermost frame above it."""
 
     kind: str
     line: Line
@@ -48,6 +48,7 @@ class Raised(NamedTuple):
     communication: bool
     known: Tuple[str, ...]
     steps: int
+    frame: str = ""
 
 
 class Told(NamedTuple):
@@ -68,7 +69,7 @@ class Seen:
     """What one rank (or one unlabelled stream) printed."""
 
     __slots__ = (
-        "first", "headed", "ignored", "last", "last_plain", "lines", "node", "raised", "steps", "traceback",
+        "first", "frame", "headed", "ignored", "last", "last_plain", "lines", "node", "raised", "steps", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -78,6 +79,7 @@ class Seen:
         self.lines = 0
         self.steps = 0
         self.traceback = False
+        self.frame = ""
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
@@ -111,4 +113,5 @@ def head(seen: Seen, heading: str) -> None:
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
     seen.traceback = heading != _CHAINED
+    seen.frame = ""
     seen.headed = seen.lines

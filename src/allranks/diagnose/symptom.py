@@ -101,7 +101,8 @@ def _key_word(literal: str) -> str:
 
 class Hit(NamedTuple):
     """One place where a pattern was found. `order` counts lines over all sources; `at` is the last time stamp
-    seen in that source, in seconds since the year's start, None where there was none."""
+    seen in that source, in seconds since the year's start, None where there was none; `start` is where in the line the
+    pattern was found."""
 
     symptom: str
     weight: int
@@ -110,6 +111,7 @@ class Hit(NamedTuple):
     at: Optional[float]
     steps: int
     groups: Tuple[Tuple[str, str], ...] = ()
+    start: int = 0
 
     def group(self, name: str) -> Optional[str]:
         return dict(self.groups).get(name)

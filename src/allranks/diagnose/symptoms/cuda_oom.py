@@ -24,7 +24,7 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__, restart=AFTER_A_STEP)
 PATTERNS = (
-    Pattern("out of memory. Tried to allocate"),
+    Pattern("out of memory. Tried to allocate", r"Tried to allocate(?:.{1,60}GPU (?P<gpu>\d{1,3})\b)?"),
     Pattern("CUDA error: out of memory"),
     Pattern("OutOfMemoryError", r"torch\.(?:cuda\.)?OutOfMemoryError"),
     Pattern("Cuda failure", r"(?i)cuda failure (?:2\b|'?out of memory)"),

@@ -47,7 +47,9 @@ def judge(seen: Evidence) -> Optional[Case]:
     weight = max(h.weight for h in hits)
     hits = sorted((h for h in hits if h.weight == weight), key=lambda h: (_time(seen, h), h.order))
     same = [h for h in hits if _kind(h) == _kind(hits[0])]
-    return Case(id_, weight, tuple(same), "certain" if weight > STALE else "likely")
+    frame = next((r.frame.strip() for _, r in raised if r.order == hits[0].order and r.frame), "")
+    notes = (f"raised in {frame}",) if frame else ()
+    return Case(id_, weight, tuple(same), "certain" if weight > STALE else "likely", notes=notes)
 
 
 def _kind(hit: Hit) -> str:

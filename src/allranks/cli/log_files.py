@@ -1,0 +1,282 @@
+"""Log files as a user has them: folders, compressed, rotated, in UTF-16, from a pipe; what is not read is said."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from allranks.core import Problem
+
+SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".jsonl", ".stdout", ".stderr")
+NAMES = ("stdout", "stderr", "messages", "syslog", "dmesg")
+_PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
+_LOG = re.compile(
+    rf"(?:.*(?:{'|'.join(map(re.escape, SUFFIXES))})|(?:.*[/.])?(?:{'|'.join(NAMES)}))(?:[.-]\d{{1,10}})?{_PACKED}$"
+    rf"|.*\.[oe]\d{{2,12}}(?:[.-]\d{{1,6}})?{_PACKED}$",
+    re.IGNORECASE,
+)
+"""`x.log`, `x.log.1`, `x.log-20260105.gz`, `stdout`, and SLURM's and PBS' `job.o4242`."""
+
+_NOT_LOGS = re.compile(
+    r"(?:^|[._-])(?:config|tokenizer|vocab|merges|special_tokens_map|generation_config|trainer_state|all_results"
+    r"|train_results|eval_results|dataset_info|index|requirements|license|readme)[\w.]*\.(?:json|jsonl|txt)$",
+    re.IGNORECASE,
+)
+"""Files beside logs that are none, though they are called so."""
+
+_ROTATED = re.compile(rf"^(?P<name>.+?)[.-](?P<turn>\d{{1,10}})(?P<packed>{_PACKED})$")
+ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
+READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
+PEEK = 4096
+BINARY_SHARE = 0.1
+"""Of the first bytes, control characters that no text has; a log with a few of them is still a log."""
+
+NAMED_AT_MOST = 6
+
+
+class Log(NamedTuple):
+    """One log: its name, and its files in the order in which they were written (rotated ones first)."""
+
+    name: str
+    files: tuple[str, ...]
+
+
+def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> list[Log]:
+    """The logs in a folder and below it; a folder that cannot be looked into is a problem, not an empty one."""
+    shut: list[OSError] = []
+    found, other = [], []
+    for place, _, names in os.walk(folder, onerror=shut.append):
+        for file in (str(Path(place, name)) for name in sorted(names)):
+            (found if _is_log(file) else other).append(file)
+    problems += [Problem(f"{error.filename}: {error.strerror}", do=READABLE) for error in shut]
+    if not found and not shut:
+        problems.append(
+            Problem(f"{folder}: no log in this folder", do="files named *" + ", *".join(SUFFIXES[:4]))
+        )
+    if other and found:
+        notes.append(f"not read, by their names no logs: {some(other)}")
+    return joined(found)
+
+
+def _is_log(file: str) -> bool:
+    name = Path(file).name
+    known = _LOG.match(name) is not None and _NOT_LOGS.search(name) is None
+    return known and not name.lower().endswith(ARCHIVES) and Path(file).is_file()
+
+
+def some(names: list[str]) -> str:
+    shown = ", ".join(names[:NAMED_AT_MOST])
+    return shown if len(names) <= NAMED_AT_MOST else f"{shown} and {len(names) - NAMED_AT_MOST} more"
+
+
+def joined(files: list[str]) -> list[Log]:
+    """Rotated files (`x.log.2.gz`, `x.log.1`, `x.log`) as one log, the oldest first. Numbers that are dates or jobs
+    grow with time, those of a rotation the other way."""
+    turns: dict[str, list[tuple[int, str]]] = {}
+    for file in files:
+        found = _ROTATED.match(file)
+        base = found.group("name") if found is not None else ""
+        if found is not None and _LOG.match(Path(base).name) and not re.search(r"\.[oe]\d+$", file):
+            turn = int(found.group("turn"))
+            turns.setdefault(base, []).append((-turn if turn < 10_000 else turn - 10**10, file))
+        else:
+            turns.setdefault(file, []).append((1, file))
+    return [Log(base, tuple(file for _, file in sorted(parts))) for base, parts in sorted(turns.items())]
+
+
+# ---- one file ----
+
+
+@contextmanager
+def opened(file: str, notes: list[str]) -> Iterator[IO[str] | None]:
+    """A log's text, unpacked and decoded as its first bytes say; None, with a note, if it is no text."""
+    raw = sys.stdin.buffer if file == "-" else open(file, "rb", buffering=0)  # noqa: SIM115  # closed below
+    try:
+        stream = cast("IO[bytes]", raw if file == "-" else io.BufferedReader(raw, 1 << 16))  # type: ignore[arg-type]
+        name = "standard input" if file == "-" else file
+        with _unpacked(stream, name, notes) as plain:
+            yield None if plain is None else _text(plain, name, notes)
+    finally:
+        if file != "-":
+            raw.close()
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were looked at already, and the rest of a stream; a damaged end is a note, and the end."""
+
+    def __init__(self, head: bytes, rest: IO[bytes], name: str, notes: list[str]) -> None:
+        self.head, self.rest, self.name, self.notes = head, rest, name, notes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # any writable buffer
+        part = self.head[: len(buffer)]
+        self.head = self.head[len(part) :]
+        if not part:
+            try:
+                part = self.rest.read(len(buffer)) or b""
+            except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+                self.notes.append(f"{self.name}: read up to where it is damaged ({error})")
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _first(stream: IO[bytes]) -> bytes:
+    return stream.peek(PEEK)[:PEEK] if hasattr(stream, "peek") else b""  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _unpacked(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] | None]:
+    head = _first(stream)
+    for magic, unpack in UNPACKERS.items():
+        if head.startswith(magic):
+            with unpack(stream, name, notes) as plain:
+                yield plain
+            return
+    yield stream
+
+
+@contextmanager
+def _gzip(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]]:
+    with gzip.GzipFile(fileobj=stream) as plain:
+        yield cast("IO[bytes]", plain)
+
+
+@contextmanager
+def _xz(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]]:
+    with lzma.LZMAFile(stream) as plain:
+        yield cast("IO[bytes]", plain)
+
+
+@contextmanager
+def _bzip2(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]]:
+    with bz2.BZ2File(stream) as plain:
+        yield cast("IO[bytes]", plain)
+
+
+@contextmanager
+def _zstd(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] | None]:
+    """By Python's own module (3.14), the package `zstandard`, else the program `zstd`."""
+    module = _module("compression.zstd")
+    package = _module("zstandard")
+    if module is not None:
+        yield module.ZstdFile(stream)
+    elif package is not None:
+        yield package.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+    elif shutil.which("zstd") and name != "standard input":
+        program = subprocess.Popen(
+            ["zstd", "-dcq", "--", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield program.stdout
+        finally:
+            if program.stdout is not None:
+                program.stdout.close()
+            program.terminate()
+            program.wait()
+    else:
+        notes.append(f"not read: {name}: zstd is needed for it (the program, or `pip install zstandard`)")
+        yield None
+
+
+def _module(name: str):  # type: ignore[no-untyped-def]  # whichever of the two there is
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+UNPACKERS: dict[bytes, Callable] = {
+    b"\x1f\x8b": _gzip,
+    b"\x28\xb5\x2f\xfd": _zstd,
+    b"\xfd7zXZ\x00": _xz,
+    b"BZh": _bzip2,
+}
+
+
+def _text(stream: IO[bytes], name: str, notes: list[str]) -> IO[str] | None:
+    try:
+        head = stream.read(PEEK)
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        notes.append(f"not read: {name}: it is damaged ({error})")
+        return None
+    encoding = encoding_of(head)
+    if encoding is None:
+        notes.append(f"not read: {name}: it is no text")
+        return None
+    whole = io.BufferedReader(_Joined(head, stream, name, notes), 1 << 16)
+    return io.TextIOWrapper(whole, encoding, errors="replace")
+
+
+def encoding_of(head: bytes) -> str | None:
+    """UTF-16 by its mark or by the zeros of its letters, else UTF-8; None of what is no text."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if len(head) >= 4 and head.count(0) > len(head) // 4:
+        zeros = head[1::2].count(0), head[0::2].count(0)
+        if max(zeros) > 0.8 * (len(head) // 2) and min(zeros) < 0.1 * len(head):
+            return "utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"
+    odd = sum(b < 9 or 13 < b < 27 or 27 < b < 32 for b in head)
+    return None if odd > BINARY_SHARE * len(head) else "utf-8-sig"
+
+
+def unreadable(file: str) -> Problem | None:
+    if is_pipe(file):
+        return None  # opened twice, it would lose what is in it
+    try:
+        with open(file, "rb"):
+            return None
+    except OSError as error:
+        return Problem(f"{file}: {error.strerror}", do=READABLE)
+
+
+def is_pipe(file: str) -> bool:
+    """A process substitution, `<(kubectl logs …)`, is a pipe under /dev/fd."""
+    try:
+        mode = Path(file).stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+# ---- machines' names in paths ----
+
+_HOSTLIKE = re.compile(r"^(?=.*[A-Za-z])[A-Za-z\d][\w.-]{0,80}$")
+_NO_HOST = re.compile(
+    r"(?i)^(?:attempt|rank|step|epoch|std(?:out|err)|logs?|run|job|local|global|gpu|checkpoint)[_.-]?\d*$"
+)
+
+
+def machines(names: list[str]) -> dict[str, str]:
+    """The machine of each log if one folder of its path is a machine's: that level alone has several names, each with
+    logs of the same names in it, as in `h1/rank-0.log`, `h2/rank-4.log`, `h1/train.log`, `h2/train.log`."""
+    parts = {name: Path(name).parts[:-1] for name in names}
+    depths = {len(folders) for folders in parts.values()}
+    if len(depths) != 1 or len(names) < 2:
+        return {}
+    levels = [n for n in range(depths.pop()) if len({folders[n] for folders in parts.values()}) > 1]
+    levels = [
+        n
+        for n in levels
+        if not all(_NO_HOST.match(folders[n]) or folders[n].isdigit() for folders in parts.values())
+    ]
+    if len(levels) != 1 or not all(_HOSTLIKE.match(folders[levels[0]]) for folders in parts.values()):
+        return {}
+    return {name: folders[levels[0]] for name, folders in parts.items()}

@@ -1,0 +1,180 @@
+"""Logs as users have them: compressed, rotated, in UTF-16, from a pipe, in trees; what is not read is said."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from allranks import cli
+from allranks.cli.log_files import encoding_of, joined, machines
+from tests.diagnose.forms import FORMS, Story
+
+CRASH = """[rank0]: step 1 loss 3.1
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "train.py", line 3, in <module>
+[rank1]: ModuleNotFoundError: No module named 'tensorboard'
+"""
+
+
+def named(path: object, capsys: pytest.CaptureFixture[str], code: int = 1) -> dict:
+    capsys.readouterr()
+    assert cli.main(["diagnose", str(path), "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("x.log.gz", gzip.compress),
+        ("x.log.xz", lzma.compress),
+        ("x.out.bz2", bz2.compress),
+        ("x.log", gzip.compress),
+    ],
+)
+def test_a_compressed_log_is_read_by_its_first_bytes(name, pack, tmp_path, capsys) -> None:
+    (tmp_path / name).write_bytes(pack(CRASH.encode()))
+    for path in (tmp_path, tmp_path / name):
+        found = named(path, capsys)
+        assert (found["cause"], found["where"]["rank"], found["not_read"]) == ("missing-python-module", 1, [])
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="the program zstd is not here")
+def test_a_log_of_zstd(tmp_path: Path, capsys) -> None:
+    subprocess.run(["zstd", "-q", "-o", str(tmp_path / "x.log.zst")], input=CRASH.encode(), check=True)
+    assert named(tmp_path, capsys)["cause"] == "missing-python-module"
+
+
+def test_a_log_of_zstd_that_cannot_be_unpacked_is_said(tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("allranks.cli.log_files.shutil.which", lambda name: None)
+    monkeypatch.setattr("allranks.cli.log_files._module", lambda name: None)
+    (tmp_path / "x.log.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
+    (tmp_path / "y.log").write_text(CRASH)
+    assert cli.main(["diagnose", str(tmp_path)]) == 1
+    assert "zstd is needed" in capsys.readouterr().err
+
+
+def test_a_damaged_archive_is_read_up_to_its_damage(tmp_path: Path, capsys) -> None:
+    packed = gzip.compress((CRASH + os.urandom(60_000).hex()).encode())
+    (tmp_path / "x.log.gz").write_bytes(packed[: len(packed) - 9000])
+    found = named(tmp_path, capsys)
+    assert found["cause"] == "missing-python-module" and "damaged" in found["not_read"][0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_a_log_of_powershell(encoding: str, tmp_path: Path, capsys) -> None:
+    (tmp_path / "x.log").write_text(CRASH, encoding=encoding)
+    found = named(tmp_path, capsys)
+    assert (found["cause"], found["where"]["rank"]) == ("missing-python-module", 1)
+
+
+def test_what_is_no_text_is_not_read_and_said(tmp_path: Path, capsys) -> None:
+    (tmp_path / "core.log").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "run.log").write_text(CRASH)
+    (tmp_path / "model.safetensors").write_bytes(b"\0" * 99)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    assert cli.main(["diagnose", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "core.log: it is no text" in said and "model.safetensors" in said and "tokenizer.json" in said
+
+
+def test_rotated_parts_are_one_log_the_oldest_first(tmp_path: Path, capsys) -> None:
+    """An error in the oldest part, which the later ones survived."""
+    (tmp_path / "run.log.2.gz").write_bytes(gzip.compress(CRASH.encode()))
+    (tmp_path / "run.log.1").write_text("".join(f"step {n} loss 2.0\n" for n in range(20)))
+    (tmp_path / "run.log").write_text("{'train_runtime': 12.5, 'train_loss': 2.1, 'epoch': 1.0}\n")
+    assert named(tmp_path, capsys, code=0)["cause"] == "benign-noise"
+
+
+def test_the_order_of_parts() -> None:
+    (log,) = joined(["a/x.log", "a/x.log.1", "a/x.log.10.gz", "a/x.log.2"])
+    assert log.files == ("a/x.log.10.gz", "a/x.log.2", "a/x.log.1", "a/x.log")
+    (log,) = joined(["x.log-20260106", "x.log", "x.log-20260105.gz"])
+    assert log.files == ("x.log-20260105.gz", "x.log-20260106", "x.log")
+    assert len(joined(["job.o4242", "job.o4243", "slurm-1.out", "slurm-2.out"])) == 4
+
+
+def test_a_pipe_is_read_once(tmp_path: Path, capsys) -> None:
+    """As a process substitution makes it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(CRASH,))
+    writer.start()
+    try:
+        assert named(pipe, capsys)["cause"] == "missing-python-module"
+    finally:
+        writer.join(30)
+
+
+@pytest.mark.parametrize(
+    "name", ["docker's file", "CRI", "torchrun --log-dir", "srun -o %j_%t.out", "Azure ML"]
+)
+def test_a_tree_of_a_tool(name: str, tmp_path: Path, capsys) -> None:
+    for text, file in FORMS[name](Story()):
+        place = tmp_path / file.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    found = named(tmp_path, capsys)
+    assert (found["cause"], found["where"]["rank"]) == ("rank-crashed-first", 6)
+
+
+def test_a_folder_a_machine_names_the_machine(tmp_path: Path, capsys) -> None:
+    lost = "Traceback (most recent call last):\nRuntimeError: [gloo/pair.cc:561] Connection closed by peer\n"
+    for host, texts in {
+        "alpha": (lost, lost),
+        "beta": (lost, CRASH.split("\n", 1)[1].replace("[rank1]: ", "")),
+    }.items():
+        (tmp_path / host).mkdir()
+        for n, text in enumerate(texts):
+            (tmp_path / host / f"process{n}.log").write_text(text)
+    assert named(tmp_path, capsys)["where"]["node"] == "beta"
+
+
+def test_folders_that_are_no_machines() -> None:
+    assert machines(["a/rank-0.log", "b/rank-1.log"]) == {"a/rank-0.log": "a", "b/rank-1.log": "b"}
+    assert machines(["logs/rank_0/x.log", "logs/rank_1/x.log"]) == {}
+    assert machines(["a/0/x.log", "a/1/x.log"]) == {} == machines(["a/x.log"])
+    assert machines(["a/c/x.log", "b/d/x.log"]) == {}
+
+
+def test_encodings() -> None:
+    assert encoding_of(b"") == "utf-8-sig" and encoding_of(b"step 1\x1b[0m\r\n") == "utf-8-sig"
+    assert encoding_of(b"\x7fELF" + bytes(range(1, 32)) * 9) is None
+
+
+def test_what_is_printed(tmp_path: Path, capsys) -> None:
+    text = FORMS["pdsh"](
+        Story(error="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 2 has")
+    )
+    (tmp_path / "run.log").write_text(text[0][0])
+    assert cli.main(["diagnose", str(tmp_path / "run.log")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("A GPU has no memory left (certain)\n")
+    assert "node h100-node-1, rank 6, GPU 2" in said and "ranks 0-5, 7 (failed as a consequence)" in said
+    assert "allranks explain cuda-oom" in said
+
+
+def test_a_long_line_is_shown_around_what_was_found(tmp_path: Path, capsys) -> None:
+    (tmp_path / "run.log").write_text(
+        "x" * 900 + " RuntimeError: No CUDA GPUs are available " + "y" * 900 + "\n"
+    )
+    found = named(tmp_path, capsys)
+    assert "No CUDA GPUs" in found["evidence"][0] and len(found["evidence"][0]) <= 400
+
+
+def test_the_frame_of_a_users_own_exception_is_shown(tmp_path: Path, capsys) -> None:
+    (tmp_path / "run.log").write_text(
+        'Traceback (most recent call last):\n  File "/srv/run.py", line 9, in main\n    f()\n'
+        '  File "/srv/mine.py", line 3, in f\n    return x["labels"]\nKeyError: \'labels\'\n'
+    )
+    found = named(tmp_path, capsys)
+    assert found["cause"] == "rank-crashed-first"
+    assert found["evidence"][1] == 'raised in File "/srv/mine.py", line 3, in f'
