@@ -48,18 +48,13 @@ async def of_head(run_id: str) -> str:
     """The page that the keeper wrote where the run lies. Raises BadInput where there is none."""
     from allranks.core import BadInput, Problem
     from allranks.runs.index import nodes_of
+    from allranks.runs.run_copy import pieces
     from allranks.transport import ProgramFailed, Unreachable
 
     nodes = nodes_of(run_id)
     head, program = next(iter(nodes.programs.items()))
-    pieces, offset = [], 0
     try:
-        while True:
-            answer = await program.call("read", "chunk", run_id, "keeper/report.html", str(offset))
-            pieces.append(str(answer.get("text", "")))
-            if int(answer["next_offset"]) <= offset:
-                return "".join(pieces)
-            offset = int(answer["next_offset"])
+        return "".join([part async for part in pieces(program, run_id, "keeper/report.html")])
     except (ProgramFailed, Unreachable) as error:
         problem = Problem(
             f"{head} gave no report of {run_id}: {error}", do=f"allranks ps says whether {run_id} has ended"
