@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import datetime
 
 import pytest
 
@@ -53,6 +54,25 @@ def test_the_earliest_crash_over_files_is_the_cause():
     early = "2026-11-20 10:00:03 up\n" + crash("", "KeyError: 'early'")
     lines = itertools.chain(parse(late, "rank-0.log"), parse(early, "rank-1.log"))
     assert diagnose(lines).where.rank == 1
+
+
+def stamped(year, glog=False):
+    """Rank 1 crashes two seconds before New Year, rank 2 two seconds after it."""
+    begin = [datetime(year, 12, 31, 23, 59, 58), datetime(year + 1, 1, 1, 0, 0, 2)]
+    form = "W%m%d %H:%M:%S.000000 7 torch/x.py:1] " if glog else "[%Y-%m-%d %H:%M:%S] "
+    return [
+        at.strftime(form) + "up\n" + crash("", f"{error}: 'x'")
+        for error, at in zip(("KeyError", "ValueError"), begin, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("glog", [False, True])
+@pytest.mark.parametrize("year", [2024, 2025])
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_earliest_crash_is_the_cause_at_new_year_too(year, glog, order):
+    logs = dict(zip((1, 2), stamped(year, glog), strict=True))
+    found = diagnose(itertools.chain(*(parse(logs[rank], f"rank-{rank}.log") for rank in order)))
+    assert found.where.rank == 1
 
 
 def test_same_error_on_all_ranks_names_no_rank():

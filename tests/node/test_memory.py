@@ -70,15 +70,14 @@ def test_no_limit_and_no_group_is_nothing(tree: Tree) -> None:
 
 def test_a_kill_in_the_group_is_told_without_the_kernels_log(tree: Tree, monkeypatch) -> None:
     from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE
-    from allranks.node import stall_evidence
 
     tree.set(tree.job, 16 << 30, kills=3)
     tree.set(tree.step, None, kills=3)
     tree.groups.sample([9])
     assert tree.groups.kills(DEATH_SECONDS) == []
     tree.set(tree.step, None, kills=4)
-    monkeypatch.setattr(stall_evidence, "kernel_log", lambda **_: ([], "dmesg may not be read"))
     seen = Evidence("a", "python3", lambda rank: "", tree.groups)
+    monkeypatch.setattr(seen.kernel, "recent", lambda _: ([], "dmesg may not be read"))
     seen._tell_kernel(DEATH_SECONDS)
     (event,) = seen.take()
     (line,) = event.data["lines"]

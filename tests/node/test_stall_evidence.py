@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from allranks.core import Event
 from allranks.core.payloads import as_json
-from allranks.node import processes, samples, stall_evidence
+from allranks.node import kernel_ring, processes, samples, stall_evidence
 from allranks.node.stall_evidence import Evidence, Watched
 from tests.harness import until
 
@@ -111,23 +111,9 @@ def test_a_rank_that_answered_itself_is_left_to_itself(child, tmp_path, monkeypa
     assert "process" in kinds and "stack" not in kinds
 
 
-def test_only_the_kernels_words_about_machines_are_kept(tmp_path):
-    now = int(time.monotonic() * 1e6)
-    oom = f"3,1,{now},-;Out of memory: Killed process 41 (python) total-vm:9kB\n SUBSYSTEM=mm"
-    assert stall_evidence.kernel_line(oom, 0.0).startswith("Out of memory")
-    xid = f"3,1,{now},-;NVRM: Xid (PCI:0000:53:00): 79, pid=7, name=secret --token x, GPU has fallen off"
-    assert stall_evidence.kernel_line(xid, 0.0) == "NVRM: Xid (PCI:0000:53:00): 79, pid=7"
-    assert stall_evidence.kernel_line(f"6,1,{now},-;audit: something else", 0.0) == ""
-    assert stall_evidence.kernel_line(oom, time.monotonic() + 1) == "", "long ago"
-    missing = str(tmp_path / "kmsg")
-    assert stall_evidence.kernel_log(missing) == ([], f"{missing}: No such file or directory")
-
-
 def test_that_the_kernel_may_not_be_asked_is_told(monkeypatch):
-    monkeypatch.setattr(
-        stall_evidence, "kernel_log", lambda seconds: ([], "/dev/kmsg: Operation not permitted")
-    )
     looker = Evidence("a", sys.executable, lambda rank: "")
+    monkeypatch.setattr(looker.kernel, "recent", lambda seconds: ([], "/dev/kmsg: Operation not permitted"))
     looker._tell_kernel(10.0)
     (told,) = looker.take()
     assert (told.kind, told.data) == ("kernel", {"lines": [], "why": "/dev/kmsg: Operation not permitted"})
@@ -166,7 +152,7 @@ def test_a_row_of_the_kernels_table_tells_both_ends_and_what_was_sent_again():
 
 @given(st.text(max_size=200))
 def test_no_record_of_the_kernel_is_too_odd(text):
-    assert isinstance(stall_evidence.kernel_line(text, 0.0), str)
+    assert isinstance(kernel_ring.line_of(text), str)
 
 
 @given(st.one_of(st.binary(max_size=200), st.recursive(st.integers() | st.text() | st.none(), st.lists).map(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Tuple
 
-from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.lines import Line
 from allranks.diagnose.store import Collective, Exit, Store
 from allranks.diagnose.symptom import Pattern
 
@@ -42,7 +42,7 @@ def _row_rank(seen: Store, line: Line, match: Any) -> None:
 
 
 def _row_time(seen: Store, line: Line, match: Any) -> None:
-    seen.row(line)["at"] = seconds(match.group(1))
+    seen.row(line)["at"] = seen.moment(match.group(1))
 
 
 def _row_host(seen: Store, line: Line, match: Any) -> None:

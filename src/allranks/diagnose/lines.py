@@ -166,11 +166,15 @@ class _Reader:
 
 _new: Any = tuple.__new__  # half the cost of Line(...), which is called for every line
 
+YEAR_SECONDS = 366 * 86400.0
+"""Of the table below, in which every February has 29 days."""
+
 _DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 
 
 def seconds(time: "str | None") -> Optional[float]:
-    """A time stamp as seconds since its year's start: glog writes no year, so no year is looked at.
+    """A time stamp as seconds since its year's start: glog writes no year, so no year is looked at. `near` takes two of
+    them to one axis.
 
     For order and differences alone; the zone is unknown and taken to be the same everywhere.
     """
@@ -183,6 +187,11 @@ def seconds(time: "str | None") -> Optional[float]:
         return float((_DAYS_BEFORE[month - 1] + day) * 86400 + clock) + fraction
     except (ValueError, IndexError):
         return None
+
+
+def near(moment: float, other: float) -> float:
+    """`moment` in the year in which it is nearest to `other`: at New Year `seconds` begins anew."""
+    return moment + YEAR_SECONDS * round((other - moment) / YEAR_SECONDS)
 
 
 def clean(text: str, limit: int = EVIDENCE_LIMIT) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from allranks.diagnose.lines import Line, seconds
+from allranks.diagnose.lines import Line, near, seconds
 from allranks.diagnose.streams import Seen, Source
 from allranks.diagnose.symptom import Hit
 
@@ -64,6 +64,7 @@ class Store:
         self.operations: Dict[int, str] = {}
         self.addresses: Dict[str, str] = {}
         self.finished = False
+        self.first_moment: Optional[float] = None
         self.tasks_are_nodes = False
         self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
         self.roots: Set[str] = set()
@@ -72,9 +73,18 @@ class Store:
         self._rows: Dict[Any, Dict[str, Any]] = {}
 
     def now(self, line: Line) -> Optional[float]:
-        """Seconds since the year's start of the last time stamp seen in this line's source."""
+        """The last time stamp seen in this line's source, in seconds since the start of the first one's year."""
         source = self.sources.get(line.source)
-        return seconds(line.time or (source.time if source else None))
+        return self.moment(line.time or (source.time if source else None))
+
+    def moment(self, stamp: Optional[str]) -> Optional[float]:
+        """A time stamp on the axis of all others."""
+        moment = seconds(stamp)
+        if moment is None:
+            return None
+        if self.first_moment is None:
+            self.first_moment = moment
+        return near(moment, self.first_moment)
 
     def row(self, line: Line) -> Dict[str, Any]:
         """The row of a torchrun table that is being read in this line's stream."""

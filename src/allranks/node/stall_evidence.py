@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import threading
 import time
 from collections import deque
-from typing import Callable, Deque, List, NamedTuple, Optional, Set, Tuple
+from typing import Callable, Deque, List, NamedTuple, Optional, Set
 
 from allranks.core import Event, told
 from allranks.core.node_events import Child, Kernel, ProcessSeen, Socket
 from allranks.core.payloads import Payload
 from allranks.core.rank_events import Frame, Stack
 from allranks.node import processes
+from allranks.node.kernel_ring import KernelRing
 from allranks.node.memory import Groups
 from allranks.node.processes import Stat
 
@@ -35,6 +35,8 @@ FRAMES = 48
 CHILDREN = 16
 SOCKETS = 16
 KERNEL_SECONDS = 900.0
+"""At a stall: what the kernel said since the run began here, at most so long ago."""
+
 DEATH_SECONDS = 10.0
 """What the kernel said longer before a rank's end was about something else."""
 
@@ -42,12 +44,6 @@ HARMLESS = (0, -signal.SIGTERM)
 """How a rank ends that no kernel ended: by itself, or stopped with the others. After an Xid NCCL's watchdog aborts
 (-6), and Python ends with 1 for CUDA's error."""
 
-KERNEL_LINES = 20
-KERNEL_WORDS = re.compile(
-    r"out of memory|oom-kill|killed process|NVRM: Xid|blocked for more than|not responding|I/O error"
-    r"|link is down|remounting filesystem read-only|hardware error|segfault",
-    re.IGNORECASE,
-)
 TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "08": "CLOSE_WAIT"}
 """The states of include/net/tcp_states.h that tell of a connection in use, or of one that is not coming."""
 
@@ -70,6 +66,7 @@ class Evidence:
         `groups` knows how often the kernel has killed in the ranks' control groups."""
         self.node, self.python, self.stack_file = node, str(python), stack_file
         self.groups = groups
+        self.kernel = KernelRing()
         self._events: Deque[Event] = deque(maxlen=4096)
         self._thread: Optional[threading.Thread] = None
         self._asked, self._lock = 0, threading.Lock()
@@ -112,7 +109,7 @@ class Evidence:
         return [self._events.popleft() for _ in range(len(self._events))]
 
     def _tell_kernel(self, seconds: float) -> None:
-        lines, why = kernel_log(seconds=seconds)
+        lines, why = self.kernel.recent(seconds)
         lines += self.groups.kills(seconds) if self.groups is not None else []
         if lines or why:
             self._tell(Kernel(lines=lines, why=why or ""))
@@ -222,47 +219,6 @@ def _address(text: str) -> str:
     if len(words) == 1:
         return ".".join(str(byte) for byte in words[0]) + f":{int(port, 16)}"
     return "[" + ":".join(b"".join(words).hex()[n : n + 4] for n in range(0, 32, 4)) + f"]:{int(port, 16)}"
-
-
-# ---- the kernel's log ----
-
-
-def kernel_log(path: str = "/dev/kmsg", seconds: float = KERNEL_SECONDS) -> Tuple[List[str], Optional[str]]:
-    """The last lines of the last 15 minutes that tell of memory, disks, links or GPUs; and why they could
-    not be read if they could not, such as without root (`dmesg_restrict`) or in a container."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        return [], f"{path}: {error.strerror}"
-    kept: Deque[str] = deque(maxlen=KERNEL_LINES)
-    since = time.monotonic() - seconds
-    try:
-        while True:
-            try:
-                record = os.read(descriptor, 8192).decode("utf-8", "replace")
-            except BrokenPipeError:
-                continue  # the ring has overwritten the record that we stood at
-            if not record:
-                break
-            line = kernel_line(record, since)
-            if line:
-                kept.append(line)
-    except OSError:
-        pass  # EAGAIN: the end
-    finally:
-        os.close(descriptor)
-    return list(kept), None
-
-
-def kernel_line(record: str, since: float) -> str:
-    """The text of one record (`priority,number,microseconds,flags;text`) if it is one of ours to tell."""
-    head, _, text = record.partition(";")
-    parts = head.split(",")
-    if len(parts) < 3 or not parts[2].isdigit() or int(parts[2]) / 1e6 < since:
-        return ""
-    line = text.split("\n", 1)[0]
-    # Some Xids carry the command line of a process, which may be another user's.
-    return line.partition(", name=")[0][:300] if KERNEL_WORDS.search(line) else ""
 
 
 # ---- py-spy ----

@@ -200,6 +200,7 @@ class Supervisor:
         self._look_at_orders()
         if time.monotonic() >= self.next_second:
             self.next_second = time.monotonic() + SECOND
+            self.evidence.kernel.look()
             self.tree.scan(self.torchrun.pid)
             self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
             self.vault.keep(self.secrets)
