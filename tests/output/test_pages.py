@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from allranks.output.pages import known
+from allranks.output.pages import books, known
 
 
 def test_every_id_in_the_code_has_a_page(root: Path) -> None:
@@ -21,6 +21,16 @@ def test_every_rule_that_is_a_file_has_a_page(root: Path) -> None:
     files = (root / "src" / "allranks").glob("*/rules/*.py")
     rules = {path.stem.replace("_", "-") for path in files if path.stem != "__init__"}
     assert {"gpu-ecc", "not-probed"} <= rules and not rules - set(known())
+
+
+def test_no_page_of_an_id_is_hidden_by_another() -> None:
+    pages = known()
+    for book in books():
+        for name in book.ids():
+            assert book.page(name).strip() in pages[name](name), (book.__name__, name)
+    assert pages["duplicate-gpu"]("duplicate-gpu").count("## What is seen") == 1, (
+        "one page of two rooms is shown once"
+    )
 
 
 def test_every_page_says_what_why_and_what_to_do() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 
@@ -33,9 +34,14 @@ def books() -> list[ModuleType]:
 
 
 def known() -> dict[str, Callable[[str], str]]:
-    """Every id and the function that gives its page; the first room that knows an id has it."""
-    found: dict[str, Callable[[str], str]] = {}
+    """Every id and the function that gives its page: of all rooms that know the id, each text once."""
+    found: dict[str, list[Callable[[str], str]]] = {}
     for book in books():
         for name in book.ids():
-            found.setdefault(name, book.page)
-    return found
+            found.setdefault(name, []).append(book.page)
+    return {name: partial(joined, pages) for name, pages in found.items()}
+
+
+def joined(pages: list[Callable[[str], str]], name: str) -> str:
+    """The pages of one id. A check and a cause may have one name, for what they look at is the same."""
+    return "\n\n".join(dict.fromkeys(page(name).strip() for page in pages))
