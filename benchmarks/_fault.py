@@ -63,7 +63,7 @@ class Fault:
     node alone; `everywhere`: it comes to all ranks, and any place or none is right. `limit` is the promised time.
     `goes_on`: the run must not be disturbed; `stands`: it stands still or trains on, and does not end for minutes;
     `lost`: the keeper goes with it, and what is told of the run is told without it; `cut`: the node is there and cannot
-    be heard, so it ends its ranks itself, later; `off`: it is not there. `rig`: it needs nodes with networks of their
+    be heard, so it ends its ranks itself, later; `off`: it is not there. `count`: of so many nodes. `rig`: it needs nodes with networks of their
     own; else three nodes that are this machine do. `before` and `after` are shell lines on its node, in which, as in
     `env`, {folder} is the trial's."""
 
@@ -86,6 +86,7 @@ class Fault:
     plain: bool = True
     nodes: tuple[int, ...] = NODES
     also: tuple[int, ...] = ()
+    count: int = len(NODES)
     only_alone: bool = False
 
     @property

@@ -66,6 +66,7 @@ class RigNodes(Nodes):
 
     def __init__(self, folder: Path, rig: Rig):
         super().__init__(folder, folder / "allranks")
+        self._numbers = tuple(range(1, rig.count + 1))
         self._rig, self.port = rig, 29500
         ssh = folder / ".ssh"
         ssh.mkdir(mode=0o700)
@@ -89,7 +90,7 @@ class RigNodes(Nodes):
 
     @property
     def machines(self) -> tuple[int, ...]:
-        return NODES
+        return self._numbers
 
     @property
     def rig(self) -> Rig:
@@ -97,12 +98,12 @@ class RigNodes(Nodes):
 
 
 @contextlib.contextmanager
-def nodes_for(on_rig: bool, folder: Path, home: Path) -> Iterator[Nodes]:
+def nodes_for(on_rig: bool, folder: Path, home: Path, count: int = len(NODES)) -> Iterator[Nodes]:
     """`home` is that of the runs on this machine; nodes of the rig have one each."""
     if not on_rig:
         yield Nodes(folder, home)
         return
-    with Rig(len(NODES), shared=[sys.prefix, str(folder)]) as rig:
+    with Rig(count, shared=[sys.prefix, str(folder)]) as rig:
         yield RigNodes(folder, rig)
 
 

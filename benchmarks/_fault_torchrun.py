@@ -18,6 +18,7 @@ from benchmarks._fault_trial import (
     STAY_SECONDS,
     afterwards,
     arguments,
+    count_of,
     environment,
     inject,
     prepared,
@@ -26,12 +27,13 @@ from benchmarks._fault_trial import (
 
 
 def plain(outcome: Outcome, home: Path) -> Outcome:
+    numbers = range(1, count_of(outcome) + 1)
     with prepared(outcome, home) as nodes, contextlib.ExitStack() as stack:
-        logs = [stack.enter_context(open(nodes.folder / f"torchrun-{n}.log", "wb")) for n in NODES]
+        logs = [stack.enter_context(open(nodes.folder / f"torchrun-{n}.log", "wb")) for n in numbers]
         words = ["env", *(f"{k}={v}" for k, v in environment(outcome, nodes).items())]
         started = []
-        for number, log in zip(NODES, logs, strict=True):
-            torchrun = [*words, sys.executable, "-m", "torch.distributed.run", "--nnodes=3"]
+        for number, log in zip(numbers, logs, strict=True):
+            torchrun = [*words, sys.executable, "-m", "torch.distributed.run", f"--nnodes={len(numbers)}"]
             torchrun += [f"--nproc-per-node={outcome.per_node}", f"--node-rank={number - 1}"]
             torchrun += [f"--master-addr={nodes.address(1)}", f"--master-port={nodes.port}"]
             command = nodes.inside(number, [*torchrun, str(LOOP), *arguments(outcome)])
@@ -75,7 +77,7 @@ def end(started: list[subprocess.Popen[bytes]], folder: str) -> None:
 def watch(outcome: Outcome, began: float, started: list[subprocess.Popen[bytes]], folder: Path) -> None:
     """Until one of them ends or prints an error. The dead node's own is not there to say anything."""
     (fault,) = faults_of(outcome)
-    numbers = [n for n in NODES if not (fault.off and n in (outcome.node, *fault.also))]
+    numbers = [n for n in range(1, fault.count + 1) if not (fault.off and n in (outcome.node, *fault.also))]
     cut = STAY_SECONDS if fault.goes_on else PLAIN_SECONDS
     while time.time() < began + cut and outcome.noticed is None:
         gone = any(started[n - 1].poll() is not None for n in numbers)
@@ -88,8 +90,8 @@ def watch(outcome: Outcome, began: float, started: list[subprocess.Popen[bytes]]
 def blamed_by(folder: Path) -> dict[int, int]:
     """The rank in each node's "Root Cause (first observed failure)"."""
     found = {}
-    for number in NODES:
-        text = (folder / f"torchrun-{number}.log").read_text(errors="replace")
+    for number, path in enumerate(sorted(folder.glob("torchrun-*.log")), 1):
+        text = path.read_text(errors="replace")
         match = re.search(r"Root Cause.*?rank\s*:\s*(\d+)", text, re.DOTALL)
         if match:
             found[number] = int(match.group(1))

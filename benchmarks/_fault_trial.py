@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.checkpoints.find import newest_verified
-from benchmarks._fault import HEAD, LOOP, NODES, Fault
+from benchmarks._fault import HEAD, LOOP, Fault
 from benchmarks._fault_judge import faults_of, judge
 from benchmarks._fault_nodes import SOURCE, Nodes, Strangers, nodes_for
 from benchmarks._fault_results import CUT_SECONDS, LEFT_SECONDS, Outcome
@@ -70,7 +70,8 @@ def prepared(outcome: Outcome, home: Path) -> Iterator[Nodes]:
     """The nodes of a trial, with what its faults need to be there before the run; all of it is taken away again."""
     folder = Path(tempfile.mkdtemp(prefix="trial-", dir=home.parent))
     planted = list(zip(faults_of(outcome), [outcome.node, outcome.second_node], strict=False))
-    with nodes_for(any(fault.rig for fault, _ in planted), folder, home) as nodes:
+    on_rig, count = any(fault.rig for fault, _ in planted), count_of(outcome)
+    with nodes_for(on_rig, folder, home, count) as nodes:
         try:
             for fault, node in planted:
                 for line in fault.before:
@@ -86,6 +87,10 @@ def afterwards(outcome: Outcome, nodes: Nodes) -> None:
         for line in fault.after:
             with contextlib.suppress(KeyError, IndexError, OSError, subprocess.SubprocessError):
                 nodes.run(node, ["sh", "-c", filled(line, nodes.folder)], check=False, timeout=30)
+
+
+def count_of(outcome: Outcome) -> int:
+    return max(fault.count for fault in faults_of(outcome))
 
 
 def arguments(outcome: Outcome) -> list[str]:
@@ -157,7 +162,7 @@ def run_file(outcome: Outcome, nodes: Nodes) -> Path:
     env = environment(outcome, nodes)
     data = {
         "name": "fault",
-        "nodes": "node[1-3]",
+        "nodes": f"node[1-{count_of(outcome)}]",
         "gpus": {"count": outcome.per_node, "model": "cpu"},
         "environment": {"python": sys.executable},
         "env": env,
@@ -185,7 +190,7 @@ class Trial:
         self.faults = faults_of(outcome)
         self.planted = list(zip(self.faults, [outcome.node, outcome.second_node], strict=False))
         off = [n for fault, node in self.planted if fault.off for n in (node, *fault.also)]
-        self.there = [number for number in NODES if number not in off]
+        self.there = [number for number in range(1, count_of(outcome) + 1) if number not in off]
 
     def all(self, name: str) -> bool:
         return all(getattr(fault, name) for fault in self.faults)
@@ -202,6 +207,9 @@ class Trial:
             self.clean()
             self.outcome.strangers = strangers.harmed()
         finally:
+            if self.outcome.files_left is None:  # cut short: the run may still train
+                self.stop()
+                self.clean()
             strangers.end()
 
     def follow_it(self) -> None:

@@ -218,7 +218,16 @@ FAULTS: dict[str, Fault] = {
         GONE, 15.0, without_power, rank=False, rig=True, off=True, core=True, phases=ALL, nodes=OTHERS
     ),
     "two-off": Fault(
-        GONE, 15.0, two_without_power, rank=False, rig=True, off=True, nodes=(2,), also=(3,), only_alone=True
+        GONE,
+        15.0,
+        two_without_power,
+        rank=False,
+        rig=True,
+        off=True,
+        nodes=(2,),
+        also=(3,),
+        count=4,
+        only_alone=True,
     ),
     "link-down": Fault(
         CUT_OFF, 15.0, unplugged(), rank=False, rig=True, cut=True, phases=("steady", "saving"), nodes=OTHERS

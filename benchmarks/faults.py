@@ -83,7 +83,7 @@ def needs_rig(outcome: Outcome) -> bool:
 
 
 def measure() -> str:
-    done = {} if os.environ.get("AGAIN") else kept.known()
+    done = {} if os.environ.get("AGAIN") else {k: o for k, o in kept.known().items() if not o.trouble}
     todo = [o for o in wanted() if o.by in chosen("BY", ["ours", "torchrun"]) and o.key not in done]
     lanes: dict[str, list[Outcome]] = {"here": [], "rig": []}
     for outcome in todo:
