@@ -63,9 +63,9 @@ class Fault:
     node alone; `everywhere`: it comes to all ranks, and any place or none is right. `limit` is the promised time.
     `goes_on`: the run must not be disturbed; `stands`: it stands still or trains on, and does not end for minutes;
     `lost`: the keeper goes with it, and what is told of the run is told without it; `cut`: the node is there and cannot
-    be heard, so it ends its ranks itself, later; `off`: it is not there. `count`: of so many nodes. `rig`: it needs nodes with networks of their
-    own; else three nodes that are this machine do. `before` and `after` are shell lines on its node, in which, as in
-    `env`, {folder} is the trial's."""
+    be heard, so it ends its ranks itself, later; `off`: it is not there. `count`: of so many nodes. `rig`: it needs
+    nodes with networks of their own; else nodes that are this machine do. `before` and `after` are shell lines on its
+    node, in which, as in `env`, {folder} is the trial's and {name} that folder's name."""
 
     right: tuple[Right, ...]
     limit: float
