@@ -142,7 +142,7 @@ FAULTS: dict[str, Fault] = {
     "bad-json": crashed("JSONDecodeError", line="cut o"),
     "bad-shape": crashed("mat1 and mat2", line="torch.zeros(4, 8)"),
     "no-group": crashed("[Pp]rocess group"),
-    "memory-error": crashed("MemoryError", line="1 << 60"),
+    "memory-error": Fault(right(CRASHED, "cpu-oom-killed", words="MemoryError", line="1 << 60"), 2.0),
     "gpu-oom": Fault(right("cuda-oom"), 2.0),
     "too-many-files": Fault(right("too-many-open-files"), 2.0),
     "no-variable": Fault(right(CRASHED, words="DATA_ROOT_OF_NODE"), 2.0, phases=("start",)),
@@ -286,7 +286,14 @@ FAULTS: dict[str, Fault] = {
     ),
     "link-flaps": Fault((), 0.0, unplugged(3.0, 3), goes_on=True, rig=True, nodes=OTHERS),
     "run-folder": Fault(
-        (Right(("folder-gone",)),), 0.0, remove_run_folder, goes_on=True, rig=True, plain=False, nodes=OTHERS
+        (Right(("folder-gone",)),),
+        0.0,
+        remove_run_folder,
+        rank=False,
+        goes_on=True,
+        rig=True,
+        plain=False,
+        nodes=OTHERS,
     ),
     # ---- the product's own processes ----
     "supervisor": Fault(
