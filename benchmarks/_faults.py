@@ -239,10 +239,11 @@ FAULTS: dict[str, Fault] = {
         CUT_OFF, 15.0, no_way_to_the_keeper, rank=False, rig=True, cut=True, plain=False, nodes=OTHERS
     ),
     "apart": Fault(
-        (Right(("peer-node-network-broken",)), Right(UP), Right(("no-progress",))),
+        right("no-progress", "peer-node-network-broken", words="node2 and node3 do not reach each other"),
         30.0,
         apart,
         rank=False,
+        everywhere=True,
         rig=True,
         stands=True,
         nodes=(2,),

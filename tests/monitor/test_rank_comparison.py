@@ -294,6 +294,18 @@ def test_one_broken_pair_or_a_byte_sent_twice_blames_nobody():
     assert odd_one(stall.watch.run) is None
 
 
+def test_two_nodes_that_do_not_reach_each_other_are_told_and_neither_is_blamed():
+    stall = stalled(WAITS, WAITS, WAITS)
+    stall.look(0, sockets=[row(0, 1, 6, 65536), row(0, 2)])
+    stall.look(1, sockets=[row(1, 0, 6, 65536), row(1, 2)])
+    stall.look(2, sockets=[row(2, 1), row(2, 0)])
+    stall.wait(65, 80)
+    assert not stall.named("rank-holds-up")
+    told = [finding for _, finding in stall.named("no-progress")]
+    assert "n0 and n1 do not reach each other: rank 0's connection to" in told[-1].saw, told
+    assert told[-1].where.node is None
+
+
 def test_a_proven_rank_keeps_its_blame_and_gets_its_connections_as_evidence():
     stall = stalled(WAITS, None, WAITS)
     stall.look(0, sockets=[row(0, 1, 6, 65536)])

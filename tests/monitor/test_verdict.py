@@ -410,3 +410,22 @@ def test_whom_gloo_aborted_for_another_size_is_not_blamed_for_it(ranks, told, od
     assert "received 1037040 bytes where its own tensor takes 12" in verdict.evidence[0]
     if odd:
         assert (verdict.where.file, verdict.where.line) == ("t.py", 10 + odd)
+
+
+@pytest.mark.parametrize(
+    ("free", "cause"), [(8 << 30, "rank-crashed-first"), (0, "shm-too-small"), (None, "shm-too-small")]
+)
+def test_a_bus_error_beside_room_in_the_shared_memory_is_a_mapped_file(free, cause):
+    events = [*started(), gone(5.0, 2, code=-7), raised(5.2, 0), table(5.5, "b", (2, -7))]
+    if free is not None:
+        disk = {"path": "/dev/shm", "total_bytes": 16 << 30, "free_bytes": free}
+        events.insert(-3, Event(4.0, "sample", "b", None, {"disks": [disk]}))
+    watch = follow(events)
+    watch.add_log(
+        "b",
+        "torchrun.log",
+        "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -7) local_rank: 0 (pid: 12) of binary: p\n",
+    )
+    verdict = watch.verdict(25.0)
+    assert (verdict.cause, verdict.where.rank) == (cause, 2)
+    assert free != 8 << 30 or "a mapped file was cut" in verdict.why

@@ -101,6 +101,10 @@ def _from_outside(run: RunState, rank: RankState, name: str) -> Diagnosis:
 def _from_inside(run: RunState, rank: RankState, name: str, read: Collection[int]) -> Diagnosis:
     unread = rank.code == -signal.SIGABRT and rank.rank not in read
     why = f"{name} is a fault of native code in that process."
+    if rank.code == -signal.SIGBUS:
+        why = (
+            f"{name}: a page of mapped memory could not be had: a mapped file was cut or its storage failed."
+        )
     if unread:
         why = f"{name} comes from native code in that process, or from a watchdog that ended it: its log was not read."
     return Diagnosis(

@@ -22,6 +22,7 @@ LINES_READ = 100_000
 """Lines looked at for a verdict, some seconds of work: ends of logs, so 250 ranks with 400 lines each."""
 
 EVIDENCE_LINES = 12
+SHARED_MEMORY = "/dev/shm"
 
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
@@ -62,6 +63,7 @@ def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
         lines for (node, number, _), lines in logs.items() if number is None and node in (rank.node, None)
     ]
     seen = Evidence()
+    _add_samples(seen, run)
     _add_exceptions(seen, [rank])
     for line in kernel_lines(run, rank) if concerns(rank) else ():
         seen.add(line)
@@ -84,6 +86,7 @@ def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
 def read_all(run: RunState, logs: Logs) -> Statement:
     """The cause that all exceptions, logs and kernels together show."""
     seen = Evidence()
+    _add_samples(seen, run)
     if run.world_size:
         seen.world_sizes[None] = {run.world_size}
     _add_exceptions(seen, run.ranks.values())
@@ -98,6 +101,13 @@ def read_all(run: RunState, logs: Logs) -> Statement:
         _feed(seen, lines[:left], number, node, source)
         left -= len(lines)
     return weighed(seen)
+
+
+def _add_samples(seen: Evidence, run: RunState) -> None:
+    for node in run.nodes.values():
+        free = [disk.free_bytes for disk in node.sample.disks or () if disk.path == SHARED_MEMORY]
+        if free and free[0] is not None:
+            seen.shared_memory_bytes[node.name] = free[0]
 
 
 def _feed(

@@ -72,6 +72,19 @@ def nodes_by_address(run: RunState) -> Dict[str, str]:
 def unanswered(run: RunState) -> "Tuple[Optional[str], List[Broken]]":
     """(the one node with which two others or more have connections that nobody answers, these connections). None
     where no node is common to all of them, or where two are: which end of one pair is to blame nobody can tell."""
+    pairs = _pairs(run)
+    common = [name for name in {n for pair in pairs for n in pair} if all(name in pair for pair in pairs)]
+    return (common[0] if len(common) == 1 else None), list(pairs.values())
+
+
+def apart(run: RunState) -> "Optional[Tuple[str, str, Broken]]":
+    """The only two nodes between which nobody answers, and one of their connections; None if there are more."""
+    pairs = _pairs(run)
+    return next(((*names, one) for names, one in pairs.items()), None) if len(pairs) == 1 else None
+
+
+def _pairs(run: RunState) -> "Dict[Tuple[str, str], Broken]":
+    """By the names of two nodes: a connection between them that nobody answers."""
     by_address = nodes_by_address(run)
     pairs: Dict[Tuple[str, str], Broken] = {}
     for number in sorted(run.looks):
@@ -80,5 +93,4 @@ def unanswered(run: RunState) -> "Tuple[Optional[str], List[Broken]]":
             other = by_address.get(one.remote)
             if mine is not None and other is not None and other != mine:
                 pairs.setdefault((min(mine, other), max(mine, other)), one)
-    common = [name for name in {n for pair in pairs for n in pair} if all(name in pair for pair in pairs)]
-    return (common[0] if len(common) == 1 else None), list(pairs.values())
+    return pairs

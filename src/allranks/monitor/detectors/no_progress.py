@@ -12,7 +12,7 @@ A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of
 ## What to do
 Look at the suspect: the node whose ranks all stopped to beat, the rank whose beats stopped, else the one that took
 fewer steps or sits in another phase; its stack is in stacks/. Where no rank differs, all wait for something outside:
-storage, network, a lock.
+storage, network, a lock; two nodes whose connections nobody answers are named.
 
 All ranks are asked for their stacks a moment before. This is not said while their answers are awaited (8 s at most),
 nor once they name a culprit: rank-holds-up says it then. Where nobody had been asked, it is said first and
@@ -25,7 +25,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from allranks.core import WARN, Finding, Where
 from allranks.core.causes import PASSES, Cause
-from allranks.monitor import start_patience
+from allranks.monitor import sockets, start_patience
 from allranks.monitor.aggregation import numbers
 from allranks.monitor.detectors.rank_holds_up import HOLDS_SECONDS, culprit, is_named
 from allranks.monitor.hang_thresholds import allowed_gap, step_seconds
@@ -97,6 +97,13 @@ def _suspect(
             f"on {node}: its storage, its memory, a frozen control group; dmesg -T.",
         )
     rank, reason = _suspect_rank(ranks, silent)
+    pair = sockets.apart(run) if known else None
+    if rank is None and pair is not None:
+        one, other, connection = pair
+        fix = (
+            f"ping and iptables -S on {one} and {other}; the cables, the switch and the routes between them."
+        )
+        return Where(), f"{one} and {other} do not reach each other: {connection.text}", fix
     if rank is None:
         return Where(), "", NO_RANK if known else NOT_ASKED if len(ranks) > 1 else ONE_RANK
     fix = f"look at the stack of rank {rank.rank}: stacks/rank-{rank.rank}.txt."
