@@ -46,6 +46,9 @@ class Nodes:
             self.inside(number, command), **{"check": True, "capture_output": True, **options}
         )
 
+    def read(self, number: int, path: str) -> bytes:
+        return Path(path).read_bytes()
+
     def call(self, *words: object) -> list[str]:
         """The command line of `allranks`, where the person sits."""
         settings = [f"ALLRANKS_HOME={self.home}", f"PYTHONPATH={SOURCE}"]
@@ -81,6 +84,9 @@ class RigNodes(Nodes):
 
     def address(self, number: int) -> str:
         return address(number)
+
+    def read(self, number: int, path: str) -> bytes:
+        return self.run(number, ["cat", path]).stdout
 
     def inside(self, number: int, command: Sequence[str]) -> list[str]:
         return self._rig.inside(number, command)

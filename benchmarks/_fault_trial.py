@@ -269,12 +269,12 @@ class Trial:
             if goes_on:
                 late = [e["at"] for e in found if e["kind"] == "beat" and e["data"].get("steps")]
                 self.outcome.right_place = quiet and bool(late) and late[-1] > began + STAY_SECONDS / 2
-            time.sleep(0.5)
+            time.sleep(1.0)
         return None
 
     def journal(self) -> list[dict[str, Any]]:
         path = f"{self.status['directory']}/keeper/journal.jsonl"
-        text = self.nodes.run(HEAD, ["cat", path]).stdout.decode("utf-8", "replace")
+        text = self.nodes.read(HEAD, path).decode("utf-8", "replace")
         return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
 
     def count_what_is_left(self, over_at: float | None) -> None:

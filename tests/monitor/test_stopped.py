@@ -34,6 +34,18 @@ def stopped(nodes, per_node, steps=30):
     return run
 
 
+def test_who_has_ended_is_not_to_be_sent_on():
+    run = stopped(1, 1)
+    run.freeze(120)
+    run.event(121.0, "stopping", 0, why="rank-silent")
+    found = run.watch.verdict(122.0)
+    assert found is not None and "kill -CONT 100" in found.fix
+    run.event(130.0, "rank-gone", 0, 0, pid=100, code=-9)
+    found = run.watch.verdict(131.0)
+    assert found is not None and found.cause == "rank-silent"
+    assert "find who stopped" in found.fix and "CONT" not in found.fix
+
+
 @pytest.mark.parametrize("steps", [30, 5])
 def test_a_rank_that_is_alone_and_stopped_is_named_and_then_ended(steps):
     """Also in the first ten steps, in which a stillness may last a minute."""

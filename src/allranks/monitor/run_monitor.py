@@ -200,7 +200,8 @@ class Watch:
         ours is named, and nothing is claimed: the keeper must still end the run.
         """
         try:
-            return self._verdict(now)
+            found = self._verdict(now)
+            return None if found is None else _verdict.after_the_end(self.run, found)
         except Exception as error:
             self.faulty["verdict"] = fault = f"{type(error).__name__}: {error}"
             return _verdict.failed(self.run, self.blocking, fault)

@@ -29,6 +29,7 @@ from allranks.monitor.culprit import (
     by_stall,
     unproven,
 )
+from allranks.monitor.detectors.rank_silent import GOES_ON
 from allranks.monitor.early_exit import by_early_exit
 from allranks.monitor.head_isolation import cut_off
 from allranks.monitor.kernel_log import judged
@@ -63,6 +64,15 @@ def _placed(found: Diagnosis) -> Diagnosis:
     """Of a connection one end's log tells that it failed: which end, the cable or the switch it does not."""
     certain = cause(found.cause).of_one_end and found.confidence == "certain"
     return replace(found, confidence="likely") if certain else found
+
+
+def after_the_end(run: RunState, found: Diagnosis) -> Diagnosis:
+    """Nobody lets a process go on that has ended."""
+    where = found.where
+    meant = [
+        r for r in run.ranks.values() if where.rank == r.rank or (where.rank is None and where.node == r.node)
+    ]
+    return found if any(r.alive for r in meant) else replace(found, fix=GOES_ON.sub("", found.fix))
 
 
 def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:

@@ -24,6 +24,7 @@ of the run's folder there, since a full disk or a folder that was removed takes 
 
 from __future__ import annotations
 
+import re
 from typing import Dict, Iterator, List, Sequence
 
 from allranks.core import BLOCK, WARN, Finding
@@ -58,6 +59,9 @@ CAUSE = Cause(
     fix_of_rank="see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
 )
 EACH_TIME = True
+GOES_ON = re.compile(r"; kill -CONT [\d ,]{1,400}(?: goes on)?")
+"""What helps a stopped process, and one that has ended no more."""
+
 STATES = {
     "D": "waiting for storage",
     "R": "running",
