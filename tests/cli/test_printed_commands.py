@@ -34,7 +34,11 @@ PAGES = [
 FILLED = "\ue000"
 """What stands for a value that is filled in at run time."""
 
-COMMAND = re.compile(rf"(?<![\w./-])allranks ((?:{'|'.join(cli.verb_names())})\b[^\n`;|]*)")
+COMMAND = re.compile(
+    rf"(?<![\w./-])allranks ((?:{'|'.join(cli.verb_names())})(?<!runs)\b[^\n`;|]*|runs compare\b[^\n`;|]*)"
+)
+"""`where allranks runs` is a sentence, and the verb `runs` is followed by what it does."""
+
 SENTENCE = re.compile(r"  |[,:)(#…·“”\"]|\.(?:\s|$)| or | and |→|>")
 """Where a command ends inside of a sentence, or before its comment."""
 

@@ -52,7 +52,7 @@ def unasked(context: Context, view: View, answer: Answer | None) -> Finding:
             saw=f"the libraries of {view.name} were not asked about this run's configuration",
             expected="facts that were read for this run file",
             why="only our own tables have judged its arguments and its DeepSpeed JSON.",
-            fix="allranks check without --facts, or record them again with --save-facts",
+            fix="leave --facts out, or record them again: allranks check FILE --save-facts DIR",
         )
     return context.say(
         UNKNOWN,
