@@ -14,9 +14,11 @@ from allranks.core import BadInput
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LARGE = str(EXAMPLES / "deepseek-v3-24xa100.yaml")
 
+NOT_TYPED = {"command": None, "nodes": None, "gpus": None, "cpu": False}
+
 
 def options(file: str = LARGE, *sets: str, smoke: bool = False, debug: bool = False) -> argparse.Namespace:
-    return argparse.Namespace(file=file, sets=list(sets), accept=[], smoke=smoke, debug=debug)
+    return argparse.Namespace(file=file, sets=list(sets), accept=[], smoke=smoke, debug=debug, **NOT_TYPED)
 
 
 def test_a_smoke_run_is_short_and_careful() -> None:
@@ -54,7 +56,7 @@ def test_the_next_rung_is_the_first_one_that_fits() -> None:
     asked = options(smoke=True)
     run_modes.set_for(asked)
     lines = run_modes.next_rung(asked, {"state": "succeeded"})
-    assert lines[0] == f"next  allranks run {LARGE} --set deepspeed=zero3 --set network.fabric=tcp"
+    assert lines[0] == f"next  allranks run --set deepspeed=zero3 --set network.fabric=tcp {LARGE}"
     assert "GiB a GPU" in lines[1] and "buckets of 500 M elements instead of 200 M" in lines[1]
     assert "s on 100 Gb Ethernet" in lines[1] and "InfiniBand" not in lines[1]
     assert "did not succeed" in run_modes.next_rung(asked, {"state": "failed"})[0]

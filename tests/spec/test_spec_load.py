@@ -367,7 +367,7 @@ DROPPED = {
     "/usr/bin/python3.11 -u -O train.py -u": ("train.py", "-u"),
     "python -m pkg.train": ("-m", "pkg.train"),
     "torchrun train.py": ("train.py",),
-    "torchrun --nnodes=3 --nproc_per_node 8 --standalone -m pkg --nnodes 1": ("-m", "pkg", "--nnodes", "1"),
+    "torchrun --nnodes=1 --nproc_per_node 8 --standalone -m pkg --nnodes 1": ("-m", "pkg", "--nnodes", "1"),
     "python -m torch.distributed.run --master_port=39500 a.py": ("a.py",),
     "/opt/bin/torchrun --rdzv-endpoint h:1 a.py": ("a.py",),
 }
@@ -417,15 +417,13 @@ WRONG_COMMANDS = {
     "[]": "it names no script.",
     "python": "it names no script.",
     "torchrun --nnodes 2": "it names no script.",
-    "bash train.sh": "bash is no Python script.",
-    "deepspeed --hostfile h train.py": "deepspeed starts ranks by itself.",
-    "accelerate launch train.py": "accelerate starts ranks by itself.",
-    "llamafactory-cli train x.yaml": "llamafactory-cli starts ranks by itself.",
-    "torchrun --no-python a.sh": "torchrun's --no-python.",
+    "sudo bash train.sh": "sudo is no Python script.",
+    "horovodrun -np 2 train.py": "horovodrun starts ranks by itself.",
+    "torchrun --no-python a.sh": "torchrun --no-python.",
     "[--lr, train.py]": "--lr is no script.",
     "[-m]": "-m without a module's name.",
     "{a: 1}": "a mapping stands here.",
-    '"it\'s"': "it's cannot be split: no closing quotation.",
+    '"it\'s"': "a quote or a bracket is never closed.",
 }
 
 

@@ -17,7 +17,7 @@ ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop",
 """How the help lists the verbs: in the order of a run's life; any other verb comes after them."""
 
 EPILOG = """exit codes: 0 fine, 1 blocked or the run failed, 2 bad input, 3 could not tell, 4 a fault of allranks.
-`allranks init` writes a run file; `allranks run FILE` does the rest."""
+`allranks init` writes a run file; `allranks run FILE` does the rest, or `allranks run -- torchrun train.py`."""
 
 
 def verb_names() -> list[str]:
@@ -81,7 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parser.hint = ". The command stands after --" if takes_command(words) else ""
     try:
         parser = build_parser()
-        options = parser.parse_args(words)
+        options, rest = parser.parse_known_args(words)
+        if rest:
+            parser.error(unrecognized(options, words, rest))
         options.command = command
         code = called(parser, options)
         sys.stdout.flush()
@@ -93,9 +95,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Our own words, and those of another program behind `--`."""
-    at = words.index("--") if "--" in words and takes_command(words) else len(words)
+def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | None]:
+    """Our own words, and those of another program behind `--`; None if there is no `--`."""
+    if "--" not in words or not takes_command(words):
+        return words, None
+    at = words.index("--")
     return words[:at], words[at + 1 :]
 
 
@@ -104,6 +108,18 @@ def takes_command(words: Sequence[str]) -> bool:
     argparse, which would look for options of ours in them, does not see them; they are `options.command`."""
     verb = next((word for word in words if not word.startswith("-")), "")
     return verb in verb_names() and getattr(verb_module(verb), "TAKES_COMMAND", False)
+
+
+def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequence[str]) -> str:
+    """The complaint about words that no option takes; a command that stands there wants its `--`."""
+    said = f"unrecognized arguments: {' '.join(rest)}"
+    named = getattr(options, "file", None)
+    if takes_command(words) and named and not named.endswith((".yaml", ".yml")):
+        import shlex
+
+        command = shlex.join(words[words.index(named) :])
+        return f"{said}\nA training command stands behind `--`: allranks {options.verb} -- {command}"
+    return said
 
 
 def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from allranks.core.errors import BadInput, Problem
 
 if TYPE_CHECKING:
-    from allranks.spec import Run
+    from allranks.spec import Run, Typed
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,18 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the run file")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="the run file, or a LLaMA-Factory YAML (default run.yaml); instead of it, behind `--`, the command that "
+        "you would start by hand: torchrun, deepspeed, accelerate launch, srun, mpirun, python, a script",
+    )
+    parser.set_defaults(command=None)
+    parser.add_argument("--nodes", metavar="NODES", help="node names such as node[1-3], or a hostfile")
+    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs (ranks) a node")
+    parser.add_argument("--cpu", action="store_true", help="train on the nodes' processors")
+    parser.add_argument("--save-as", metavar="FILE", help="also write the run file that says the same")
     parser.add_argument(
         "--set",
         dest="sets",
@@ -45,12 +57,54 @@ def add_hosts(parser: argparse.ArgumentParser) -> None:
 
 
 def load_run(options: argparse.Namespace) -> Run:
-    """The run file with --set and --accept; an id that no finding has is an error, with the nearest one."""
+    """The run that was named, with --set and --accept; an id that no finding has is an error, with the nearest one."""
+    run = loaded(options, options.sets)
+    require_ids("accept", run.accept)
+    if options.save_as:
+        save_as(run, options.save_as)
+    return run
+
+
+def typed_of(options: argparse.Namespace) -> Typed:
     from allranks import spec
 
-    run = spec.load(options.file, sets=options.sets, accept=options.accept)
-    require_ids("accept", run.accept)
-    return run
+    command = None if options.command is None else tuple(options.command)
+    return spec.Typed(options.file, command, options.nodes, options.gpus, options.cpu)
+
+
+def loaded(options: argparse.Namespace, sets: Iterable[str]) -> Run:
+    """The run that was named, with `sets` in place of those of the command line."""
+    from allranks import spec
+
+    return spec.load_typed(typed_of(options), sets, options.accept, os.environ, gpus_here)
+
+
+def gpus_here() -> int | None:
+    """The GPUs of this machine; None if nvidia-smi could not tell."""
+    from allranks.node.facts._reading import Unreadable
+    from allranks.node.facts.gpus import query
+
+    try:
+        return len(query()["list"])
+    except Unreadable:
+        return None
+
+
+def save_as(run: Run, name: str) -> None:
+    """Writes the run file that says what was typed. Never over another file."""
+    path = Path(name)
+    if path.resolve().parent != Path(run.file or "run.yaml").resolve().parent:
+        raise BadInput(
+            Problem(
+                f"--save-as {name}: another folder.",
+                "relative paths in a run file begin at its folder.",
+                f"--save-as {path.name}",
+            )
+        )
+    if path.exists() and path.read_bytes() != run.text.encode():
+        raise BadInput(Problem(f"--save-as {name}: {name} exists.", do="another name, or remove it first"))
+    require_writable(path, lambda path: path.write_text(run.text, encoding="utf-8"))
+    print(f"{path} written.", file=sys.stderr)
 
 
 def require_ids(what: str, ids: Iterable[str]) -> None:

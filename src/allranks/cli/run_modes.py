@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING, Any
+
+from allranks.cli.common import loaded, typed_of
 
 if TYPE_CHECKING:
     from allranks.plan import Plan
@@ -64,9 +67,7 @@ def set_for(options: argparse.Namespace) -> None:
 
 def careful(options: argparse.Namespace) -> tuple[str, ...]:
     """The lowest rung for this run file; raises BadInput for a script, whose steps only it can count."""
-    from allranks import spec
-
-    run = spec.load(options.file, sets=options.sets)
+    run = loaded(options, options.sets)
     if run.train.kind != "llamafactory":
         raise run.refuse(
             "train.command",
@@ -91,7 +92,8 @@ def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
         words = " ".join(f"--set {one}" for one in sets)
         fits = memory_of(plan)
         said = [gain, *buckets_of(plan, before), *speed_of(plan, sets), *fits]
-        lines += [f"next  allranks run {options.file} {words}".rstrip(), "      " + "; ".join(said)]
+        named = shlex.join(typed_of(options).as_words())
+        lines += [f"next  allranks run {' '.join(filter(None, (words, named)))}", "      " + "; ".join(said)]
         if not any("does not fit" in text for text in fits):
             break
     return lines
@@ -99,11 +101,10 @@ def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
 
 def planned_for(options: argparse.Namespace, sets: tuple[str, ...]) -> Plan:
     """The plan of the run file with a rung's settings in place of the smoke run's."""
-    from allranks import spec
     from allranks.runs.inspection import planned
 
     own = [one for one in options.sets if one.partition("=")[0] not in CHANGED]
-    return planned(spec.load(options.file, sets=[*own, *sets], accept=options.accept))
+    return planned(loaded(options, [*own, *sets]))
 
 
 def buckets_of(plan: Plan, before: Plan | None) -> list[str]:

@@ -9,10 +9,11 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from allranks.cli.common import print_json
+from allranks.cli.common import print_json, typed_of
 from allranks.cli.run_modes import next_rung
 from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
 from allranks.core.run_states import FINAL
@@ -86,22 +87,17 @@ async def looked_at(run: Run, accept_new_hosts: bool, excludes: bool = False) ->
 
 def again(options: argparse.Namespace, *sets: str) -> list[str]:
     """The command that starts this run once more, in a job that SLURM has queued again: it takes it up."""
-    words = [
-        sys.executable,
-        "-m",
-        "allranks.cli",
-        "run",
-        str(Path(options.file).resolve()),
-        "--yes",
-        "--json",
-    ]
+    typed = typed_of(options)
+    if typed.file is not None:
+        typed = replace(typed, file=str(Path(typed.file).resolve()))
+    words = [sys.executable, "-m", "allranks.cli", "run", "--yes", "--json"]
     for text in (*options.sets, "resume=auto", *sets):
         words += ["--set", text]
     for name in options.accept:
         words += ["--accept", name]
     if options.probe is not None:
         words.append("--probe" if options.probe else "--no-probe")
-    return words
+    return [*words, *typed.as_words()]
 
 
 async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | None):

@@ -269,7 +269,7 @@ def _stage_findings(run: Run, case: Case) -> list[Finding]:
             saw=f"stage: {case.setting.stage} keeps {case.setting.beside} beside the model, which is not counted.",
             expected="pt, sft, rm, or dpo and kto with LoRA",
             why="the run needs more than the printed figures; whether it fits cannot be said.",
-            fix=f"allranks run {run.file or 'FILE'} --smoke --accept stage-not-planned",
+            fix=f"allranks run --smoke --accept stage-not-planned {run.named}",
         )
     ]
 
@@ -302,7 +302,7 @@ def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
             saw=f"a node needs {memory.host_total / GIB:,.0f} GiB of host memory to {DOING[phase]}; none was asked.",
             expected=expected,
             why="whether the run fits cannot be said: many GPU nodes have 1 TiB.",
-            fix=f"allranks check {run.file or 'FILE'}",
+            fix=f"allranks check {run.named}",
         )
     ]
 

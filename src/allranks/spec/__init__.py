@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from allranks.spec.names import expand, slurm_list
     from allranks.spec.runfile import load, loads
     from allranks.spec.start import cluster_from_names, init_text, local_cluster
+    from allranks.spec.typed import Typed
+    from allranks.spec.typed import load as load_typed
 
 LATER = {
     "cluster_from_hostfile": "hostfile",
@@ -28,7 +30,11 @@ LATER = {
     "loads": "runfile",
     "local_cluster": "start",
     "slurm_list": "names",
+    "Typed": "typed",
+    "load_typed": "typed",
 }
+
+RENAMED = {"load_typed": "load"}
 
 __all__ = [
     "CPU",
@@ -40,12 +46,14 @@ __all__ = [
     "Run",
     "Save",
     "Train",
+    "Typed",
     "cluster_from_hostfile",
     "cluster_from_names",
     "expand",
     "init_text",
     "json_schema",
     "load",
+    "load_typed",
     "loads",
     "local_cluster",
     "slurm_list",
@@ -55,6 +63,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{LATER[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{LATER[name]}"), RENAMED.get(name, name))
     globals()[name] = value
     return value

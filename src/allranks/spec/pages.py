@@ -29,18 +29,54 @@ Why it matters
 What to do
   A launcher that reads it (docs/run-file.md lists them), or take the key out.
 """,
-    "launcher-dropped": """A python or torchrun before the training script was left out.
+    "launcher-dropped": """A launcher before the training script was left out; what it says became keys.
 
 What it looks at
-  The first words of train.command.
+  The first words of train.command, or of the command after `--`: variables, python, and the launchers of
+  docs/scripts.md with their options.
 
 Why it matters
-  allranks starts torchrun on every node, with the training environment's own Python. torchrun's options in the
-  command are left out too: nodes, gpus and network of the run file say how many ranks there are and where they
-  meet.
+  allranks starts torchrun on every node, with the training environment's own Python. Nodes, ranks, ports and
+  variables of the command are taken over where the run file does not say them itself.
 
 What to do
-  The script and its arguments alone: the note prints that command.
+  Nothing. The note prints the keys and the command that would say the same; --save-as writes them to a run file.
+""",
+    "launcher-contradicts": """A launcher in the command says one thing, and something else another.
+
+What it looks at
+  Machines, ranks, tasks, ports and variables in the options of the launchers in train.command, against each other,
+  against the run file's own keys, and against the nodes that the run has.
+
+Why it matters
+  Only one of them can hold. A key that stands in the run file does; else the first launcher's.
+
+What to do
+  Take one of the two out.
+""",
+    "shell-left-out": """A part of a pasted command or script was not taken over.
+
+What it looks at
+  Redirections, pipes and `&` around the training command; in a script also commands that are no part of the training,
+  and variables whose value only a shell would find out.
+
+Why it matters
+  No shell runs on the nodes. Each rank has a log of its own, and a run goes on without its terminal.
+
+What to do
+  What the note says; what has to happen before the training is done by hand, or by the script itself.
+""",
+    "gpus-not-said": """Nothing says how many GPUs a node has, so that each node trains with one.
+
+What it looks at
+  A command or LLaMA-Factory YAML on the command line that names other machines, without --gpus, and without a launcher
+  that counts ranks.
+
+Why it matters
+  The other GPUs of the nodes would stay idle.
+
+What to do
+  --gpus N.
 """,
 }
 

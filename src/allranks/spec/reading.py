@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.core import NOTE, BadInput, Finding, Where
+from allranks.core import NOTE, WARN, BadInput, Finding, Where
 from allranks.spec import validate
 from allranks.spec.problems import MAX_SHOWN_PATH, Problems, Wrong, nearest, shown
 from allranks.spec.tree import Scalar, Sequence, Table, Tree, plain
@@ -52,6 +52,12 @@ class Reading:
         self.folder = posixpath.dirname(file) if file else ""
         self.problems = problems
         self.notes: list[Finding] = []
+        self.counts: dict[str, tuple[int, str]] = {}
+        """What a launcher in `train.command` counts, each with the option that says it (`pasted.count_ranks`)."""
+        self.head: str | None = None
+        """The machine that it lets lead."""
+        self.clashes = False
+        """Whether its ranks and `gpus` were found to differ."""
 
     def wrong(self, at: Any, saw: str, why: str = "", do: str = "") -> None:
         """A problem at the place of a tree or an entry."""
@@ -78,9 +84,12 @@ class Reading:
             else:
                 self.problems.add(problem.saw, problem.why, problem.do, problem.file, problem.line)
 
-    def note(self, id: str, at: Any, saw: str, why: str, fix: str) -> None:
+    def note(self, id: str, at: Any, saw: str, why: str, fix: str, verdict: str = NOTE) -> None:
         where = Where(file=at.file, line=at.line)
-        self.notes.append(Finding(id=id, verdict=NOTE, where=where, saw=saw, why=why, fix=fix))
+        self.notes.append(Finding(id=id, verdict=verdict, where=where, saw=saw, why=why, fix=fix))
+
+    def warn(self, id: str, at: Any, saw: str, why: str, fix: str) -> None:
+        self.note(id, at, saw, why, fix, WARN)
 
     def path(self, text: str) -> str:
         """A path as the run file means it: `~` is kept for the node, a relative one begins at its folder."""

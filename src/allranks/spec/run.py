@@ -7,6 +7,7 @@ file: `run.line("train.llamafactory.lora_target")`.
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -161,6 +162,8 @@ class Run:
     lines_in: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Finding, ...] = ()
     text: str = field(default="", repr=False, compare=False)
+    typed: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """What names this run behind `allranks run`, if it was typed there (`spec.typed`)."""
     nodes_known: bool = True
     """False where the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
     `cluster` then only stand for the node ranks."""
@@ -193,6 +196,11 @@ class Run:
         if self.train.kind == "llamafactory":
             return "use_cpu: true under train.llamafactory"
         return f"gpus: {{count: {self.gpus.count}, model: cpu}}"
+
+    @property
+    def named(self) -> str:
+        """What names this run behind `allranks run` and the like, as a shell takes it."""
+        return shlex.join(self.typed) or self.file or "FILE"
 
     def line(self, key: str) -> int | None:
         """The line of a dotted key, or of the nearest key above it that was written anywhere.

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from allranks.core import BadInput, Cluster, Problem
+from allranks.core import BadInput, Cluster
 from allranks.core.net import is_loopback
-from allranks.spec import launchers, validate
+from allranks.spec import launchers, pasted, validate
 from allranks.spec import text as files
 from allranks.spec import train as training
+from allranks.spec.document import parsed, refuse_trainers_file
 from allranks.spec.drafts import make_cluster
 from allranks.spec.keys import Key
 from allranks.spec.launchers import Launcher
@@ -24,7 +25,7 @@ from allranks.spec.run import KEYS, SECTIONS, Run
 from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Save, Train
 from allranks.spec.sets import apply_sets
 from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
-from allranks.spec.yaml12 import parse
+from allranks.spec.written import yaml_text
 
 TOP = [key.name for key in KEYS]
 
@@ -41,49 +42,25 @@ def load(path: str | os.PathLike[str], sets: Iterable[str] = (), accept: Iterabl
 def loads(text: str, file: str | None = None, sets: Iterable[str] = (), accept: Iterable[str] = ()) -> Run:
     """As `load`, from text. `file` is what messages call it; its folder is where relative paths begin."""
     reading = Reading(file, Problems())
-    if len(text) > files.MAX_BYTES:
-        raise BadInput(
-            Problem(f"{len(text):,} characters; at most {files.MAX_BYTES:,} are read.", file=reading.label)
-        )
-    tree = parse(text, reading.label, reading.problems)
-    if not isinstance(tree, Table):
-        seen = (
-            "it is empty." if tree is None else f"{described(tree)} stands where the run file's keys should."
-        )
-        do = "`allranks init -o run.yaml` writes one that is ready to edit"
-        line = None if tree is None else tree.line
-        raise BadInput([*reading.problems.all(), Problem(seen, "", do, reading.label, line)])
+    tree = parsed(text, reading)
     refuse_trainers_file(tree, reading)
-    apply_sets(tree, list(sets), reading)
+    pasted.expand(tree, reading)
+    return replace(read_tree(tree, reading, sets, accept), text=text)
+
+
+def read_tree(tree: Table, reading: Reading, sets: Iterable[str] = (), accept: Iterable[str] = ()) -> Run:
+    """The run of a run file's tree, whose command is expanded. Its `text` is the tree as it stands. Raises BadInput."""
+    sets = list(sets)
+    apply_sets(tree, sets, reading)
+    if any(one.startswith(("train=", "train.command=")) for one in sets):
+        pasted.expand(tree, reading)
+    text = yaml_text(tree)
     training.splice(tree.get("train"), reading)
     refuse_tokens(tree, reading)
     run = build(tree, reading, list(accept))
     if run is None or reading.problems.found:
         raise BadInput(reading.problems.all())
     return replace(run, text=text)
-
-
-def refuse_trainers_file(tree: Table, reading: Reading) -> None:
-    keys = tree.entries
-    if "nodes" in keys or "train" in keys or not ("model_name_or_path" in keys or "stage" in keys):
-        return
-    seen = "model_name_or_path" if "model_name_or_path" in keys else "stage"
-    name = Path(reading.label).name if reading.file else "sft.yaml"
-    lines = (
-        "write run.yaml beside it and start that:",
-        "nodes: node[1-2]",
-        "gpus: 8",
-        f"train: {{llamafactory: {shown(name)}}}",
-    )
-    raise BadInput(
-        Problem(
-            f"a LLaMA-Factory file, not a run file: it has {seen} and no nodes.",
-            "it says what to train, not on which machines.",
-            "\n         ".join(lines),
-            reading.label,
-            keys[seen].line,
-        )
-    )
 
 
 def refuse_tokens(tree: Table, reading: Reading) -> None:
@@ -290,6 +267,7 @@ def finish(run: Run, tree: Table, reading: Reading) -> Run:
     launcher = launchers.find(launch.with_)
     refuse_nowhere(run, launcher, tree, reading)
     note_unread(tree.get("launch"), launcher, reading)
+    pasted.compare(run, reading, tree.get("train") or tree)
     return replace(
         run,
         cluster=replace(run.cluster, spares=launch.spares),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from allranks.core import BadInput
@@ -18,44 +18,34 @@ from allranks.spec.yaml12 import parse
 
 KEYS = tuple(key.name for key in declared(Train))
 
-LAUNCHERS = {
-    "torchrun": "torchrun",
-    "torch.distributed.run": "torchrun",
-    "torch.distributed.launch": "torchrun",
-}
-"""What starts ranks as allranks does itself: dropped, with its options."""
-
-BARE_OPTIONS = ("standalone", "no-python", "run-path", "virtual-local-rank", "module", "m")
-"""torchrun's options without a value (torch/distributed/run.py, torch 2.13)."""
-
-OTHER_LAUNCHERS = (
-    "accelerate",
-    "deepspeed",
-    "mpirun",
-    "mpiexec",
-    "srun",
-    "sbatch",
-    "ray",
+STARTS_RANKS = (
+    "horovodrun",
     "pdsh",
     "ssh",
-    "horovodrun",
+    "sbatch",
+    "salloc",
+    "qsub",
+    "bsub",
+    "flux",
+    "kubectl",
+    "composer",
 )
+"""Programs that start ranks or jobs and whose options are not known here (`spec/commands/` holds the known ones)."""
+
 NO_SCRIPTS = (
-    "bash",
-    "sh",
     "zsh",
     "dash",
-    "env",
     "sudo",
-    "nohup",
     "docker",
     "podman",
+    "singularity",
+    "apptainer",
     "uv",
     "poetry",
+    "pdm",
+    "pixi",
     "conda",
 )
-PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
-PYTHON_FLAGS = re.compile(r"-[bBdEhiIOPqsSuvx]+")
 
 
 def splice(train: Tree | None, reading: Reading) -> str | None:
@@ -148,64 +138,19 @@ def read_arguments(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
 
 
 def read_command(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
-    """The script and its arguments, without a launcher before them. A dropped one is noted."""
+    """The script and its arguments; `pasted.expand` has taken launchers and shell syntax away."""
     before = len(reading.problems.found)
-    given = WORDS(tree, key, reading)
-    if len(reading.problems.found) > before:
-        return given
-    command = without_python(list(given))
-    if command != list(given):
-        reading.note(
-            "launcher-dropped",
-            tree,
-            f"{key}: {shown(' '.join(given[: len(given) - len(command)]))} is left out.",
-            "allranks starts torchrun on every node, with the environment's Python and the ranks that `gpus` says.",
-            f"command: [{shown(', '.join(command))}]",
-        )
-    check_script(command)
-    return tuple(command)
-
-
-def without_python(command: list[str]) -> list[str]:
-    """Drops a leading `python -u`, `torchrun --nnodes=2 …` or `python -m torch.distributed.run …`."""
-    if command and PYTHON.fullmatch(command[0]):
-        command = command[1:]
-        while command and PYTHON_FLAGS.fullmatch(command[0]):
-            command = command[1:]
-        if len(command) > 1 and command[0] == "-m" and command[1] in LAUNCHERS:
-            return without_options(command[2:])
-        return command
-    if command and command[0].rsplit("/", 1)[-1] in LAUNCHERS:
-        return without_options(command[1:])
+    command = WORDS(tree, key, reading)
+    if len(reading.problems.found) == before:
+        check_script(command)
     return command
 
 
-def without_options(command: list[str]) -> list[str]:
-    """Drops torchrun's own options; `-m` stays, since it says how the script is named."""
-    module = False
-    while command and command[0].startswith("-"):
-        name, equals, _ = command[0].lstrip("-").replace("_", "-").partition("=")
-        if name in ("no-python", "run-path"):
-            raise Wrong(
-                f"torchrun's --{name}.", "allranks starts Python scripts.", "a script, or -m and a module"
-            )
-        module = module or name in ("m", "module")
-        command = command[1:] if equals or name in BARE_OPTIONS else command[2:]
-    return ["-m", *command] if module else command
-
-
-def check_script(command: list[str]) -> None:
+def check_script(command: Sequence[str]) -> None:
     if not command or not command[0].strip():
         raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
     first = command[0].rsplit("/", 1)[-1]
-    if first in ("llamafactory-cli", "lmf", "llamafactory.launcher"):
-        config = next((w for w in command if w.endswith((".yaml", ".yml"))), "sft.yaml")
-        raise Wrong(
-            f"{first} starts ranks by itself.",
-            "it does not see the other nodes.",
-            f"llamafactory: {shown(config)}",
-        )
-    if first in OTHER_LAUNCHERS:
+    if first in STARTS_RANKS:
         raise Wrong(
             f"{first} starts ranks by itself.",
             "there would be ranks of ranks.",

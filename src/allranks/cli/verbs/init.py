@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from allranks.cli.common import add_json, positive, print_json, require_writable
+from allranks.cli.common import add_json, gpus_here, positive, print_json, require_writable
 from allranks.core import BadInput, Problem
 
 
@@ -56,14 +56,3 @@ def call(options: argparse.Namespace) -> int:
     else:
         print(f"{path} written. Next: allranks check {path}", file=sys.stderr)
     return 0
-
-
-def gpus_here() -> int | None:
-    """The GPUs of this machine; None if nvidia-smi could not tell."""
-    from allranks.node.facts._reading import Unreadable
-    from allranks.node.facts.gpus import query
-
-    try:
-        return len(query()["list"])
-    except Unreadable:
-        return None

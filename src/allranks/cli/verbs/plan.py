@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from allranks.spec import Run
 
 
+TAKES_COMMAND = True
+"""Behind `--` stands the training command, in place of a run file."""
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)

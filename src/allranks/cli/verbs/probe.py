@@ -25,6 +25,10 @@ def rounds(text: str) -> int | None:
     return None if text == "all" else positive(text)
 
 
+TAKES_COMMAND = True
+"""Behind `--` stands the training command, in place of a run file."""
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)

@@ -13,6 +13,9 @@ from pathlib import Path
 from allranks.cli import run_modes
 from allranks.cli.common import add_file, add_hosts, add_json, load_run
 
+TAKES_COMMAND = True
+"""Behind `--` stands the training command, in place of a run file."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)

@@ -1,0 +1,262 @@
+"""A command line while it is being understood: its words, and what its launchers say that a run file says in keys."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from allranks.core import NOTE, WARN, BadInput
+from allranks.spec.problems import Wrong, nearest, shown
+
+OWN = "allranks does it itself"
+
+
+class Unknown(str):
+    """A word as it is written, with a variable that nobody here can resolve: good enough for an option that is left
+    out, and refused in what the ranks would get."""
+
+    __slots__ = ("needs",)
+
+    def __new__(cls, text: str, needs: str) -> Unknown:
+        word = super().__new__(cls, text)
+        word.needs = needs
+        return word
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is said of the command beside its keys, as a finding's parts."""
+
+    id: str
+    verdict: str
+    saw: str
+    why: str
+    fix: str
+
+
+@dataclass
+class Command:
+    """`words` is what is left of the command; what launchers take from it becomes `keys` (dotted, as in a run file)
+    and `env`. `counts` are machines, ranks and tasks, by what they count, each with the option that says it."""
+
+    words: list[str]
+    reads: Callable[[str], str]
+    """Reads a file of this machine by the path that the command gives it: its text. Raises BadInput."""
+
+    follow: Callable[[Command, str, list[str]], None]
+    """Puts the training command of a shell script, with what the script sets, in place of the words."""
+
+    env: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, Any] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, tuple[int, str]] = field(default_factory=dict)
+    launchers: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    module: bool = False
+    cpu: bool = False
+    """Whether a launcher asks for training on processors."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What a launcher hands to the script by variables, by its own names."""
+    changes: dict[str, str] = field(default_factory=dict)
+    """Keys that are changed in LLaMA-Factory's YAML."""
+    trainer: str | dict[str, Any] | None = None
+    """LLaMA-Factory's YAML, or its arguments, if that is what the command starts."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """The variables that the command would see here."""
+
+    def has_file(self, path: str) -> bool:
+        """Whether a file stands there on this machine."""
+        try:
+            self.reads(path)
+        except BadInput:
+            return False
+        return True
+
+    def put(self, key: str, value: Any, said: str) -> None:
+        """A key of the run file. The first who says it counts; another value is a contradiction."""
+        if isinstance(value, Unknown):
+            return
+        if key not in self.keys:
+            self.keys[key], self.said[key] = value, said
+        elif self.keys[key] != value:
+            self.contradicts(said, f"{self.said[key]} says {key}: {shown(self.keys[key])}")
+
+    def variable(self, name: str, value: str, said: str = "") -> None:
+        if name in self.env and self.env[name] != value:
+            self.contradicts(said or f"{name}={value}", f"{name} is {shown(self.env[name])} before it")
+            return
+        self.env[name] = value
+
+    def count(self, what: str, text: str | int, said: str) -> None:
+        """`what` is `nodes`, `ranks` (of a node), `total`, `tasks` (of a node) or `all tasks`."""
+        if isinstance(text, Unknown) or text in ("", "gpu", "auto", "cpu"):
+            return
+        if not (str(text).isascii() and str(text).isdigit() and 0 < int(text) < 1_000_000):
+            raise Wrong(f"{said}: {shown(text)} is no number.", do="a whole number from 1")
+        value = int(text)
+        first = self.counts.setdefault(what, (value, said))
+        if first[0] != value:
+            self.contradicts(said, first[1])
+
+    def number(self, what: str) -> int | None:
+        return self.counts[what][0] if what in self.counts else None
+
+    def contradicts(self, one: str, other: str, fix: str = "one of the two") -> None:
+        self.note(
+            "launcher-contradicts",
+            WARN,
+            f"{shown(one)} against {shown(other)}.",
+            "only one of them can hold.",
+            fix,
+        )
+
+    def note(self, id: str, verdict: str, saw: str, why: str = "", fix: str = "") -> None:
+        self.notes.append(Note(id, verdict, saw, why, fix))
+
+    def left_out(self, what: str, why: str, fix: str = "") -> None:
+        self.note("shell-left-out", NOTE, f"{shown(what)} is left out.", why, fix)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a launcher: how many words follow it, and what is done with them. `act` gets the command, the
+    values and the option as it was written; without it the option is left out, since `why`."""
+
+    takes: int = 1
+    act: Any = None
+    why: str = OWN
+
+
+def key(name: str, convert: Any = None) -> Option:
+    """An option whose value is that of a key of the run file."""
+
+    def act(command: Command, value: str, said: str) -> None:
+        command.put(name, value if isinstance(value, Unknown) or convert is None else convert(value), said)
+
+    return Option(1, act)
+
+
+def count(what: str) -> Option:
+    """An option that counts machines, ranks or tasks."""
+    return Option(1, lambda command, value, said: command.count(what, value, said))
+
+
+def own(takes: int = 1, why: str = OWN) -> Option:
+    return Option(takes, None, why)
+
+
+def refused(why: str, fix: str, takes: int = 0) -> Option:
+    def act(command: Command, value: str, said: str) -> None:
+        raise Wrong(f"{said}.", why, fix)
+
+    return Option(takes, act)
+
+
+def port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6):
+        raise Wrong(f"{shown(text)} is no port.", "a TCP port is 1 to 65,535.", "such as 39500")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Wrong(f"{shown(text)} is no number.", do="a whole number")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Form:
+    """One program that starts training: by which names it is called, its options, what it does with the rest.
+
+    `options` are by their names without dashes, with `-` for `_`. `short` says that `-N4` is `-N 4`. `read` is called
+    with the command once the options are gone. `ranks` says that it starts the ranks of its node itself.
+    """
+
+    programs: tuple[str, ...]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    read: Any = None
+    short: bool = False
+    ranks: bool = False
+    prefixes: bool = True
+    """Whether a long option may be cut short, as argparse takes it."""
+
+    def take(self, command: Command) -> None:
+        """Takes the program and its options from the front of the command."""
+        name = command.words.pop(0)
+        if self.ranks:
+            command.launchers.append(self.programs[0])
+        self.take_options(command, name)
+        if self.read is not None:
+            self.read(command)
+
+    def take_options(self, command: Command, program: str) -> None:
+        words = command.words
+        while words and words[0].startswith("-") and words[0] != "-":
+            word = words.pop(0)
+            if word == "--":
+                return
+            name, equals, value = self.split(word)
+            option = self.find(name, word, program)
+            values = [value] if equals else []
+            while len(values) < option.takes:
+                if not words:
+                    raise Wrong(f"{program} {word}: nothing follows it.", do="its value")
+                values.append(words.pop(0))
+            said = " ".join((posixpath.basename(program), word, *(values if not equals else ())))
+            if option.act is not None:
+                option.act(command, values[0] if len(values) == 1 else values or "", said)
+
+    def split(self, word: str) -> tuple[str, bool, str]:
+        name, equals, value = word.partition("=")
+        if self.short and not word.startswith("--") and len(word) > 2 and word[1] in self.options:
+            return word[1], True, str_like(word, word[2:].removeprefix("="))
+        return name.lstrip("-").replace("_", "-"), bool(equals), str_like(word, value)
+
+    def find(self, name: str, word: str, program: str) -> Option:
+        if name in self.options:
+            return self.options[name]
+        near = [one for one in self.options if len(one) > 1 and one.startswith(name)] if self.prefixes else []
+        if len(near) == 1 and len(name) > 1:
+            return self.options[near[0]]
+        close = nearest(name, self.options)
+        raise Wrong(
+            f"{shown(word)} is no option of {program} that is known here.",
+            "whether a value follows it is not known.",
+            f"--{close}, if that was meant" if close else "the script and its arguments alone",
+        )
+
+
+def str_like(word: str, text: str) -> str:
+    """A piece of a word that is not known is not known either."""
+    return Unknown(text, word.needs) if isinstance(word, Unknown) and "$" in text else text
+
+
+def hosts(text: str) -> list[tuple[str, int | None]]:
+    """`a:8,b:8` → names and slots."""
+    found: list[tuple[str, int | None]] = []
+    for part in text.split(","):
+        name, _, slots = part.strip().rpartition(":") if ":" in part else (part.strip(), "", "")
+        if name:
+            found.append((name, whole(slots) if slots else None))
+    return found
+
+
+def put_hosts(command: Command, found: Sequence[tuple[str, int | None]], said: str) -> None:
+    """The machines that an option names, one node each, with their slots where they differ."""
+    merged: dict[str, int | None] = {}
+    for name, slots in found:
+        merged[name] = (merged.get(name) or 0) + (slots or 1) if name in merged else slots
+    sizes = set(merged.values())
+    names = list(merged)
+    if names == ["localhost"] or names == ["127.0.0.1"]:
+        command.put("nodes", "localhost", said)
+    elif len(sizes) == 1:
+        command.put("nodes", names, said)
+    else:
+        value = [{"name": name, "gpus": slots} if slots else name for name, slots in merged.items()]
+        command.put("nodes", value, said)
+    if len(sizes) == 1 and None not in sizes:
+        command.count("ranks", str(sizes.pop()), said)

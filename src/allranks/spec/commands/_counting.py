@@ -1,0 +1,66 @@
+"""How many machines and ranks the launchers of one command make together."""
+
+from __future__ import annotations
+
+from allranks.spec import launchers
+from allranks.spec.commands._command import Command
+from allranks.spec.problems import Wrong
+
+
+def settle(command: Command) -> None:
+    """`gpus` and `nodes` from what launchers count: machines, ranks of a machine, tasks of an outer launcher."""
+    settle_tasks(command)
+    counts = command.counts
+    if "ranks" not in counts:
+        ranks = ranks_of_total(command) or visible(command) or counts.get("gpus of a node")
+        if ranks is not None:
+            counts["ranks"] = ranks
+    nodes = command.number("nodes")
+    if nodes and "nodes" not in command.keys and chooses(command.keys.get("launch.with")):
+        command.put("nodes", nodes, counts["nodes"][1])
+    if command.cpu:
+        command.keys["gpus"] = {"count": counts.get("ranks", (1, ""))[0], "model": "cpu"}
+        command.said["gpus"] = "training on processors"
+    elif "ranks" in counts:
+        command.put("gpus", *counts["ranks"])
+
+
+def settle_tasks(command: Command) -> None:
+    """srun's and mpirun's tasks are the ranks, unless a launcher inside starts those: then one task a node is right."""
+    counts = command.counts
+    if not command.launchers:
+        for outer, own in (("tasks", "ranks"), ("all tasks", "total")):
+            if outer in counts:
+                counts.setdefault(own, counts[outer])
+        return
+    if (command.number("tasks") or 1) > 1:
+        inner = f"{command.launchers[-1]}, which starts the ranks of a node itself"
+        command.contradicts(counts["tasks"][1], inner, "one task a node")
+    elif "all tasks" in counts:
+        command.count("nodes", *counts["all tasks"])
+
+
+def ranks_of_total(command: Command) -> tuple[int, str] | None:
+    """The ranks of each machine, where all ranks are counted."""
+    if "total" not in command.counts:
+        return None
+    total, said = command.counts["total"]
+    named = command.keys.get("nodes")
+    machines = len(named) if isinstance(named, list) else command.number("nodes")
+    if machines is None:
+        return None if named not in (None, "localhost") else (total, said)
+    if total % machines:
+        raise Wrong(f"{said}: {total} ranks on {machines} machines.", "they do not divide.", "a multiple")
+    return total // machines, said
+
+
+def visible(command: Command) -> tuple[int, str] | None:
+    """The GPUs that CUDA_VISIBLE_DEVICES leaves."""
+    value = command.env.get("CUDA_VISIBLE_DEVICES", "")
+    devices = [one for one in value.split(",") if one.strip()]
+    return (len(devices), f"CUDA_VISIBLE_DEVICES={value}") if devices else None
+
+
+def chooses(launcher: str | None) -> bool:
+    """Whether this launcher finds the machines itself, so that their number is enough."""
+    return launcher is not None and launchers.find(launcher).chooses_nodes

@@ -1,0 +1,108 @@
+"""LLaMA-Factory in a command: `llamafactory-cli train x.yaml`, or its arguments after one of its scripts.
+
+They become `train.llamafactory`, so that they are planned and checked as its YAML is (LLaMA-Factory 0.9.5,
+`hparams/parser.py`; values as transformers' HfArgumentParser takes them).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from allranks.core import NOTE
+from allranks.spec.commands._command import Command, Form, Unknown
+from allranks.spec.problems import Wrong, shown
+
+SCRIPTS = ("train.py", "train_bash.py")
+"""Its scripts, in `src/` of its repository."""
+
+OWN = ("stage", "finetuning_type", "template", "lora_target", "dataset")
+"""Arguments that no other program has together."""
+
+MODULES = ("llamafactory.launcher", "llamafactory.cli", "llamafactory.train.tuner", "llmtuner.launcher")
+
+
+def arguments(words: list[str]) -> dict[str, Any]:
+    """`--key value`, `--key=value`, `--flag` and `--key a b` as a mapping. Raises Wrong for what is no argument."""
+    found: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not re.match(r"--[A-Za-z]", word):
+            raise Wrong(f"{shown(word)} is no argument of LLaMA-Factory.", do="--name value, or its YAML")
+        name, equals, value = word[2:].partition("=")
+        values = [value] if equals else []
+        while not equals and rest and not re.match(r"--[A-Za-z]", rest[0]):
+            values.append(rest.pop(0))
+        unknown = next((one for one in values if isinstance(one, Unknown)), None)
+        if isinstance(word, Unknown) or unknown is not None:
+            raise LookupError(unknown if unknown is not None else word)
+        found[name.replace("-", "_")] = True if not values else values[0] if len(values) == 1 else values
+    return found
+
+
+def train(command: Command, rest: list[str]) -> None:
+    """The rest of the command, once it is known to be LLaMA-Factory's."""
+    if not rest:
+        raise Wrong(
+            "it names no YAML and no arguments.", "LLaMA-Factory would not know what to train.", "x.yaml"
+        )
+    first = rest[0]
+    if first.endswith((".yaml", ".yml", ".json")):
+        command.trainer = first
+        for word in rest[1:]:
+            name, equals, value = word.lstrip("-").partition("=")
+            if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
+                raise Wrong(
+                    f"{shown(word)} after the YAML.", "LLaMA-Factory takes key=value there.", "key=value"
+                )
+            command.changes[name] = value
+    else:
+        command.trainer = arguments(rest)
+    command.words = []
+
+
+def recognised(words: list[str]) -> list[str] | None:
+    """The arguments of LLaMA-Factory's own script or module; None for another's."""
+    if words[:1] == ["-m"]:
+        return words[2:] if len(words) > 1 and words[1] in MODULES else None
+    if not words or posixpath.basename(words[0]) not in SCRIPTS:
+        return None
+    names = {word[2:].partition("=")[0].replace("-", "_") for word in words[1:] if word.startswith("--")}
+    return words[1:] if "stage" in names and len(names & set(OWN)) > 1 else None
+
+
+def settle(command: Command) -> None:
+    """Takes the arguments of LLaMA-Factory's own script as those of a run file."""
+    rest = recognised(command.words)
+    if rest is None:
+        return
+    script = command.words[0]
+    if script != "-m":
+        command.note(
+            "launcher-dropped",
+            NOTE,
+            f"{shown(script)} is LLaMA-Factory's own: its module llamafactory.launcher is started.",
+            "so the model, the LoRA targets and the memory are planned and checked.",
+            "LLaMA-Factory in the environment (pip install -e .), or code: its folder",
+        )
+    train(command, rest)
+
+
+class LlamaFactory(Form):
+    def take(self, command: Command) -> None:
+        command.launchers.append("llamafactory-cli")
+        program, *rest = command.words
+        if posixpath.basename(program) not in MODULES:
+            if rest[:1] != ["train"]:
+                raise Wrong(
+                    f"{program} {shown(' '.join(rest[:1]))} starts no training.",
+                    "of it, `train` starts one.",
+                    "llamafactory-cli train sft.yaml",
+                )
+            rest = rest[1:]
+        train(command, rest)
+
+
+FORM = LlamaFactory(programs=("llamafactory-cli", "lmf", "llamafactory"), modules=MODULES)

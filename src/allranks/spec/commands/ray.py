@@ -1,0 +1,110 @@
+"""`ray job submit`: the cluster, its folder and its variables (Ray 2.5x, `ray/dashboard/modules/job/cli.py`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from allranks.core import NOTE
+from allranks.spec.commands._command import Command, Form, Option, Unknown, key, own, refused
+from allranks.spec.problems import Wrong, shown
+
+
+def address(command: Command, value: str, said: str) -> None:
+    if not isinstance(value, Unknown):
+        command.put("launch.address", value.partition("://")[2].rstrip("/") or value, said)
+
+
+def runtime(command: Command, value: str, said: str) -> None:
+    """`--runtime-env-json`: variables, the folder; packages belong to the environment."""
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise Wrong(
+            f"{shown(said)}: it is no JSON object.", do='such as {"env_vars": {"NCCL_DEBUG": "INFO"}}'
+        )
+    take(command, found, said)
+
+
+def runtime_file(command: Command, value: str, said: str) -> None:
+    from allranks.spec.problems import Problems
+    from allranks.spec.tree import plain
+    from allranks.spec.yaml12 import parse
+
+    tree = parse(command.reads(value), value, Problems())
+    found = plain(tree) if tree is not None else {}
+    if not isinstance(found, dict):
+        raise Wrong(f"{shown(said)}: no keys stand in it.", do="a runtime environment of Ray")
+    take(command, found, said)
+
+
+def take(command: Command, found: dict[str, Any], said: str) -> None:
+    for name, value in (found.pop("env_vars", None) or {}).items():
+        command.variable(str(name), str(value), said)
+    folder = found.pop("working_dir", None)
+    if folder and "://" not in str(folder):
+        command.put("code", str(folder), said)
+    found.pop("excludes", None)
+    for name in found:
+        command.left_out(
+            f"{said.split()[0]}: {name}",
+            "the environment has its packages before the run.",
+            "environment: {lock: …}, or container: {pip: […]}",
+        )
+
+
+OPTIONS = {
+    "address": Option(1, address),
+    "working-dir": key("code"),
+    "runtime-env": Option(1, runtime_file),
+    "runtime-env-json": Option(1, runtime),
+    "submission-id": own(),
+    "job-id": own(),
+    "no-wait": Option(
+        0, lambda c, v, s: c.left_out(s, "it is an option of allranks.", "allranks run --detach")
+    ),
+    "metadata-json": own(),
+    "entrypoint-num-cpus": own(),
+    "entrypoint-num-gpus": own(),
+    "entrypoint-memory": own(),
+    "entrypoint-resources": own(),
+    "entrypoint-label-selector": own(),
+    "headers": own(),
+    "verify": own(),
+    "log-style": own(),
+    "log-color": own(),
+    "v": own(0),
+    "verbose": own(0),
+    "no-verify": refused("the cluster's certificate is checked.", "leave it out"),
+}
+
+
+class RayJob(Form):
+    def take(self, command: Command) -> None:
+        if command.words[1:3] != ["job", "submit"]:
+            raise Wrong(
+                f"ray {shown(' '.join(command.words[1:3]))} starts no training.",
+                "of ray, `job submit` starts one.",
+                "ray job submit -- python train.py",
+            )
+        command.words[1:3] = []
+        super().take(command)
+
+
+def read(command: Command) -> None:
+    command.put("launch.with", "ray", "ray job submit")
+    if "launch.address" not in command.keys and command.environ.get("RAY_ADDRESS"):
+        address(command, command.environ["RAY_ADDRESS"], "RAY_ADDRESS")
+    command.note(
+        "launcher-dropped",
+        NOTE,
+        "ray job submit would start the command once, on the head.",
+        "allranks starts it as the ranks of a torchrun on each node; a script that calls ray.init or Ray Train would "
+        "start ranks of its own in each of them.",
+        "for such a script ray job submit itself",
+    )
+
+
+FORM = RayJob(programs=("ray",), options=OPTIONS, read=read)

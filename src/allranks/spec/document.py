@@ -1,0 +1,52 @@
+"""A run file's text as a tree, and what is no run file at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from allranks.core import BadInput, Problem
+from allranks.spec import text as files
+from allranks.spec.problems import shown
+from allranks.spec.reading import Reading, described
+from allranks.spec.tree import Table
+from allranks.spec.yaml12 import parse
+
+
+def parsed(text: str, reading: Reading) -> Table:
+    """The tree of a run file's text. Raises BadInput for what holds no keys."""
+    if len(text) > files.MAX_BYTES:
+        raise BadInput(
+            Problem(f"{len(text):,} characters; at most {files.MAX_BYTES:,} are read.", file=reading.label)
+        )
+    tree = parse(text, reading.label, reading.problems)
+    if not isinstance(tree, Table):
+        seen = (
+            "it is empty." if tree is None else f"{described(tree)} stands where the run file's keys should."
+        )
+        do = "`allranks init -o run.yaml` writes one that is ready to edit"
+        line = None if tree is None else tree.line
+        raise BadInput([*reading.problems.all(), Problem(seen, "", do, reading.label, line)])
+    return tree
+
+
+def refuse_trainers_file(tree: Table, reading: Reading) -> None:
+    keys = tree.entries
+    if "nodes" in keys or "train" in keys or not ("model_name_or_path" in keys or "stage" in keys):
+        return
+    seen = "model_name_or_path" if "model_name_or_path" in keys else "stage"
+    name = Path(reading.label).name if reading.file else "sft.yaml"
+    lines = (
+        "write run.yaml beside it and start that:",
+        "nodes: node[1-2]",
+        "gpus: 8",
+        f"train: {{llamafactory: {shown(name)}}}",
+    )
+    raise BadInput(
+        Problem(
+            f"a LLaMA-Factory file, not a run file: it has {seen} and no nodes.",
+            "it says what to train, not on which machines.",
+            "\n         ".join(lines),
+            reading.label,
+            keys[seen].line,
+        )
+    )

@@ -1,0 +1,390 @@
+"""`train.command` as people have it: launchers, shell syntax and variables become what a run file says in keys.
+
+One place for the words of a run file, of a command line and of a script: the tree of the run file is changed, and the
+ordinary reader takes it from there.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from allranks.core import NOTE, BadInput
+from allranks.core.net import is_loopback
+from allranks.spec import commands
+from allranks.spec import text as files
+from allranks.spec import train as training
+from allranks.spec.commands import Command, Unknown
+from allranks.spec.commands._counting import settle
+from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
+from allranks.spec.reading import Reading
+from allranks.spec.run import Run
+from allranks.spec.shell_session import Session, follow
+from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
+
+REFERENCE = re.compile(r"(\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+NEAT = re.compile(r"[\w\\./:=,~@%+${}-]+")
+"""What may stand around a variable in a word of a list. `$HOME;` with a shell's other signs is a text of its own."""
+
+PLACES = re.compile(
+    r"MASTER_(ADDR|PORT)|((NODE|LOCAL|GROUP)_)?RANK|(LOCAL_)?WORLD_SIZE|NNODES|NPROC_PER_NODE|FORCE_TORCHRUN"
+)
+"""Variables that launchers read to place the ranks: counted here, and never handed on."""
+
+
+def expand(tree: Table, reading: Reading) -> None:
+    """Understands `train.command` and puts what it says into the tree. What is wrong goes to `reading`."""
+    train = tree.get("train")
+    entry = train.entries.get("command") if isinstance(train, Table) else None
+    if entry is None or not isinstance(train, Table):
+        return
+    node = entry.node
+    if isinstance(node, Sequence) and not all(isinstance(item, Scalar) for item in node.items):
+        return
+    if isinstance(node, Table) or (isinstance(node, Scalar) and node.value is None):
+        return
+    try:
+        command = understood(node, reading, known_variables(tree))
+    except (Wrong, BadInput) as error:
+        if isinstance(error, Wrong):
+            reading.refuse(node, "train.command", error)
+        else:
+            reading.adopt(error, node, "train.command")
+        # The reader would find the same once more, in other words.
+        train.entries["command"] = Entry(entry.file, entry.line, tree_of(["train.py"], node))
+        return
+    write_back(tree, train, entry, command, reading)
+
+
+def known_variables(tree: Table) -> dict[str, str]:
+    env = tree.get("env")
+    if not isinstance(env, Table):
+        return {}
+    return {name: e.node.raw for name, e in env.entries.items() if isinstance(e.node, Scalar)}
+
+
+def understood(node: Scalar | Sequence, reading: Reading, values: Mapping[str, str]) -> Command:
+    """The command of a run file: one string is split as a shell would, a list holds its words."""
+    command = Command(
+        [], reads=lambda path: files.read(files.at_home(reading.path(path)), path), follow=follow_script
+    )
+    command.environ = values
+    if isinstance(node, Scalar):
+        session = follow(node.raw, values)
+        take_session(command, session)
+        given = session.words
+    else:
+        given = [word_of(item.raw, values) for item in node.items if isinstance(item, Scalar)]
+        command.words = leading_variables(command, list(given))
+    if not command.words or not command.words[0].strip():
+        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+    finish(command, values)
+    command.said["given"] = shlex.join(given)
+    return command
+
+
+def follow_script(command: Command, path: str, arguments: list[str]) -> None:
+    """`bash train.sh`: what the script would have set and started."""
+    folder = command.keys.get("train.workdir", "")
+    path = path if path.startswith(("/", "~")) else posixpath.join(folder, path)
+    if isinstance(path, Unknown):
+        raise unknown(path)
+    try:
+        text = command.reads(path)
+        known = {**command.environ, **command.env}
+        session = follow(text, known, posixpath.dirname(path) or ".", arguments)
+    except BadInput as error:
+        (problem, *_) = error.problems
+        why = "its training command is read from it."
+        raise Wrong(f"{shown(path, MAX_SHOWN_PATH)}: {problem.saw}", why, problem.do) from None
+    except Wrong as wrong:
+        raise Wrong(f"{shown(path, MAX_SHOWN_PATH)}: {wrong.saw}", wrong.why, wrong.do) from None
+    if folder and session.folder and not session.folder.startswith("/"):
+        session.folder = posixpath.normpath(posixpath.join(folder, session.folder))
+    command.keys.pop("train.workdir", None)
+    session.folder = session.folder or folder or None
+    take_session(command, session)
+
+
+def word_of(raw: str, values: Mapping[str, str]) -> str:
+    r"""A word of a list, with `$NAME` and `${NAME}` resolved; `\$NAME` is the text itself."""
+    if "$" not in raw or not NEAT.fullmatch(raw):
+        return raw
+    missing = [
+        match.group(2) or match.group(3)
+        for match in REFERENCE.finditer(raw)
+        if not match.group(1) and (match.group(2) or match.group(3)) not in values
+    ]
+    if missing:
+        return Unknown(raw, f"${missing[0]}")
+
+    def value(match: re.Match[str]) -> str:
+        return match.group()[1:] if match.group(1) else values[match.group(2) or match.group(3)]
+
+    return REFERENCE.sub(value, raw)
+
+
+def protected(word: str) -> str:
+    r"""A word as `word_of` reads it back: with `\$` for a `$` that would be taken for a variable's."""
+    if not NEAT.fullmatch(word):
+        return word
+    return REFERENCE.sub(lambda match: "\\" + match.group() if not match.group(1) else match.group(), word)
+
+
+def leading_variables(command: Command, words: list[str]) -> list[str]:
+    """`A=1 B=2 train.py`: what stands before the program, as a shell takes it."""
+    while words and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        command.variable(name, value)
+    return words
+
+
+def take_session(command: Command, session: Session) -> None:
+    """What a shell had set before the command."""
+    command.words = list(session.words)
+    for name, value in session.exported.items():
+        command.variable(name, value)
+    for what, why, fix in session.left_out:
+        command.left_out(what, why, fix)
+    if session.modules:
+        command.put("environment.modules", session.modules, "module load")
+    if session.activate:
+        command.put("environment.activate", session.activate, f"source {session.activate}")
+    if session.folder:
+        command.put("train.workdir", session.folder, f"cd {session.folder}")
+
+
+def finish(command: Command, values: Mapping[str, str]) -> None:
+    """Takes the launchers away, then says with how many ranks and on which machines it would have started."""
+    try:
+        commands.reduce(command)
+    except LookupError as error:
+        if error.args and isinstance(error.args[0], Unknown):
+            raise unknown(error.args[0]) from None
+        raise
+    for name in [name for name in command.env if PLACES.fullmatch(name)]:
+        place(command, name, command.env.pop(name))
+    for word in command.words:
+        if isinstance(word, Unknown):
+            raise unknown(word)
+    folder = command.keys.get("train.workdir")
+    if folder and command.words and command.trainer is None:
+        command.words[0] = below(folder, command.words[0])
+    settle(command)
+
+
+def below(folder: str, script: str) -> str:
+    bare = script.startswith(("/", "~", "-")) or not ("/" in script or script.endswith(".py"))
+    return script if bare else posixpath.normpath(posixpath.join(folder, script))
+
+
+def place(command: Command, name: str, value: str) -> None:
+    said = f"{name}={value}"
+    if name == "NNODES":
+        command.count("nodes", value, said)
+    elif name == "NPROC_PER_NODE":
+        command.count("ranks", value, said)
+    elif name == "MASTER_PORT" and value.isdigit():
+        command.put("network.port", int(value), said)
+
+
+def unknown(word: Unknown) -> Wrong:
+    """The error for a word that the ranks would get as it is written."""
+    if word.needs == "$ALLRANKS_OUTPUT_DIR":
+        return Wrong(
+            f"{shown(word)}: no shell runs on the nodes.",
+            "the ranks would make a folder of that name.",
+            'os.environ["ALLRANKS_OUTPUT_DIR"] in the script',
+        )
+    if word.needs.startswith(("$(", "`", "${")):
+        return Wrong(
+            f"{shown(word)}: what {shown(word.needs)} is, only a shell would find out.",
+            "no shell runs on the nodes.",
+            "its value",
+        )
+    return Wrong(
+        f"{shown(word)}: {word.needs} is not set.",
+        "no shell runs on the nodes: the ranks would get it as text.",
+        f"its value, or env: {{{word.needs[1:]}: …}} in the run file; \\$ for a dollar that is meant",
+    )
+
+
+def write_back(tree: Table, train: Table, entry: Entry, command: Command, reading: Reading) -> None:
+    """The script in place of the command, and its launchers' keys beside it, where nothing says them yet."""
+    node = entry.node
+    said_by: list[str] = []
+    for name, value in command.keys.items():
+        found = at(tree, name)
+        if found is None:
+            put(tree, name, tree_of(value, node), entry)
+            said_by.append(f"{name}: {inline(value)}")
+        elif not same(found, value):
+            clash(reading, entry, command.said[name], f"{name}: {shown_tree(found)}")
+            reading.clashes |= name == "gpus"
+    for name, value in command.env.items():
+        found = at(tree, f"env.{name}")
+        if found is None:
+            put(tree, f"env.{name}", tree_of(value, node), entry)
+            said_by.append(f"env: {{{name}: {inline(value)}}}")
+        elif not (isinstance(found, Scalar) and found.raw == value):
+            clash(reading, entry, f"{name}={value}", f"env.{name}: {shown_tree(found)}")
+    if command.trainer is not None:
+        del train.entries["command"]
+        trainer = command.trainer
+        trained = tree_of(trainer, node) if isinstance(trainer, str) else trainer_tree(trainer, node)
+        train.entries["llamafactory"] = Entry(entry.file, entry.line, trained)
+        change(train, command.changes, entry, reading)
+        mended = "llamafactory: " + (
+            command.trainer if isinstance(command.trainer, str) else "its arguments as keys"
+        )
+    else:
+        train.entries["command"] = Entry(entry.file, entry.line, tree_of(list(command.words), node))
+        mended = f"command: [{', '.join(command.words)}]"
+    reading.counts = dict(command.counts)
+    reading.head = command.said.get("head")
+    for one in command.notes:
+        say = reading.note if one.verdict == NOTE else reading.warn
+        say(one.id, entry.node, f"train.command: {one.saw}", one.why, one.fix)
+    given = command.said["given"]
+    if given != shlex.join(command.words):
+        tail = shlex.join(command.words)
+        gone = given.removesuffix(tail).strip() if given.endswith(tail) else given
+        reading.note(
+            "launcher-dropped",
+            entry.node,
+            f"train.command: {shown(gone, 200)} is left out.",
+            "allranks starts torchrun on every node, with the environment's Python and the ranks that `gpus` says.",
+            shown("; ".join([*said_by, mended]), 400),
+        )
+
+
+def change(train: Table, changes: Mapping[str, str], entry: Entry, reading: Reading) -> None:
+    """`key=value` behind a YAML: its keys as they are changed."""
+    if not changes:
+        return
+    training.splice(train, reading)
+    table = train.get("llamafactory")
+    for name, value in changes.items():
+        if isinstance(table, Table):
+            place = entry.node
+            table.entries[name] = Entry(
+                entry.file, entry.line, trainer_tree({name: value}, place).entries[name].node
+            )
+
+
+def clash(reading: Reading, entry: Entry, one: str, ours: str) -> None:
+    reading.warn(
+        "launcher-contradicts",
+        entry.node,
+        f"train.command: {shown(one)} against {ours}.",
+        "only one of them can hold; the run file's own key does.",
+        "take one of the two out",
+    )
+
+
+def at(tree: Table, key: str) -> Tree | None:
+    """The value of a dotted key; None if it is not said."""
+    found: Tree | None = tree
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Table) else None
+    return found
+
+
+def put(tree: Table, key: str, value: Tree, entry: Entry) -> None:
+    *above, last = key.split(".")
+    table = tree
+    for part in above:
+        found = table.get(part)
+        if found is None:
+            found = Table(entry.file, entry.line)
+            table.entries[part] = Entry(entry.file, entry.line, found)
+        if not isinstance(found, Table):
+            return  # the reader says what is wrong with it
+        table = found
+    table.entries[last] = Entry(entry.file, entry.line, value)
+
+
+def same(found: Tree, value: Any) -> bool:
+    """Whether a key of the file says the same: `8`, `"8"` and `{count: 8, model: cpu}` do."""
+    if isinstance(found, Table) and found.get("count") is not None:
+        found = found.get("count") or found
+    if isinstance(found, Scalar):
+        return found.raw == str(value) or found.value == value or found.raw == inline(value)
+    return plain(found) == value
+
+
+def shown_tree(tree: Tree) -> str:
+    return shown(tree.raw if isinstance(tree, Scalar) else plain(tree))
+
+
+def inline(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(inline(one) for one in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {inline(one)}" for name, one in value.items()) + "}"
+    return str(value)
+
+
+def tree_of(value: Any, place: Tree) -> Tree:
+    """A Python value as a tree that stands at `place`; a text stays a text."""
+    file, line = place.file, place.line
+    if isinstance(value, Mapping):
+        return Table(file, line, {str(k): Entry(file, line, tree_of(v, place)) for k, v in value.items()})
+    if isinstance(value, list | tuple):
+        return Sequence(file, line, [tree_of(one, place) for one in value])
+    if isinstance(value, str):
+        return Scalar(file, line, str(value), str(value), plain=False)
+    raw = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return Scalar(file, line, raw, value)
+
+
+def trainer_tree(trainer: Mapping[str, Any], place: Tree) -> Table:
+    """LLaMA-Factory's arguments with the values that YAML would give their words."""
+    file, line = place.file, place.line
+    table = Table(file, line)
+    for name, value in trainer.items():
+        is_plain = isinstance(value, str) and value
+        node = Scalar(file, line, value, scalar_value(value)) if is_plain else tree_of(value, place)
+        table.entries[name] = Entry(file, line, node)
+    return table
+
+
+def compare(run: Run, reading: Reading, at: Any) -> None:
+    """What the launcher counted against the nodes that the run has."""
+    trained = run.cluster.training
+    sizes = {node.gpus for node in trained}
+    ours = {
+        "nodes": len(trained),
+        "ranks": sizes.pop() if len(sizes) == 1 else None,
+        "total": sum(node.gpus for node in trained),
+    }
+    for what, (value, said) in reading.counts.items():
+        mine = ours.get(what)
+        if mine is None or mine == value or (what != "nodes" and reading.clashes):
+            continue
+        name = {"nodes": "machines", "ranks": "ranks a node", "total": "ranks"}[what]
+        reading.warn(
+            "launcher-contradicts",
+            at,
+            f"train.command: {shown(said)}, and the run has {mine} {name}.",
+            "the run's nodes and gpus hold.",
+            f"nodes and gpus that make {value}, or take it out of the command",
+        )
+    head = reading.head
+    first = run.cluster.head
+    if head and not is_loopback(first.address) and head not in (first.name, first.address):
+        others = [node for node in run.cluster.nodes if head in (node.name, node.address)]
+        if others:
+            reading.warn(
+                "launcher-contradicts",
+                at,
+                f"train.command: {shown(head)} should lead, and {first.name} is the first node.",
+                "the first node is the head.",
+                f"nodes: {head} first",
+            )
+
+
+__all__ = ["compare", "expand", "protected", "tree_of"]

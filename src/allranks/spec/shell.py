@@ -1,0 +1,351 @@
+"""What a line or a script for a shell says, without running one: its commands, with quotes, variables and redirections.
+
+Bash's words as they are commonly written (POSIX.1-2017, "Shell Command Language", and bash's arrays). What only a
+shell could find out (`$(…)`, `$((…))`, a glob) stays unknown, and is refused by whoever needs it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from allranks.spec.problems import Wrong, shown
+
+OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
+REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
+SPECIAL = "0123456789@*#?$!"
+OPENS = ("if", "for", "while", "until", "case", "select", "{", "(")
+CLOSES = ("fi", "done", "esac", "}", ")")
+BETWEEN = ("then", "else", "elif", "do", "in", "!", "time", ";;")
+
+Values = Mapping[str, "str | list[str] | None"]
+"""Variables by their names; an array is a list, None is what only the shell would know."""
+
+
+class Unset(Exception):
+    """A word needs a variable, or what a command would print, and nobody here knows it. `str()` is what it needs."""
+
+
+@dataclass
+class Part:
+    """A piece of a word. `kind` is `text`, `variable` or `opaque` (a command or a sum that only a shell can do)."""
+
+    kind: str
+    text: str
+    quoted: bool
+    default: str | None = None
+    """Of `${NAME:-default}`."""
+    all: bool = False
+    """`${NAME[@]}` and `$@`: every word of a list."""
+
+
+@dataclass
+class Word:
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def plain(self) -> str:
+        """The word as it is written, without quotes."""
+        return "".join(p.text if p.kind == "text" else f"${{{p.text}}}" for p in self.parts)
+
+    def expanded(self, values: Values) -> list[str]:
+        """The words that a shell makes of it: none for an empty variable without quotes. Raises Unset."""
+        words: list[str] = []
+        current, exists = "", False
+        for part in self.parts:
+            found = [part.text] if part.kind == "text" else resolved(part, values)
+            if part.kind == "text" or (part.quoted and not part.all):
+                current, exists = current + " ".join(found), True
+                continue
+            pieces = found if part.quoted else [word for one in found for word in one.split()]
+            for number, piece in enumerate(pieces):
+                if number:
+                    words.append(current)
+                    current = ""
+                current, exists = current + piece, True
+        return [*words, current] if exists else words
+
+    def value(self, values: Values) -> str:
+        """As the right side of an assignment: nothing is split. Raises Unset."""
+        found = (p.text if p.kind == "text" else " ".join(resolved(p, values)) for p in self.parts)
+        return "".join(found)
+
+
+def resolved(part: Part, values: Values) -> list[str]:
+    found = values.get(part.text)
+    if part.kind == "opaque" and found is None:
+        raise Unset(part.text)
+    if isinstance(found, str):
+        found = [found]
+    if found or (found is not None and part.default is None):
+        return found
+    if part.default is not None:
+        return [unquoted(part.default, values)]
+    raise Unset(f"${part.text}")
+
+
+def unquoted(text: str, values: Values) -> str:
+    """The default in `${NAME:-default}`."""
+    commands = statements(text) if text.strip() else []
+    return " ".join(word.value(values) for word in commands[0].words) if commands else ""
+
+
+@dataclass
+class Statement:
+    """A simple command: its words, its redirections as written, what ends it, its line, and how many compound
+    commands (`if`, `for`, a function) it stands in."""
+
+    line: int
+    words: list[Word] = field(default_factory=list)
+    redirections: list[str] = field(default_factory=list)
+    end: str = ""
+    depth: int = 0
+
+    @property
+    def first(self) -> str:
+        return self.words[0].plain if self.words else ""
+
+
+def statements(text: str) -> list[Statement]:
+    """The simple commands of a line or script, in their order. Raises Wrong for a quote that is never closed."""
+    return Lexer(text).read()
+
+
+class Lexer:
+    def __init__(self, text: str):
+        self.text = text.replace("\\\r\n", "\\\n").replace("\r\n", "\n")
+        self.at, self.line, self.depth = 0, 1, 0
+        self.done: list[Statement] = []
+        self.current = Statement(1)
+        self.documents: list[str] = []
+
+    def read(self) -> list[Statement]:
+        while self.at < len(self.text):
+            self.step()
+        self.finish("")
+        return self.done
+
+    def step(self) -> None:
+        rest = self.text[self.at]
+        if rest == "\n":
+            self.move(1)
+            self.finish("\n")
+            self.skip_documents()
+        elif rest in " \t" or self.text.startswith("\\\n", self.at):
+            self.move(1 if rest in " \t" else 2)
+        elif rest == "#":
+            end = self.text.find("\n", self.at)
+            self.move((len(self.text) if end < 0 else end) - self.at)
+        elif match := REDIRECTION.match(self.text, self.at):
+            self.redirect(match.group())
+        elif operator := next((o for o in OPERATORS if self.text.startswith(o, self.at)), None):
+            self.move(len(operator))
+            self.operate(operator)
+        else:
+            self.add(self.word())
+
+    def move(self, count: int) -> str:
+        taken = self.text[self.at : self.at + count]
+        self.line += taken.count("\n")
+        self.at += count
+        return taken
+
+    def add(self, word: Word) -> None:
+        if not self.current.words:
+            self.current.line = self.line
+            plain = word.plain
+            if plain in CLOSES:
+                self.depth = max(0, self.depth - 1)
+            if plain in OPENS or plain == "function":
+                self.depth += plain != "function"
+            if plain in (*OPENS, *CLOSES, *BETWEEN, "function"):
+                return
+        self.current.words.append(word)
+
+    def operate(self, operator: str) -> None:
+        if operator == "(" and len(self.current.words) == 1:  # NAME() { … }
+            self.current.words.clear()
+            return
+        if operator in "()":
+            self.finish(operator)
+            self.depth = self.depth + 1 if operator == "(" else max(0, self.depth - 1)
+            return
+        self.finish(operator)
+
+    def finish(self, end: str) -> None:
+        if self.current.words or self.current.redirections:
+            self.current.end, self.current.depth = end, self.depth
+            self.done.append(self.current)
+        elif self.done and end not in ("", "\n", "(", ")"):
+            self.done[-1].end = end
+        self.current = Statement(self.line)
+
+    def redirect(self, operator: str) -> None:
+        self.move(len(operator))
+        while self.at < len(self.text) and self.text[self.at] in " \t":
+            self.move(1)
+        target = self.word().plain
+        self.current.redirections.append(operator + target)
+        if operator.lstrip("0123456789") in ("<<", "<<-"):
+            self.documents.append(target)
+
+    def skip_documents(self) -> None:
+        while self.documents:
+            end = self.documents.pop(0)
+            while self.at < len(self.text):
+                line_end = self.text.find("\n", self.at)
+                line_end = len(self.text) if line_end < 0 else line_end
+                line = self.move(line_end + 1 - self.at).rstrip("\n")
+                if line.strip() == end:
+                    break
+
+    def word(self) -> Word:
+        word = Word()
+        while self.at < len(self.text):
+            letter = self.text[self.at]
+            if letter in " \t\n" or any(self.text.startswith(o, self.at) for o in OPERATORS if o != "("):
+                break
+            if letter in "<>" or (letter == "(" and not self.is_array(word)):
+                break
+            if letter == "(":
+                self.take_array(word)
+            elif letter == "'":
+                word.parts.append(Part("text", self.until("'"), True))
+            elif letter == '"':
+                self.move(1)
+                self.double(word)
+            elif letter == "`":
+                word.parts.append(Part("opaque", f"`{self.until('`')}`", False))
+            elif letter == "$":
+                word.parts.append(self.dollar(quoted=False))
+            elif letter == "\\":
+                taken = self.move(2)[1:]
+                if taken != "\n":
+                    word.parts.append(Part("text", taken, True))
+            else:
+                word.parts.append(Part("text", self.move(1), False))
+        return word
+
+    def is_array(self, word: Word) -> bool:
+        return bool(re.fullmatch(r"[A-Za-z_]\w*\+?=", word.plain))
+
+    def take_array(self, word: Word) -> None:
+        """`NAME=( … )`: its words go into one opaque part, which the reader of assignments takes apart."""
+        begin, depth, quote = self.at, 0, ""
+        while self.at < len(self.text):
+            letter = self.move(1)
+            if quote:
+                quote = "" if letter == quote else quote
+            elif letter in "'\"":
+                quote = letter
+            elif letter in "()":
+                depth += 1 if letter == "(" else -1
+                if not depth:
+                    break
+        word.parts.append(Part("array", self.text[begin + 1 : self.at - 1], False))
+
+    def until(self, quote: str) -> str:
+        line = self.line
+        end = self.text.find(quote, self.at + 1)
+        if end < 0:
+            raise never_closed(line)
+        return self.move(end + 1 - self.at)[1:-1]
+
+    def double(self, word: Word) -> None:
+        line, text = self.line, ""
+        word.parts.append(Part("text", "", True))
+        while True:
+            if self.at >= len(self.text):
+                raise never_closed(line)
+            letter = self.text[self.at]
+            if letter == '"':
+                self.move(1)
+                break
+            if letter in "$`":
+                word.parts.append(Part("text", text, True))
+                text = ""
+                word.parts.append(
+                    self.dollar(quoted=True)
+                    if letter == "$"
+                    else Part("opaque", f"`{self.until('`')}`", True)
+                )
+            elif letter == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\", "\n"):
+                taken = self.move(2)[1:]
+                text += "" if taken == "\n" else taken
+            else:
+                text += self.move(1)
+        word.parts.append(Part("text", text, True))
+
+    def dollar(self, quoted: bool) -> Part:
+        text, at = self.text, self.at
+        if text.startswith("$'", at) and not quoted:
+            self.move(1)
+            return Part("text", self.until("'"), True)
+        if text.startswith("$(", at):
+            return Part("opaque", self.move(self.matching(at + 1, "(", ")") - at), quoted)
+        if text.startswith("${", at):
+            inner = self.move(self.matching(at + 1, "{", "}") - at)[2:-1]
+            match = BRACED.fullmatch(inner)
+            if match is None or (match.group(3) or "-").lstrip(":") not in ("-", "="):
+                return Part("opaque", f"${{{inner}}}", quoted)
+            name = match.group(1)
+            return Part("variable", name, quoted, match.group(4), bool(match.group(2)) or name in "@*")
+        if match := NAME.match(text, at + 1):
+            self.move(1 + len(match.group()))
+            return Part("variable", match.group(), quoted)
+        if at + 1 < len(text) and text[at + 1] in SPECIAL:
+            name = self.move(2)[1]
+            return Part("variable", name, quoted, all=name in "@*")
+        return Part("text", self.move(1), quoted)
+
+    def matching(self, at: int, opening: str, closing: str) -> int:
+        """The place behind the bracket that closes the one at `at`."""
+        depth = 0
+        for place in range(at, len(self.text)):
+            depth += {opening: 1, closing: -1}.get(self.text[place], 0)
+            if not depth:
+                return place + 1
+        raise never_closed(self.line)
+
+
+def never_closed(line: int) -> Wrong:
+    return Wrong(
+        f"a quote or a bracket that opens in line {line} is never closed."
+        if line > 1
+        else "a quote or a bracket is never closed.",
+        "it is split as a shell would, without running one.",
+        'a list: ["train.py", "--name", "it\'s"]',
+    )
+
+
+def assignment(word: Word) -> tuple[str, Word, bool] | None:
+    """`NAME=value` as (name, value, whether it is appended: `+=`); None for another word."""
+    text = ""
+    for number, part in enumerate(word.parts):
+        if part.kind != "text":
+            return None
+        if part.quoted:
+            return None
+        text += part.text
+        if match := re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=", text):
+            return match.group(1), Word(word.parts[number + 1 :]), bool(match.group(2))
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\+?", text):
+            return None
+    return None
+
+
+def array(word: Word, values: Values) -> list[str] | None:
+    """The words of `( … )`; None for a single value. Raises Unset."""
+    if len(word.parts) != 1 or word.parts[0].kind != "array":
+        return None
+    found: list[str] = []
+    for one in statements(word.parts[0].text):
+        for item in one.words:
+            found += item.expanded(values)
+    return found
+
+
+__all__ = ["Statement", "Unset", "Values", "Word", "array", "assignment", "shown", "statements"]

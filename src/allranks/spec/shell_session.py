@@ -1,0 +1,286 @@
+"""A script or a line for a shell, followed without running it: the one command that trains, and what is set before it.
+
+Understood are assignments, `export`, `cd`, `source`, `module load`, and what only prints or looks. Anything else is
+left out with a note in a script, and refused in a single line, where it was surely meant.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from allranks.spec import commands
+from allranks.spec.commands import Unknown
+from allranks.spec.problems import Wrong, shown
+from allranks.spec.shell import Statement, Unset, Values, Word, array, assignment, statements
+
+HARMLESS = re.compile(
+    r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
+    r"lscpu|nproc|nvidia-smi|nvcc|popd|printenv|printf|pushd|pwd|read|return|set|shift|shopt|sleep|tail|test|trap|true|"
+    r"type|typeset|ulimit|umask|uname|unset|uptime|wait|whereis|which|whoami"
+)
+"""They print, look, or change the shell itself alone; the training does not need them."""
+
+DECLARING = ("export", "declare", "typeset", "readonly", "local")
+SETS_PLACE = re.compile(
+    r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|"
+    r"(LD_LIBRARY_|PYTHON|)PATH"
+)
+"""Exported with what a command prints, they need no word: allranks places the ranks itself, and search paths are
+the environment's."""
+
+
+@dataclass
+class Session:
+    """What a shell would know when it comes to the training command."""
+
+    values: dict[str, str | list[str] | None]
+    is_script: bool
+    exported: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    folder: str | None = None
+    modules: list[str] = field(default_factory=list)
+    activate: str | None = None
+    left_out: list[tuple[str, str, str]] = field(default_factory=list)
+    """What is not carried out: (what, why, fix)."""
+    line: int | None = None
+    before: Statement | None = None
+
+    def leave(self, what: str, why: str, fix: str) -> None:
+        if not self.is_script:
+            raise Wrong(f"{shown(what)} stands in the command.", why, fix)
+        self.left_out.append((what, why, fix))
+
+    def known(self, word: Word) -> list[str]:
+        """The words that one word becomes; one that needs what nobody knows stays as it is written."""
+        try:
+            return word.expanded(self.values)
+        except Unset as unset:
+            return [Unknown(word.plain.replace("${", "$").replace("}", ""), str(unset))]
+
+
+def follow(
+    text: str, values: Values, script_folder: str | None = None, arguments: Sequence[str] = ()
+) -> Session:
+    """Follows `text` to its training command. `values` are variables that are known before; `script_folder` is where a
+    script lies, `arguments` what it was given. Raises Wrong where there is no such command, or more than one."""
+    is_script = script_folder is not None
+    session = Session(dict(values), is_script)
+    session.values["$(pwd)"] = session.values.get("PWD", ".")
+    session.values.update({str(n): word for n, word in enumerate(arguments, 1)})
+    session.values.update({"@": list(arguments), "*": list(arguments), "#": str(len(arguments))})
+    found = statements(text)
+    if script_folder is not None:
+        session.values.update(own_folders(found, script_folder))
+    chosen = training(found, is_script)
+    for statement in found:
+        if statement is chosen:
+            launch(session, statement)
+        elif not is_piped(session.before):
+            follow_one(session, statement, after=session.line is not None)
+        elif not is_script and statement.first not in ("tee", "grep", "cat", "ts", "sed", "less"):
+            session.leave(
+                f"| {statement.first}", "no shell runs on the nodes.", "allranks logs shows the lines"
+            )
+        session.before = statement
+    return session
+
+
+OWN_FOLDER = re.compile(
+    r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:\$\(|`)?\s*dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
+    r"""\$\{?(?:0|BASH_SOURCE)(?:\[0\])?\}?["')]*`?((?:/\.\.)*)/?["']?(?:\s*(?:&&|;)\s*pwd(?:\s+-P)?)?\s*\)?"""
+)
+"""`$(cd "$(dirname "$0")/.." && pwd)` and its like: the folder that the script lies in."""
+
+
+def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str] | None]:
+    """Each `$(…)` of a script that stands for its own folder, with that folder."""
+    parts = [part for one in found for word in one.words for part in word.parts if part.kind == "opaque"]
+    matches = {part.text: OWN_FOLDER.fullmatch(part.text) for part in parts}
+    return {
+        text: posixpath.normpath(folder + match.group(1))
+        for text, match in matches.items()
+        if match is not None
+    }
+
+
+def is_piped(statement: Statement | None) -> bool:
+    return statement is not None and statement.end in ("|", "|&")
+
+
+def training(found: list[Statement], is_script: bool) -> Statement:
+    """The one command that starts the training."""
+    simple = [one for number, one in enumerate(found) if not is_piped(found[number - 1] if number else None)]
+    started = [one for one in simple if (words := program(one)) and is_training(words, is_script)]
+    strong = [one for one in started if commands.form_of(program(one)) is not None]
+    started = strong or started
+    if not is_script and not started:
+        started = [one for one in simple if program(one) and not is_beside(program(one)[0])]
+    if not started:
+        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+    if len(started) > 1:
+        places = " and ".join(f"line {one.line}: {shown(one.first)}" for one in started[:3])
+        raise Wrong(
+            f"{len(started)} commands that train ({places})." if is_script else "two commands stand in it.",
+            "a run trains one thing.",
+            "one run for each of them",
+        )
+    if started[0].depth:
+        raise Wrong(
+            f"line {started[0].line}: {shown(started[0].first)} stands in an `if`, a loop or a function.",
+            "whether and how often it runs, only a shell knows.",
+            "the command itself after `--`",
+        )
+    return started[0]
+
+
+def program(statement: Statement) -> list[str]:
+    """The words after leading assignments, as they are written."""
+    words = list(statement.words)
+    while words and assignment(words[0]):
+        words.pop(0)
+    return [word.plain for word in words]
+
+
+def is_beside(name: str) -> bool:
+    return bool(HARMLESS.fullmatch(name)) or name in (
+        *DECLARING,
+        "cd",
+        "source",
+        ".",
+        "module",
+        "ml",
+        "conda",
+    )
+
+
+def is_training(words: list[str], is_script: bool) -> bool:
+    name = posixpath.basename(words[0])
+    if commands.form_of(words) is not None:
+        return True
+    if name.startswith("python") or name.endswith(".py"):
+        return not (is_script and words[1:3] == ["-m", "pip"]) and "-c" not in words[1:2]
+    return False
+
+
+def follow_one(session: Session, statement: Statement, after: bool) -> None:
+    """One command that does not train, before or `after` the one that does."""
+    words = list(statement.words)
+    if all(assignment(word) for word in words):
+        for word in words:
+            assign(session, word, exported=False, certain=not statement.depth)
+        return
+    name, rest = program(statement)[0], words[1:]
+    if name in DECLARING:
+        declare(session, name, rest, certain=not statement.depth)
+        return
+    plain = [word.plain for word in rest]
+    if after or statement.depth:
+        if not HARMLESS.fullmatch(name):
+            session.leave(
+                " ".join([name, *plain]),
+                "it follows the training." if after else "it stands in an `if`, a loop or a function.",
+                "do it by hand, or write it into the script",
+            )
+        return
+    before(session, name, rest, plain)
+
+
+def declare(session: Session, name: str, rest: list[Word], certain: bool) -> None:
+    """`export A=1 B`, `declare -x A=1`, `local a=1`."""
+    export = name == "export" or any(word.plain == "-x" for word in rest)
+    for word in rest:
+        if assignment(word):
+            assign(session, word, export, certain)
+        elif export and isinstance(value := session.values.get(word.plain), str):
+            session.exported[word.plain] = value
+
+
+def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> None:
+    """One command that prepares the training's environment, or does not."""
+    if name in ("cd", "pushd") and rest:
+        change_folder(session, (session.known(rest[-1]) or [""])[0])
+    elif name in ("source", "."):
+        source(session, rest)
+    elif name in ("module", "ml"):
+        loaded = [word for word in plain if word not in ("load", "add", "purge") and not word.startswith("-")]
+        session.modules += loaded if "purge" not in plain else []
+    elif name in ("conda", "mamba", "micromamba") and plain[:1] == ["activate"]:
+        session.leave(
+            " ".join([name, *plain]),
+            "which Python it brings is not known here.",
+            "environment: {python: the environment's bin/python}",
+        )
+    elif not HARMLESS.fullmatch(name):
+        session.leave(
+            " ".join([name, *plain]), "it is not a part of the training.", "do it by hand before the run"
+        )
+
+
+def change_folder(session: Session, target: str) -> None:
+    if isinstance(target, Unknown):
+        session.leave(f"cd {target}", f"{target.needs} is not known here.", "train: {workdir: the folder}")
+    elif target.startswith("/"):
+        session.folder = target
+    else:
+        session.folder = posixpath.normpath(posixpath.join(session.folder or "", target))
+
+
+def source(session: Session, rest: list[Word]) -> None:
+    path = (session.known(rest[0]) or [""])[0] if rest else ""
+    if isinstance(path, Unknown) or "/" not in path:
+        what = f"source {path}".strip()
+        session.leave(what, "its path is not known.", "environment: {activate: the script's path}")
+    elif session.activate is not None and session.activate != path:
+        session.leave(f"source {path}", "one script can be sourced.", f"source it in {session.activate}")
+    else:
+        session.activate = path
+
+
+def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
+    name, right, appended = assignment(word) or ("", Word(), False)
+    value: str | list[str] | None
+    try:
+        value = array(right, session.values)
+        if value is None:
+            value = right.value(session.values)
+    except Unset as unset:
+        value = None
+        if exported and not SETS_PLACE.fullmatch(name):
+            session.left_out.append(
+                (f"{name}={right.plain}", f"{unset} is not known here.", f"env: {{{name}: its value}}")
+            )
+    if appended and value is not None:
+        before = session.values.get(name)
+        if isinstance(before, list) and isinstance(value, list):
+            value = [*before, *value]
+        elif isinstance(before, str) and isinstance(value, str):
+            value = before + value
+        else:
+            value = value if name not in session.values else None
+    session.values[name] = value if certain else None
+    if not certain:
+        session.exported.pop(name, None)
+    elif isinstance(value, str) and (exported or name in session.exported):
+        session.exported[name] = value
+
+
+def launch(session: Session, statement: Statement) -> None:
+    """The training command's own words, its variables, and where its output was sent."""
+    words = list(statement.words)
+    session.line = statement.line
+    while words and assignment(words[0]):
+        assign(session, words.pop(0), exported=True, certain=True)
+    session.words = [one for word in words for one in session.known(word)]
+    if statement.redirections:
+        session.left_out.append(
+            (" ".join(statement.redirections), "each rank has a log of its own.", "allranks logs")
+        )
+    if statement.end in ("|", "|&"):
+        session.left_out.append(("what stands behind |", "no shell runs on the nodes.", "allranks logs"))
+    if statement.end == "&":
+        session.left_out.append(("&", "a run needs no shell once it is launched.", "allranks run --detach"))
+    if statement.end == "||":
+        session.leave("||", "no shell runs on the nodes.", "what restarts a run: launch: {restarts: 1}")

@@ -1,0 +1,249 @@
+"""A run that is typed on the command line: words after `--`, a LLaMA-Factory YAML, or a run file with a few keys.
+
+`tree` makes of them what a run file would hold; from there on the ordinary reader takes it, so its errors, defaults
+and findings are those of a run file, with the command line as their place.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from allranks.core import BadInput, Problem
+from allranks.core.net import is_loopback
+from allranks.spec import launchers, pasted, runfile
+from allranks.spec import text as files
+from allranks.spec.document import parsed
+from allranks.spec.pasted import at
+from allranks.spec.problems import Problems, shown
+from allranks.spec.reading import Reading
+from allranks.spec.run import CPU, Run
+from allranks.spec.start import allocation
+from allranks.spec.train import LLAMAFACTORY_KEYS
+from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, scalar_value
+
+LABEL = "command line"
+"""The place of what was typed. It counts as a file of this name in the folder where it was typed: relative paths
+begin there."""
+
+BESIDE = "run.yaml"
+"""The run file that is taken if the command line names nothing."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What a verb was given: FILE, the words after `--`, and the keys that have options of their own."""
+
+    file: str | None = None
+    words: tuple[str, ...] | None = None
+    nodes: str | None = None
+    gpus: int | None = None
+    cpu: bool = False
+
+    def as_words(self) -> list[str]:
+        """The same once more, for a command that is printed or kept."""
+        said = [] if self.nodes is None else ["--nodes", self.nodes]
+        said += [] if self.gpus is None else ["--gpus", str(self.gpus)]
+        said += ["--cpu"] if self.cpu else []
+        if self.words is not None:
+            return [*said, "--", *self.words]
+        return [self.file or BESIDE, *said]
+
+
+def load(
+    typed: Typed,
+    sets: Iterable[str] = (),
+    accept: Iterable[str] = (),
+    environ: Mapping[str, str] | None = None,
+    gpus_here: Callable[[], int | None] = lambda: None,
+) -> Run:
+    """The run that was typed. `environ` are this process's variables, `gpus_here` counts this machine's GPUs.
+
+    Raises BadInput, as `spec.load` does.
+    """
+    if typed.words is not None and typed.file is not None:
+        raise BadInput(
+            Problem(
+                f"{shown(typed.file)} and a command after `--`.", "a run trains one thing.", "one of them"
+            )
+        )
+    text = None
+    if typed.words is None:
+        typed = replace(typed, file=typed.file or beside())
+        tree, reading, text = from_file(typed.file or BESIDE)
+    else:
+        tree, reading = from_words(typed.words), Reading(LABEL, Problems())
+    name_keys(tree, typed)
+    pasted.expand(tree, reading)
+    if text is None:
+        complete(tree, reading, environ or {}, gpus_here, list(sets))
+    if typed.cpu:
+        on_cpus(tree)
+    run = runfile.read_tree(tree, reading, sets, accept)
+    is_changed = text is None or typed.nodes or typed.gpus or typed.cpu
+    return replace(run, text=run.text if text is None or is_changed else text, typed=tuple(typed.as_words()))
+
+
+def beside() -> str:
+    if not files.is_file(BESIDE):
+        raise BadInput(
+            Problem(
+                f"no run file is named, and no {BESIDE} lies here.",
+                do="allranks run FILE, or a command after `--`: allranks run -- torchrun train.py",
+            )
+        )
+    return BESIDE
+
+
+def from_file(path: str) -> tuple[Table, Reading, str | None]:
+    """The tree of FILE; for a LLaMA-Factory YAML the one of a run file that names it, and no text."""
+    refuse_script(path)
+    text = files.read(path)
+    reading = Reading(path, Problems())
+    tree = parsed(text, reading)
+    keys = tree.entries
+    if "nodes" in keys or "train" in keys or not keys.keys() & LLAMAFACTORY_KEYS:
+        return tree, reading, text
+    typed = Reading(LABEL, Problems())
+    stem = runfile.default_name(path)
+    return mapping({"name": stem, "train": {"llamafactory": path}}), typed, None
+
+
+def refuse_script(path: str) -> None:
+    if not path.endswith((".py", ".sh")):
+        return
+    kind = "a training script" if path.endswith(".py") else "a shell script"
+    word = path if path.endswith(".py") else f"bash {path}"
+    raise BadInput(
+        Problem(
+            f"{shown(path)} is {kind}, not a run file.", "", f"a command after `--`: allranks run -- {word}"
+        )
+    )
+
+
+def from_words(words: Iterable[str]) -> Table:
+    return mapping({"train": {"command": list(words)}})
+
+
+def mapping(value: Mapping[str, object]) -> Table:
+    tree = pasted.tree_of(value, Scalar(LABEL, None, "", None))
+    assert isinstance(tree, Table)
+    return tree
+
+
+def name_keys(tree: Table, typed: Typed) -> None:
+    """`--nodes` and `--gpus`, over what a file says."""
+    for key, value in (("nodes", typed.nodes), ("gpus", typed.gpus)):
+        if value is None:
+            continue
+        label = f"--{key}"
+        raw = str(value)
+        number = scalar_value(raw) if raw and raw.isascii() and raw.isdigit() else raw
+        node: Tree = Scalar(label, None, raw, number)
+        before = tree.get(key)
+        if key == "gpus" and isinstance(before, Table):
+            node = Table(before.file, before.line, {**before.entries, "count": Entry(label, None, node)})
+        tree.entries[key] = Entry(label, None, node)
+
+
+def on_cpus(tree: Table) -> None:
+    gpus = tree.get("gpus")
+    entries = dict(gpus.entries) if isinstance(gpus, Table) else {}
+    if isinstance(gpus, Scalar):
+        entries["count"] = Entry(gpus.file, gpus.line, gpus)
+    entries["model"] = Entry("--cpu", None, Scalar("--cpu", None, CPU, CPU))
+    tree.entries["gpus"] = Entry("--cpu", None, Table("--cpu", None, entries))
+
+
+def complete(
+    tree: Table,
+    reading: Reading,
+    environ: Mapping[str, str],
+    gpus_here: Callable[[], int | None],
+    sets: list[str],
+) -> None:
+    """What a run file must say and a command need not: its name, its machines, their GPUs, the folder."""
+    said = {one.partition("=")[0].partition(".")[0] for one in sets}
+    add = {"name": name_of(tree)} if tree.get("name") is None else {}
+    if tree.get("nodes") is None and "nodes" not in said:
+        add |= machines(tree, reading, environ)
+    tree.entries.update(mapping(add).entries)
+    local = names_this_machine(tree.get("nodes"))
+    if tree.get("gpus") is None and "gpus" not in said and local:
+        tree.entries.update(mapping({"gpus": gpus_here() or 1}).entries)
+    elif tree.get("gpus") is None and "gpus" not in said:
+        reading.warn(
+            "gpus-not-said",
+            Scalar(LABEL, None, "", None),
+            "nothing says how many GPUs a node has: each gets 1 rank, unless a hostfile says more.",
+            "the other GPUs would stay idle.",
+            "--gpus 8",
+        )
+    train = tree.get("train")
+    if isinstance(train, Table) and not tree.get("code") and "code" not in said:
+        place(train)
+    order = ("name", "nodes", "gpus", "train")
+    for key in reversed(order):
+        if key in tree.entries:
+            entry = tree.entries.pop(key)
+            tree.entries = {key: entry, **tree.entries}
+
+
+def name_of(tree: Table) -> str:
+    """The run's name, from its script, module or YAML."""
+    train = tree.get("train")
+    words = train.get("command") if isinstance(train, Table) else None
+    raws = (
+        [item.raw for item in words.items if isinstance(item, Scalar)] if isinstance(words, Sequence) else []
+    )
+    if not raws:
+        trained = train.get("llamafactory") if isinstance(train, Table) else None
+        return runfile.default_name(trained.raw if isinstance(trained, Scalar) else "sft")
+    first = raws[1].rpartition(".")[2] if raws[0] == "-m" and len(raws) > 1 else raws[0]
+    return runfile.default_name(first)
+
+
+def machines(tree: Table, reading: Reading, environ: Mapping[str, str]) -> dict[str, object]:
+    """This machine, or the allocation that the command was typed in. Several machines have to be named."""
+    wanted, said = reading.counts.get("nodes", (1, ""))
+    found = allocation(environ)
+    if found is not None:
+        launcher, names, gpus = found
+        return {"nodes": names, "launch": {"with": launcher}, **({"gpus": gpus} if gpus else {})}
+    if wanted > 1:
+        reading.problems.add(
+            f"{shown(said)}: {wanted} machines, and none is named.",
+            "allranks starts the ranks on all of them from here.",
+            f"--nodes node[1-{wanted}], or --nodes HOSTFILE",
+            LABEL,
+        )
+    launch = at(tree, "launch.with")
+    if isinstance(launch, Scalar) and launchers.find(launch.raw).chooses_nodes:
+        return {"nodes": wanted}
+    return {"nodes": "localhost"}
+
+
+def names_this_machine(nodes: Tree | None) -> bool:
+    return isinstance(nodes, Scalar) and is_loopback(nodes.raw)
+
+
+def place(train: Table) -> None:
+    """The folder in which the command was typed: the ranks start there, as under torchrun, and a relative script is
+    one of it."""
+    here = str(Path().resolve())
+    words = train.get("command")
+    if isinstance(words, Sequence) and words.items and isinstance(words.items[0], Scalar):
+        first = words.items[0]
+        folder = train.get("workdir")
+        start = posixpath.normpath(posixpath.join(here, folder.raw if isinstance(folder, Scalar) else ""))
+        if first.raw.endswith(".py") and not first.raw.startswith(("/", "~")):
+            path = posixpath.normpath(posixpath.join(here, first.raw))
+            words.items[0] = Scalar(first.file, first.line, path, path, plain=False)
+        train.entries.update(mapping({"workdir": start}).entries)
+    elif train.get("workdir") is None and files.is_file("data/dataset_info.json"):
+        train.entries.update(mapping({"workdir": here}).entries)
+
+
+__all__ = ["BESIDE", "LABEL", "Typed", "load"]
