@@ -77,6 +77,14 @@ UNDERSTOOD: dict[str, dict[str, Any]] = {
     "env A=1 nohup torchrun --nproc_per_node=2 t.py": {"gpus": 2, "env": {"A": "1"}},
     "CUDA_VISIBLE_DEVICES=1,3 torchrun t.py": {"gpus": 2, "env": {"CUDA_VISIBLE_DEVICES": "1,3"}},
     "/opt/env/bin/python t.py": {"python": "/opt/env/bin/python"},
+    "composer -n 8 --master_port 1234 t.py": {"gpus": 8, "port": 1234},
+    "fabric run --devices=4 --precision 16 t.py": {
+        "gpus": 4,
+        "env": {"LT_DEVICES": "4", "LT_PRECISION": "16", "LT_CLI_USED": "1"},
+    },
+    "colossalai run --nproc_per_node 2 --host a,b t.py": {"gpus": 2, "nodes": ["a", "b"], "with": "ssh"},
+    "uv run --frozen torchrun --nproc_per_node=2 t.py": {"gpus": 2, "python": ".venv/bin/python"},
+    "tune run --nproc_per_node 2 ./t.py --config c.yaml": {"gpus": 2, "words": ("--config", "c.yaml")},
 }
 
 
@@ -95,6 +103,23 @@ def test_what_launchers_say_becomes_keys(line: str) -> None:
     assert run.network.port == wanted.get("port", 39500)
     assert run.environment.python == wanted.get("python")
     assert ids(run) == []
+
+
+CONSOLE = {
+    "swift sft --model m": ("swift.cli.sft", "--model", "m"),
+    "megatron sft --model m": ("swift.cli._megatron.sft", "--model", "m"),
+    "trl sft --num_processes 4 --learning_rate 1e-5": ("trl.scripts.sft", "--learning_rate", "1e-5"),
+    "axolotl train c.yml --launcher torchrun -- --nproc_per_node=4": ("axolotl.cli.train", "c.yml"),
+    "accelerate launch --num_processes 4 -m axolotl.cli.train c.yml": ("axolotl.cli.train", "c.yml"),
+    "litgpt finetune_lora m --devices 4": ("litgpt", "finetune_lora", "m", "--devices", "4"),
+}
+
+
+@pytest.mark.parametrize("line", CONSOLE)
+def test_a_frameworks_own_program_is_its_module(line: str) -> None:
+    run = typed(line)
+    assert run.train.command == ("-m", *CONSOLE[line])
+    assert run.gpus.count == (4 if "4" in line.replace("-4", "") else 1)
 
 
 def test_a_ray_job_brings_its_cluster_its_folder_and_its_variables() -> None:
@@ -118,6 +143,9 @@ REFUSED = {
     "deepspeed --include a:0@b:1 t.py": "train.command: deepspeed --include a:0@b:1: other GPUs on each machine.",
     "ray start --head": "train.command: ray start --head starts no training.",
     "env -i t.py": "train.command: env -i.",
+    "tune run --nproc_per_node 2 full_finetune_distributed --config c.yaml": "train.command: "
+    "full_finetune_distributed is a name that torchtune alone resolves, to a file inside its package.",
+    "axolotl preprocess c.yml": "train.command: axolotl preprocess starts no training.",
     "docker run image torchrun t.py": "train.command: docker is no Python script.",
 }
 

@@ -11,8 +11,8 @@ from allranks.spec import pages
 
 def test_every_note_in_the_source_has_a_page_and_every_page_a_note():
     made = set()
-    for path in Path(allranks.spec.__file__).parent.glob("*.py"):
-        made |= set(re.findall(r"\.note\(\s*\"([a-z-]+)\"", path.read_text(encoding="utf-8")))
+    for path in Path(allranks.spec.__file__).parent.rglob("*.py"):
+        made |= set(re.findall(r"\.(?:note|warn)\(\s*\"([a-z-]+)\"", path.read_text(encoding="utf-8")))
     assert made == set(pages.ids())
 
 

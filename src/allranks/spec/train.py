@@ -28,7 +28,6 @@ STARTS_RANKS = (
     "bsub",
     "flux",
     "kubectl",
-    "composer",
 )
 """Programs that start ranks or jobs and whose options are not known here (`spec/commands/` holds the known ones)."""
 
@@ -40,7 +39,6 @@ NO_SCRIPTS = (
     "podman",
     "singularity",
     "apptainer",
-    "uv",
     "poetry",
     "pdm",
     "pixi",

@@ -1,0 +1,69 @@
+"""`fabric run` (Lightning Fabric 2.5, `lightning/fabric/cli.py`): what it says to a script, it says by variables."""
+
+from __future__ import annotations
+
+import posixpath
+
+from allranks.spec.commands._command import Command, Form, Option, key, own, port
+from allranks.spec.commands.torchrun import head
+from allranks.spec.problems import Wrong, shown
+
+
+def told(name: str) -> Option:
+    return Option(1, lambda command, value, said: command.variable(name, value, said))
+
+
+def devices(command: Command, value: str, said: str) -> None:
+    """A number, `auto`, or the GPUs by their indices: `0,1`."""
+    chosen = [one for one in value.split(",") if one]
+    if "," in value:
+        command.variable("CUDA_VISIBLE_DEVICES", ",".join(chosen), said)
+        command.count("ranks", str(len(chosen)), said)
+        command.variable("LT_DEVICES", str(len(chosen)), said)
+    elif value != "-1":
+        command.count("ranks", value, said)
+        command.variable("LT_DEVICES", value, said)
+
+
+def nodes(command: Command, value: str, said: str) -> None:
+    command.count("nodes", value, said)
+    command.variable("LT_NUM_NODES", value, said)
+
+
+def accelerator(command: Command, value: str, said: str) -> None:
+    command.cpu = value == "cpu"
+    command.variable("LT_ACCELERATOR", value, said)
+
+
+OPTIONS = {
+    "accelerator": Option(1, accelerator),
+    "strategy": told("LT_STRATEGY"),
+    "devices": Option(1, devices),
+    "num-nodes": Option(1, nodes),
+    "node-rank": own(),
+    "main-address": Option(1, head),
+    "main-port": key("network.port", port),
+    "precision": told("LT_PRECISION"),
+}
+
+
+class Fabric(Form):
+    def take(self, command: Command) -> None:
+        words = command.words
+        if words[1:2] != ["run"]:
+            raise Wrong(
+                f"{posixpath.basename(words[0])} {shown(' '.join(words[1:2]))} starts no training.",
+                "of it, `run` starts one.",
+                "fabric run train.py",
+            )
+        del words[1]
+        if words[1:2] == ["model"]:
+            del words[1]
+        super().take(command)
+
+
+def read(command: Command) -> None:
+    command.variable("LT_CLI_USED", "1", "fabric run")
+
+
+FORM = Fabric(programs=("fabric", "lightning"), options=OPTIONS, read=read, ranks=True)
