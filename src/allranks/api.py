@@ -189,9 +189,7 @@ def diagnose(*paths: str | os.PathLike[str]) -> Diagnosis:
 
 
 def diagnosis_of(paths: list[str]) -> Diagnosis:
-    from allranks.diagnose import diagnose as concluded
-
-    return diagnose_verb.of_lost_run(paths) or concluded(diagnose_verb.lines(paths))
+    return diagnose_verb.of_paths(paths, [])[0]
 
 
 # ---- runs ----

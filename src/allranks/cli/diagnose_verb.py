@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from allranks.cli.common import print_json
-from allranks.cli.log_files import Log, is_pipe, joined, logs_below, machines, opened, unreadable
+from allranks.cli.log_files import (
+    Log,
+    is_dump_file,
+    is_pipe,
+    joined,
+    logs_below,
+    machines,
+    opened,
+    unreadable,
+)
 from allranks.core import BadInput, Diagnosis, Problem, Where, where_from_json
 from allranks.core.causes import UNPROVEN
 
@@ -26,17 +35,10 @@ CUT_OFF = (
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training came to its end and nothing is wrong; 3: nothing is proved."""
-    from allranks.diagnose import Evidence, cause, conclude, others
+    from allranks.diagnose import cause
 
     notes: list[str] = []
-    lost = of_lost_run(options.paths)
-    seen = Evidence()
-    if lost is None:
-        logs = resolve(options.paths, notes)
-        for line in lines(logs, notes):
-            seen.add(line)
-    diagnosis = lost or conclude(seen)
-    also = others(seen, diagnosis)
+    diagnosis, also = of_paths(options.paths, notes)
     healthy = cause(diagnosis.cause).healthy
     if options.json:
         print_json({**diagnosis.as_json(), "others": [name for name, _ in also], "not_read": notes})
@@ -50,6 +52,39 @@ def diagnose_command(options: argparse.Namespace) -> int:
     if healthy:
         return 0 if diagnosis.confidence == "certain" else 3
     return 3 if diagnosis.cause == UNPROVEN else 1
+
+
+def of_paths(paths: list[str], notes: list[str]) -> tuple[Diagnosis, list[tuple[str, str]]]:
+    """The diagnosis of a run, of logs and of flight recorders' dumps, and what else they show, as (cause, line). What
+    was not read is added to `notes`."""
+    from allranks.diagnose import Evidence, cause, conclude, others
+
+    lost = of_lost_run(paths)
+    if lost is not None:
+        return lost, []
+    logs, dumps = resolve(paths, notes)
+    seen = Evidence()
+    for line in lines(logs, notes):
+        seen.add(line)
+    told = conclude(seen)
+    known = cause(told.cause)
+    if dumps and (told.cause == UNPROVEN or known.is_blame or known.healthy):
+        recorded = of_dumps(dumps, notes)
+        if recorded is not None and (recorded.cause != UNPROVEN or told.cause == UNPROVEN):
+            return recorded, []
+    return told, others(seen, told)
+
+
+def of_dumps(files: list[str], notes: list[str]) -> Diagnosis | None:
+    from allranks.monitor import flight_dumps
+
+    found = []
+    for file in files:
+        try:
+            found.append(flight_dumps.read(file, Path(file).read_bytes()))
+        except (ValueError, OSError) as error:
+            notes.append(f"not read: {file}: {error}")
+    return flight_dumps.judge(found) if found else None
 
 
 def of_lost_run(paths: list[str]) -> Diagnosis | None:
@@ -153,21 +188,24 @@ def texts(log: Log, notes: list[str], read) -> Iterator[str]:  # type: ignore[no
                 yield from read(text)
 
 
-def resolve(paths: list[str], notes: list[str] | None = None) -> list[Log]:
-    """Files as they are, folders as the logs in them, anything else as a run known here; every path that is nothing,
-    in one error."""
+def resolve(paths: list[str], notes: list[str]) -> tuple[list[Log], list[str]]:
+    """(logs, dumps of flight recorders): files as they are, folders as what is in them, anything else as a run known
+    here; every path that is nothing, in one error."""
     found: list[Log] = []
     files: list[str] = []
+    dumps: list[str] = []
     problems: list[Problem] = []
     for path in paths:
         if path == "-" or is_pipe(path):
             found.append(Log(path, (path,)))
         elif path and Path(path).is_file():
-            files.append(path)
+            (dumps if is_dump_file(path) else files).append(path)
         elif not path:
             problems.append(Problem("an empty name (an unset variable?)", do="a file, a folder or a run"))
         elif Path(path).is_dir():
-            found += logs_below(path, problems, [] if notes is None else notes)
+            logs, recorded = logs_below(path, problems, notes)
+            found += logs
+            dumps += recorded
         else:
             found += [Log(name, (name,)) for name in logs_of_run(path, problems)]
     found = joined(list(dict.fromkeys(files))) + found
@@ -175,7 +213,7 @@ def resolve(paths: list[str], notes: list[str] | None = None) -> list[Log]:
     problems += [problem for name in names if (problem := unreadable(name)) is not None]
     if problems:
         raise BadInput(problems)
-    return found
+    return found, dumps
 
 
 def logs_of_run(name: str, problems: list[Problem]) -> list[str]:

@@ -55,21 +55,38 @@ class Log(NamedTuple):
     files: tuple[str, ...]
 
 
-def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> list[Log]:
-    """The logs in a folder and below it; a folder that cannot be looked into is a problem, not an empty one."""
+def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[list[Log], list[str]]:
+    """The logs in a folder and below it, and the flight recorders' dumps; a folder that cannot be looked into is a
+    problem, not an empty one."""
     shut: list[OSError] = []
-    found, other = [], []
+    found: list[str] = []
+    dumps: list[str] = []
+    other: list[str] = []
     for place, _, names in os.walk(folder, onerror=shut.append):
         for file in (str(Path(place, name)) for name in sorted(names)):
-            (found if _is_log(file) else other).append(file)
+            kind = dumps if is_dump_file(file) else found if _is_log(file) else other
+            kind.append(file)
     problems += [Problem(f"{error.filename}: {error.strerror}", do=READABLE) for error in shut]
-    if not found and not shut:
+    if not found and not dumps and not shut:
         problems.append(
             Problem(f"{folder}: no log in this folder", do="files named *" + ", *".join(SUFFIXES[:4]))
         )
-    if other and found:
+    if other and (found or dumps):
         notes.append(f"not read, by their names no logs: {some(other)}")
-    return joined(found)
+    return joined(found), dumps
+
+
+def is_dump_file(file: str) -> bool:
+    """Whether it is a dump of torch's flight recorder, by its first bytes."""
+    from allranks.monitor.flight_dumps import is_dump
+
+    if not Path(file).is_file():
+        return False  # a pipe would lose what is in it
+    try:
+        with open(file, "rb") as raw:
+            return is_dump(raw.read(PEEK))
+    except OSError:
+        return False
 
 
 def _is_log(file: str) -> bool:
