@@ -11,12 +11,12 @@ import os
 import stat
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from allranks.checkpoints import copying, resuming
+from allranks.checkpoints import copying, resuming, script_saves
 from allranks.checkpoints.find import find, step_of, written
 from allranks.checkpoints.prune import prune
 from allranks.checkpoints.verify import verify
 from allranks.core import BadInput, Problem
-from allranks.core.untrusted import integer, mapping, mappings, text
+from allranks.core.untrusted import integer, mapping, text
 from allranks.node.paths import RunDirectory, read_json, read_object
 
 PIECE_BYTES = 1 << 20
@@ -76,12 +76,7 @@ def to_verify(wanted: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
 def saved_by(wanted: Mapping[str, Any]) -> List[str]:
     """Where the ranks of a run saved, as its keeper judged it at the end, or heard of it last; newest first."""
     run_id = text(wanted.get("run"))
-    if run_id is None:
-        return []
-    state = read_object(RunDirectory(run_id).keeper.state)
-    saves = mappings(state.get("saves")) or [mapping(state.get("saved"))]
-    paths = [text(one.get("path")) for one in saves]
-    return [path for path in paths if path is not None and os.path.isabs(path)]
+    return [] if run_id is None else script_saves.saved_by(read_object(RunDirectory(run_id).keeper.state))
 
 
 def with_base(expect: Mapping[str, Any]) -> Dict[str, Any]:

@@ -100,6 +100,12 @@ def checkpoints_of(folder: str) -> List[str]:
     return [path for path in find(folder) if os.path.realpath(path) != real]
 
 
+def same_name(run_id: str, other: str) -> bool:
+    """Whether two ids are of runs of one name."""
+    first, second = _RUN_ID.fullmatch(run_id), _RUN_ID.fullmatch(other)
+    return first is not None and second is not None and first.group(1) == second.group(1)
+
+
 def namesakes(folder: str) -> List[str]:
     """Output folders of earlier runs of the same name: `save.to/<run id>`, or `runs/<run id>/output`."""
     folder = os.path.abspath(folder)

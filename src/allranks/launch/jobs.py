@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from allranks.core import Node, extensions
+from allranks.core import Node, extensions, placeholders
 from allranks.launch import render, trackers
 from allranks.plan import Plan, families, trainer
 from allranks.spec import Run
@@ -83,11 +83,12 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
 def script(
     run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None, code: str | None = None
 ) -> list[str]:
-    """What torchrun starts, with its arguments. With shipped `code` a relative script is one of that folder."""
+    """What torchrun starts, with its arguments. With shipped `code` a relative script is one of that folder. `{resume}`
+    stays in them: the keeper finds the checkpoint on the head."""
     if run.train.kind == "llamafactory":
         arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
-    return run.script(code)
+    return placeholders.with_output(run.script(code), output_dir)
 
 
 def make(
@@ -195,6 +196,7 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
         "output_dir": output_dir,
         "keep": run.save.keep,
         "copy_to": run.here(run.save.copy_to) if run.save.copy_to else None,
+        "script_resumes": placeholders.resumes(run.train.command),
         "resume": run.resume if run.resume in (None, "auto") else run.here(run.resume),
         "accept": list(run.accept),
         "alerts": dict(run.alerts),

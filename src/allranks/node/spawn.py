@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from allranks.core import BadInput, Problem
 from allranks.core.messages import Place
 from allranks.core.node_events import Failure
+from allranks.core.placeholders import with_resume
 from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
@@ -286,7 +287,8 @@ class Torchrun:
         self._make_output()
         env = {**self._environment(), **self.more}
         cwd = self._folder()
-        argv = at_place([self._word(str(word)) for word in self.job["argv"]], self.place)
+        words = [self._word(str(word)) for word in self.job["argv"]]
+        argv = with_resume(at_place(words, self.place), self.more.get("ALLRANKS_RESUME_FROM"))
         self._child = self._from_ready(argv, env, cwd) or start(argv, env, cwd, self.directory.torchrun_log)
         self.pid = self._child.pid
         self.handle = processes.open_pidfd(self.pid)

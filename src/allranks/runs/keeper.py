@@ -89,8 +89,11 @@ class Keeper(threading.Thread):
         self.record.phase("launch")
         finish = keeper_finish.Finish(self.directory, self.job, self.record, self._goes_on, self.saves.output)
         ready = (yield from self._gather()) and (yield from finish.open_output())
-        if not ready or not (yield from keeper_saves.choose_start(self.job, self.record, self._goes_on)):
+        choosing = keeper_saves.choose_start(self.job, self.record, self._goes_on, self.saves.output)
+        start = (yield from choosing) if ready else None
+        if start is None:
             return (yield from self._give_up(finish))
+        self.attempt.start.update(start)
         while True:
             self._tell_to_start()
             yield from self._watch()

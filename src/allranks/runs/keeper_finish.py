@@ -145,7 +145,10 @@ class Finish:
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
         deadline = time.monotonic() + HELD_UP_SECONDS
         while True:
-            answer, trouble = yield from keeper_io_worker.call("go_on", asked)
+            if self.task.get("script_resumes"):
+                answer, trouble = yield from self.output.newest_whole()
+            else:
+                answer, trouble = yield from keeper_io_worker.call("go_on", asked)
             trouble = trouble or str((answer or {}).get("unchosen") or "")
             if not trouble:
                 return answer

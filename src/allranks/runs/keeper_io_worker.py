@@ -21,7 +21,7 @@ GIVE_UP_SECONDS = 3.0
 
 SECONDS = {
     "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
-    "earlier": 600.0, "kinds": 600.0, "room": 30.0, "copy": 3600.0,
+    "earlier": 600.0, "kinds": 600.0, "script_save": 600.0, "room": 30.0, "copy": 3600.0,
 }  # fmt: skip
 """Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
 
@@ -164,6 +164,14 @@ def _kinds(paths: List[str], most: int, expect: Mapping[str, Any]) -> Dict[str, 
     return {"found": [{**checkpoints.verify(path, expect).as_json(), "path": path} for path in there]}
 
 
+def _script_save(
+    run_id: str, own: List[str], wanted: Optional[str], expect: Mapping[str, Any]
+) -> Dict[str, Any]:
+    from allranks.checkpoints import script_saves
+
+    return script_saves.find_save(run_id, own, wanted, expect)
+
+
 def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     from allranks import checkpoints
 
@@ -245,6 +253,7 @@ VERBS: Dict[str, Callable[..., Dict[str, Any]]] = {
     "verify": _verify,
     "newest": _newest,
     "kinds": _kinds,
+    "script_save": _script_save,
     "go_on": _go_on,
     "choose": _choose,
     "prune": _prune,

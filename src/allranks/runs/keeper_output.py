@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.core import BLOCK, UNKNOWN, Event, Finding, Where
 from allranks.runs import keeper_io_worker
 from allranks.runs.keeper_io_worker import GoesOn, Steps
 from allranks.runs.keeper_record import Record
 
+Answer = Tuple[Optional[Dict[str, Any]], str]
 MOST_PATHS = 200
 LOOKED_AT = 5
 """The newest. A script that saves once a minute for a week has some 10,000, and removes the old ones itself."""
@@ -23,6 +24,7 @@ class Output:
             str(job["node"]),
             {"world_size": (job["keep"].get("expect") or {}).get("world_size")},
         )
+        self.run_id, self.resume = str(job["run_id"]), job["keep"].get("resume")
         self._saved: Dict[str, Dict[str, Any]] = {}
 
     def add(self, event: Event) -> None:
@@ -54,6 +56,12 @@ class Output:
             for one in places[:LOOKED_AT]
             if one["node"] != self.node
         ]
+
+    def newest_whole(self, goes_on: Optional[GoesOn] = None) -> Steps[Answer]:
+        """What the script can go on from: the newest of this run, else what `resume` says."""
+        own = [one["path"] for one in reversed(list(self._saved.values()))]
+        asked = {"run_id": self.run_id, "own": own, "wanted": self.resume, "expect": self.expect}
+        return (yield from keeper_io_worker.call("script_save", asked, goes_on))
 
 
 def known(report: Mapping[str, Any]) -> Dict[str, Any]:

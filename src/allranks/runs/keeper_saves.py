@@ -264,35 +264,46 @@ class Copies:
 
 
 def choose_start(
-    job: Mapping[str, Any], record: Any, goes_on: Callable[[], bool]
-) -> keeper_io_worker.Steps[bool]:
-    """`resume`: leaves word to the ranks where to go on; False, and findings, where the run must not start."""
+    job: Mapping[str, Any], record: Any, goes_on: Callable[[], bool], output: keeper_output.Output
+) -> keeper_io_worker.Steps[Optional[Dict[str, Any]]]:
+    """`resume`: leaves word to the ranks where to go on, or returns what they get besides (`{"env": …}`) if `{resume}`
+    stands in the script's arguments. None, and findings, where the run must not start."""
     task = job["keep"]
     wanted = task.get("resume")
     if not wanted:
-        return True
+        return {}
     folder = str(task["output_dir"])
     path = None if wanted == "auto" else str(wanted)
     copies = os.path.join(str(task["copy_to"]), str(job["run_id"])) if task.get("copy_to") else None
     asked = {"folder": folder, "expect": task.get("adapter"), "path": path, "copies": copies}
-    answer, trouble = yield from keeper_io_worker.call("earlier", asked, goes_on)
+    by_script = bool(task.get("script_resumes"))
+    if by_script:
+        answer, trouble = yield from output.newest_whole(goes_on)
+    else:
+        answer, trouble = yield from keeper_io_worker.call("earlier", asked, goes_on)
     if answer is None:
         again = "when the storage answers again: the same command."
         record.finding(resume_unknown(job["node"], path or folder, trouble, again))
-        return False
+        return None
     findings = [finding_from_json(one) for one in answer["findings"]]
     accepted = set(task.get("accept") or ())
     if findings and {f.id for f in findings} <= accepted:
-        return True  # the trainer reads it in its own way
+        return going_on(path if by_script else None)  # the trainer reads it in its own way
     for finding in findings:
         record.finding(finding)
     found = answer["found"]
     record.note("resume", {"from": found and found["path"], "step": found and found["step"],
                            "passed_over": answer["passed_over"]})  # fmt: skip
     if found is None:
-        return path is None  # nothing verified is there yet: the run begins
+        return {} if path is None else None  # nothing verified is there yet: the run begins
+    if by_script:
+        return going_on(str(found["path"]))
     chosen, trouble = yield from keeper_io_worker.call("choose", {"folder": folder, "path": found["path"]})
-    return chosen is not None
+    return None if chosen is None else {}
+
+
+def going_on(path: Optional[str]) -> Dict[str, Any]:
+    return {} if path is None else {"env": {"ALLRANKS_RESUME_FROM": path}}
 
 
 def resume_unknown(node: str, file: str, trouble: str, fix: str) -> Finding:

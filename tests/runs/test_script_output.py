@@ -1,0 +1,46 @@
+"""What a script saves is its run's output, wherever it lies; `{output}` and `{resume}` stand in its arguments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.harness.desk import SCRIPTS, Desk
+
+pytestmark = pytest.mark.lengthy
+SAVER = SCRIPTS / "light_saver.py"
+
+
+def test_a_scripts_saves_are_verified_gone_on_from_and_left_by_clean(runner: Desk, tmp_path: Path) -> None:
+    """One pair of runs: the second goes on from what the first saved in a folder of the script's own."""
+    mine = tmp_path / "mine"
+    words = (mine, "--resume", "{resume}")
+    file = runner.light(*words, script=SAVER, nodes="node-[0-1]", resume="auto")
+    first = runner.run(file, code=0)
+    assert [(Path(one["path"]).name, one["whole"], one["kind"]) for one in first["saves"]] == [
+        ("step_2.pt", True, "torch-file"),
+        ("step_1.pt", True, "torch-file"),
+    ]
+    second = runner.run(file, code=0)
+    assert (second["step"], Path(second["saves"][0]["path"]).name) == (4, "step_4.pt")
+    (resumed,) = (event["data"] for event in runner.events(second["id"], "resume"))
+    assert resumed["from"] == str(mine / "step_2.pt")
+    page = (runner.keeper(second["id"]) / "report.html").read_text()
+    assert str(mine / "step_4.pt") in page and "as far as its files tell" in page
+    said = runner.json("checkpoints", "verify", second["id"], code=0)
+    assert (said["path"], said["whole"]) == (str(mine / "step_4.pt"), True)
+    runner("clean", second["id"], "--files", "-y", code=0)
+    assert sorted(path.name for path in mine.iterdir()) == [f"step_{n}.pt" for n in (1, 2, 3, 4)]
+
+
+def test_a_restart_goes_on_from_the_scripts_own_save_in_the_runs_output(runner: Desk) -> None:
+    words = ("{output}", "--resume", "{resume}")
+    keys = {"launch": {"with": "local", "restarts": 1}, "env": {"FAIL_AT": "2"}}
+    run = runner.run(runner.light(*words, script=SAVER, nodes="node-[0-1]", **keys), code=0)
+    output = Path(run["output_dir"])
+    assert sorted(path.name for path in output.glob("*.pt")) == [f"step_{n}.pt" for n in (1, 2, 3, 4)]
+    (restarted,) = (one for one in run["findings"] if one["id"] == "restarted")
+    assert f"from {output / 'step_2.pt'} (step 2)" in restarted["saw"]
+    assert json.dumps(run["saves"][0]["path"]) == json.dumps(str(output / "step_4.pt"))
