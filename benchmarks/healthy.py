@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from benchmarks._healthy import results, short
-from benchmarks._healthy.trial import KINDS, command, on_rig
+from benchmarks._healthy.trial import KINDS, on_rig, trial
 
 TITLE = "Odd but healthy runs"
 ON_REQUEST = True
@@ -35,7 +34,6 @@ SEEDS = int(os.environ.get("SEEDS", "4"))
 STREAMS = int(os.environ.get("STREAMS", "6"))
 MINUTES = float(os.environ.get("MINUTES", "600"))
 SHORT = int(os.environ.get("SHORT", "0"))
-TRIAL_SECONDS = 600.0
 
 
 def wanted() -> Iterator[tuple[str, int]]:
@@ -51,21 +49,6 @@ def wanted() -> Iterator[tuple[str, int]]:
             )
             if (place is None or place == ("rig" if on_rig(kind) else "here")) and (again or not before):
                 yield kind, seed
-
-
-def trial(kind: str, seed: int) -> dict[str, Any]:
-    try:
-        done = subprocess.run(
-            command(kind, seed),
-            capture_output=True,
-            text=True,
-            timeout=TRIAL_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
-        return json.loads(done.stdout.splitlines()[-1])
-    except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        said = getattr(locals().get("done"), "stderr", "") or str(error)
-        return {"kind": kind, "seed": seed, "trouble": " ".join(str(said).split())[-400:]}
 
 
 def side_by_side(jobs: Iterable[Callable[[], dict[str, Any]]]) -> None:

@@ -231,7 +231,7 @@ class AllClocks(Clock):
 
 DISK = "mount -t tmpfs -o size=8g,mode=700 small {0}"
 FILL = (
-    "set -- $(stat -f -c '%b %f %S' {0}); mount -o remount,size=$((($1 - $2) * $3 + {1})) {0} ||"
+    "set -- $(stat -f -c '%b %f %S' {0}); mount -o remount,size=$((($1 - $2) * $3)) {0} ||"
     " mount -o remount,size=$((($1 - $2) * $3 + 65536)) {0}"
 )
 """Not a byte more fits. It is refused if something was written meanwhile."""

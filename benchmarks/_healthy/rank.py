@@ -101,7 +101,8 @@ class Loop:
         self.mark(f"ended-{self.number}", str(self.step))
 
     def is_over(self) -> bool:
-        return Path(self.options.until).exists() or self.step + 1 == self.options.steps
+        over = bool(self.options.until) and Path(self.options.until).exists()
+        return over or self.step + 1 == self.options.steps
 
     def compute(self) -> None:
         time.sleep(self.pace)

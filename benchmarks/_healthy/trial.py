@@ -22,6 +22,7 @@ from benchmarks._healthy.odd import Odd
 from benchmarks._healthy.odd_process import PROCESS
 from benchmarks._healthy.odd_steps import STEPS
 from benchmarks._healthy.outside import NODES, OUTSIDE, Outside
+from benchmarks._healthy.spaces import apart, files_left, outcome_of, processes_left
 
 HERE = Path(__file__).resolve().parent
 RANK = HERE / "rank.py"
@@ -38,6 +39,10 @@ AFTER_SECONDS = 16.0
 
 AFTER_STEPS = 10
 LEFT_SECONDS = 20.0
+TRIAL_SECONDS = 600.0
+HOME = ("bundles", "cache", "index", "runs")
+"""What may stay in a home."""
+
 SAID = ("warn", "block")
 
 
@@ -252,8 +257,8 @@ class Trial:
     def judge(self) -> None:
         outcome = self.outcome
         outcome.step, outcome.code = self.step(), self.controller.poll()
-        state = json.loads(self.desk("ps", "--json", "--all").stdout or "{}").get("runs") or [{}]
-        outcome.state = str(state[0].get("state", ""))
+        known = json.loads(self.desk("ps", "--json", "--all").stdout or "{}").get("runs") or []
+        outcome.state = next((str(run["state"]) for run in known if run["id"] == self.id), "")
         wanted = 0 if self.outside is None else self.outside.code
         if wanted is not None and outcome.code != wanted:
             outcome.errors.append(f"exit code {outcome.code}: {self.last_words()}")
@@ -302,40 +307,15 @@ class Trial:
         ]
 
     def left(self) -> list[str]:
-        """Processes and files that nobody needs any more, some seconds after the end."""
+        """Processes and files that nobody needs any more, some seconds after the end. The rig's own run here, too."""
+        marks = () if self.rig is None else ("allranks.cli", "ALLRANKS_RUN_ID")
         deadline = time.monotonic() + LEFT_SECONDS
-        while (found := self.processes_left()) and time.monotonic() < deadline:
+        while (found := processes_left(*marks)) and time.monotonic() < deadline:
             time.sleep(0.3)
-        for folder, mine in (
-            (Path("/tmp"), ("desk", "trial", "clocks", "clock.so", "rig")),
-            (Path("/dev/shm"), ()),
-        ):
-            found += [str(path) for path in folder.iterdir() if path.name not in mine]
+        found += files_left(("desk", "trial", "clocks", "clock.so", "rig"))
         if self.rig is None:
-            found += [
-                str(p)
-                for p in self.desk.home.iterdir()
-                if p.name not in ("bundles", "cache", "index", "runs")
-            ]
+            found += [str(p) for p in self.desk.home.iterdir() if p.name not in HOME]
             found += [str(p) for p in Path("/tmp/desk/user").iterdir()]
-        return found
-
-    def processes_left(self) -> list[str]:
-        mine = {os.getpid(), os.getppid()}
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, IndexError):
-                words = (
-                    (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")[:150]
-                )
-                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-                ours = (
-                    self.rig is None
-                    or "allranks" in words
-                    or b"ALLRANKS_RUN_ID" in (folder / "environ").read_bytes()
-                )
-                if int(folder.name) not in mine and state not in "ZX" and ours and words:
-                    found.append(f"{folder.name} {words}")
         return found
 
     def second_run(self) -> None:
@@ -361,21 +341,10 @@ def on_rig(kind: str) -> bool:
     return kind in OUTSIDE and OUTSIDE[kind].rig
 
 
-def command(kind: str, seed: int) -> list[str]:
-    """Starts a trial in namespaces of its own; whoever kills it ends all that it began."""
-    inner = 'mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && ip link set lo up && exec "$@"'
-    spaces = [
-        "--net",
-        "--mount",
-        "--pid",
-        "--ipc",
-        "--fork",
-        "--kill-child",
-        "--mount-proc",
-        "--propagation=private",
-    ]
-    words = [sys.executable, "-m", "benchmarks._healthy.trial", kind, str(seed)]
-    return ["unshare", *spaces, "sh", "-c", inner, "sh", *words]
+def trial(kind: str, seed: int) -> dict[str, Any]:
+    """One in namespaces of its own."""
+    made = outcome_of(apart("benchmarks._healthy.trial", kind, str(seed)), TRIAL_SECONDS)
+    return {"kind": kind, "seed": seed, **made}
 
 
 def main() -> int:
