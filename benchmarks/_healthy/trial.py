@@ -65,6 +65,8 @@ class Outcome:
     step: int = 0
     seconds: float = 0.0
     load: float = 0.0
+    printed: str = ""
+    """What `allranks run` printed, if something is wrong."""
     trouble: str = ""
     """Why the trial itself could not be made."""
 
@@ -276,6 +278,8 @@ class Trial:
             else:
                 (outcome.said if finding["id"] in self.may else outcome.alarms).append(text)
         outcome.errors += self.words_of_failure()
+        if outcome.errors or outcome.alarms:
+            outcome.printed = self.printed.read_text(errors="replace")[-4000:]
 
     def findings(self) -> list[dict[str, Any]]:
         """All of warn or worse since the launch: from the journal, and from the state where that one cannot be."""

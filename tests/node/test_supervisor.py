@@ -182,6 +182,19 @@ def parts(field):
     return one, played
 
 
+def test_a_supervisor_that_was_away_counts_none_of_it_against_its_keeper(parts):
+    """As where the whole machine was paused, keeper and all: neither could say a word, and nobody is to blame."""
+    one, played = parts
+    played.dial.poll.return_value, played.dial.why_lost = [], ""
+    one._begin_stop = lambda why, seconds: None
+    one.turned_at, one.lease_until = time.monotonic() - 60, time.monotonic() - 40
+    one._look_at_orders()
+    assert one.ending_at is None and 15 < one.lease_until - time.monotonic() <= 20
+    one.lease_until = time.monotonic() - 0.1
+    one._look_at_orders()
+    assert one.ending_at is not None
+
+
 def test_no_secret_stays_for_a_python_that_does_not_end(parts):
     one, played = parts
     one._members = lambda: [Mock()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ import pytest
 
 from allranks.core import WARN, Diagnosis, Finding, Where
 from allranks.node.paths import RunDirectory
+from allranks.node.processes import identify
 from allranks.runs import keeper_record
 from allranks.runs.keeper_alerts import MOST_FINDINGS, Alerts
 from allranks.runs.keeper_record import Record
@@ -170,3 +173,30 @@ def test_a_journal_that_cannot_be_written_is_said_once_to_whoever_gets_the_alert
     assert [data["id"] for data in told] == ["journal-unwritten"]
     assert "No space left on device" in told[0]["saw"] and told[0]["where"]["node"] == "a"
     assert [data["id"] for data in record.state_now["findings"]] == ["journal-unwritten"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
+def test_a_run_that_ends_on_a_full_disk_says_how(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", str(small)], check=True, timeout=60)
+    try:
+        directory = RunDirectory(RUN, str(small))
+        directory.create(node="a", keeper=True)
+        made = Record(directory, {"run_id": RUN, "node": "a", "keep": {"name": "kept"}}, ["a"])
+        made.begin(identify("a", RUN), 1)
+        with (small / "fill").open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+            while True:
+                file.write(b"x" * 4096)
+        made.state("running")
+        for rank in range(100):
+            made.finding(finding(rank))
+        assert written(made)["state"] == "starting", "nothing can be written"
+        made.end("succeeded")
+        assert written(made)["state"] == "succeeded" and len(written(made)["findings"]) == 101
+        last = [json.loads(line) for line in Path(directory.keeper.journal).read_text().splitlines()][-2:]
+        assert [event["kind"] for event in last] == ["dropped", "state"]
+        assert last[1]["data"]["state"] == "succeeded"
+        assert not Path(directory.keeper.reserve).exists()
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True, timeout=60)

@@ -34,6 +34,10 @@ from allranks.node.wire import LINE_BYTES
 TURN_SECONDS = 0.2
 """How often files are looked at. A rank's end and a word of the keeper wake the loop at once."""
 
+AWAY_SECONDS = 5.0
+"""A turn that comes so late was not ours to take: the machine was paused (a virtual machine that is moved, a cgroup
+that is frozen, a job that is suspended), or its disk held us up. What nobody could say meanwhile ends no lease."""
+
 SECOND = 1.0
 SETTLE_SECONDS = 1.0
 """After torchrun's own end its helpers (resource trackers, loaders whose pipe closed) end by themselves."""
@@ -91,7 +95,8 @@ class Supervisor:
         self.departure = Departure(job)
         self.ending_at: Optional[float] = None
         self.trained_at: Optional[float] = None
-        self.lease_until = time.monotonic() + float(job.get("lease_seconds", 30.0))
+        self.turned_at = time.monotonic()
+        self.lease_until = self.turned_at + float(job.get("lease_seconds", 30.0))
         self.next_second, self.next_alive, self.next_memory = 0.0, 0.0, 0.0
 
     def run(self, ready: Callable[[], None] = lambda: None) -> int:
@@ -233,9 +238,14 @@ class Supervisor:
 
     def _look_at_orders(self) -> None:
         now = time.monotonic()
+        away, self.turned_at = now - self.turned_at, now
+        if away > AWAY_SECONDS:
+            self.lease_until += (
+                away  # the keeper may have been away with us: it has as long as before to say a word
+            )
         self._heed_departure(now)
         if now > self.lease_until and self.ending_at is None:
-            # The disk, or a machine that was paused, may have held us up: its leases have come meanwhile.
+            # Its leases may have come while we took this turn.
             for message in self.dial.poll(0):
                 self._hear(message)
         if now > self.lease_until and self.ending_at is None:

@@ -11,6 +11,7 @@ from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_engine import Lost
+from allranks.runs.keeper_reserve import Reserve
 from allranks.runs.keeper_stop_request import journal_unwritten
 
 STATE_EVERY_SECONDS = 1.0
@@ -38,7 +39,7 @@ class Record:
         self.alerts, self.engine = alerts, Lost(directory, nodes)
         self.directory, self.node = directory, job["node"]
         self.also = also
-        self.journal = Journal(directory.keeper.journal)
+        self.journal, self.reserve = Journal(directory.keeper.journal), Reserve(directory.keeper.reserve)
         self.before = list(job["keep"].get("before") or ())
         self.said: Set[tuple] = set()
         self.state_now: Dict[str, Any] = {
@@ -69,6 +70,7 @@ class Record:
 
     def begin(self, process: Process, port: int) -> None:
         write_json(self.directory.keeper.identity, {"process": record_of(process), "port": port})
+        self.reserve.take()
         for event in self.before:
             self._append(Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {}))
             if event["kind"] == "finding":
@@ -150,6 +152,7 @@ class Record:
     def end(self, state: str, why: str = "") -> None:
         """The run's last state. What is found after it (no room for a copy) is still written and told."""
         self.state_now["ended_at"] = time.time()
+        self.reserve.give()
         self.drop_first_word()
         self.state(state, why)
         if self.alerts is not None:
