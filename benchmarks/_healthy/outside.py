@@ -248,7 +248,7 @@ FULL = ("disk-filling", "journal-unwritten", "rank-silent")
 class HomeFull(Outside):
     """the disk of all nodes' home is full for a while, or for good"""
 
-    lasts, may, code = (70.0, 75.0), FULL, None
+    lasts, may = (70.0, 75.0), FULL
 
     def before(self, trial: Any) -> None:
         trial.desk.home.mkdir(parents=True, mode=0o700)
@@ -322,8 +322,6 @@ class WorkerDiskFull(DiskFull, OfWorker):
 
 class HeadDiskFull(DiskFull, OfHead):
     """the disk of the head's home is full"""
-
-    code = None
 
 
 class FolderGone(Outside):
