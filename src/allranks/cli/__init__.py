@@ -134,6 +134,10 @@ def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return 2
     as_json = getattr(options, "json", False)
     try:
+        if getattr(options, "asked_nodes", None) is not None:
+            from allranks.cli.common import known_from_nodes
+
+            known_from_nodes(options)
         return options.call(options)
     except AllranksError as error:
         return say_error(error, as_json)

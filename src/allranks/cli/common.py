@@ -56,6 +56,26 @@ def add_hosts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_nodes(parser: argparse.ArgumentParser) -> None:
+    """`--nodes`, for verbs that take a run which another machine may have started (`known_from_nodes`)."""
+    parser.add_argument(
+        "--nodes",
+        dest="asked_nodes",
+        metavar="NODES",
+        help="ask these nodes for their runs first (node[1-3], a hostfile): for runs that were started elsewhere",
+    )
+
+
+def known_from_nodes(options: argparse.Namespace) -> None:
+    """Puts the runs of the nodes that `--nodes` names into the index, so that the verb knows them."""
+    import asyncio
+
+    from allranks.runs.node_targets import Access
+    from allranks.runs.run_discovery import discover
+
+    asyncio.run(discover(options.asked_nodes, Access()))
+
+
 def load_run(options: argparse.Namespace) -> Run:
     """The run that was named, with --set and --accept; an id that no finding has is an error, with the nearest one."""
     run = loaded(options, options.sets)

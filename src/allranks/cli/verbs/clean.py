@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json, agreed, print_json
+from allranks.cli.common import add_json, add_nodes, agreed, print_json
 from allranks.core.errors import BadInput, CouldNotTell, Problem
 
 
@@ -19,6 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a run's id, the beginning of it, or its run file; all ended runs where it is left out",
     )
     add_json(parser)
+    add_nodes(parser)
     parser.add_argument(
         "--files",
         action="store_true",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json, positive
+from allranks.cli.common import add_json, add_nodes, positive
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fold", action="store_true", help="a line that several ranks or nodes say once, with who says it"
     )
     add_json(parser)
+    add_nodes(parser)
 
 
 def call(options: argparse.Namespace) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json, print_json
+from allranks.cli.common import add_json, add_nodes, print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
+    add_nodes(parser)
     parser.add_argument("-a", "--all", action="store_true", help="also runs that ended more than a week ago")
 
 

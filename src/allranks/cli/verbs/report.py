@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from allranks.cli.common import add_json, print_json, require_writable
+from allranks.cli.common import add_json, add_nodes, print_json, require_writable
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write it; by default the run directory, or RUN.html here where that lies on another machine",
     )
     add_json(parser)
+    add_nodes(parser)
 
 
 def call(options: argparse.Namespace) -> int:

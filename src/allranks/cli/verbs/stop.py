@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from allranks.cli.common import add_json, agreed, print_json
+from allranks.cli.common import add_json, add_nodes, agreed, print_json
 from allranks.core.errors import CouldNotTell
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="a run's id, the beginning of it, or its run file")
     add_json(parser)
+    add_nodes(parser)
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="list what would be stopped; stop nothing"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import add_json
+from allranks.cli.common import add_json, add_nodes
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,6 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a run's id, the beginning of it, or its run file; the newest where it is left out",
     )
     add_json(parser)
+    add_nodes(parser)
 
 
 def call(options: argparse.Namespace) -> int:
