@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from allranks import checkpoints
 from allranks.checkpoints import values, weights
+from allranks.checkpoints.weights import DTYPE_BITS
 
 COVERED = ("adapter_model.safetensors", "adapter_config.json", "trainer_state.json")
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -152,3 +154,8 @@ def test_a_file_that_shrinks_while_it_is_read_is_damage(tmp_path):
     with pytest.raises(weights.Damaged) as damage:
         scan(path, tensor)
     assert damage.value.id == "adapter-truncated"
+
+
+def test_the_width_of_a_type_is_the_one_in_its_name():
+    for name, bits in DTYPE_BITS.items():
+        assert bits == (8 if name == "BOOL" else int(re.search(r"\d+", name)[0])), name

@@ -9,9 +9,10 @@ import pytest
 from allranks.checks.catalogue import HEADINGS
 from allranks.core import OK, Finding
 from allranks.probe.catalogue import all_rules, page
-from allranks.probe.judge import judge
+from allranks.probe.judge import Context, judge
+from allranks.probe.results import Link
 from tests.cases import undeclared
-from tests.probe.case import Case, Simulated
+from tests.probe.case import Case, Simulated, collective
 from tests.probe.cases import CASES
 
 ALL = all_rules()
@@ -76,3 +77,29 @@ def test_each_node_whose_interface_was_seen_to_work_is_said_to() -> None:
     simulated.ears["n1"] = replace(simulated.ears["n1"], address="10.9.9.9")
     again = judge(simulated.results(), simulated.run)
     assert {f.where.node for f in again if f.id == "interface-proved"} == {"n2"}
+
+
+def test_a_direction_that_carried_something_counts_whatever_was_said_of_it() -> None:
+    simulated = Simulated(2)
+    links = (Link("n0", "n1", 5e8, reason="cut short"), Link("n1", "n0", None, reason="refused"))
+    context = Context(replace(simulated.results(), links=links), simulated.run)
+    assert context.rates == {("n0", "n1"): 5e8}
+    links = (Link("n0", "n1", None), Link("n1", "n0", 0.5))
+    context = Context(replace(simulated.results(), links=links), simulated.run)
+    assert context.rates == {("n0", "n1"): 0.0, ("n1", "n0"): 0.5} and context.slow[1] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"NCCL_IB_DISABLE": "1"}, "the ranks get: NCCL_IB_DISABLE=1."),
+        ({}, "the ranks get: nothing switched off."),
+    ],
+)
+def test_the_proposed_fabric_names_what_it_switches_off(environment: dict[str, str], words: str) -> None:
+    simulated = Simulated(2)
+    simulated.collectives.append(
+        replace(collective("p2p", ["n0", "n1"], "nccl", 0.02), environment=environment)
+    )
+    found = [f for f in judge(simulated.results(), simulated.run) if f.id == "fabric-proposed"]
+    assert [f.why for f in found] == [words]

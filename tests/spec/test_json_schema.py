@@ -116,3 +116,9 @@ def test_the_schema_and_the_reader_agree(values):
     ]
     assert saws or not errors, errors
     assert errors or not any(SHAPE.search(saw) for saw in saws), saws
+
+
+def test_a_named_node_takes_an_address_and_no_second_name():
+    base = {"train": {"command": "train.py"}}
+    assert validator().is_valid({**base, "nodes": {"node1": {"address": "10.0.0.1", "port": 2222}}})
+    assert not validator().is_valid({**base, "nodes": {"node1": {"name": "other"}, "node2": None}})

@@ -391,3 +391,10 @@ def test_how_long_a_value_may_be(reads, text, taken):
 
 def test_cpu_is_one_model_however_it_is_written():
     assert (model("CPU"), model("Cpu"), model("H100 PCIe")) == ("cpu", "cpu", "H100 PCIe")
+
+
+def test_problems_are_in_the_order_of_lines_and_those_of_the_whole_file_come_first():
+    problems = Problems()
+    for saw, line in (("third", 9), ("second", 1), ("first", None), ("second", 1)):
+        problems.add(saw, file="r.yaml", line=line)
+    assert [one.saw for one in problems.all()] == ["first", "second", "third"]

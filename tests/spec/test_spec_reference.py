@@ -7,6 +7,7 @@ import re
 import pytest
 
 from allranks.spec import drafts, loads
+from allranks.spec.keys import KEY, key
 from allranks.spec.reference import NODES, page
 from allranks.spec.run import KEYS, SECTIONS
 
@@ -53,3 +54,11 @@ def test_the_smallest_run_file_of_the_page_loads(tmp_path):
     (tmp_path / "sft.yaml").write_text("stage: sft\n")
     block = re.findall(r"```yaml\n(.*?)```", page(), re.DOTALL)[0]
     assert loads(block, str(tmp_path / "r.yaml")).cluster.world_size == 16
+
+
+@pytest.mark.parametrize(
+    ("default", "said"),
+    [(None, "none"), ((), "none"), ({}, "none"), (False, "false"), (7, "7"), ("auto", "auto")],
+)
+def test_what_the_reference_says_of_a_missing_key(default, said):
+    assert key(None, "Says.", default).metadata[KEY].default == said

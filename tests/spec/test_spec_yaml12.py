@@ -14,7 +14,7 @@ from allranks.spec import loads
 from allranks.spec.problems import Problems
 from allranks.spec.start import quoted
 from allranks.spec.tree import Scalar, Table, plain, scalar_value, walk
-from allranks.spec.yaml12 import parse
+from allranks.spec.yaml12 import MAX_DEPTH, parse
 
 VALUES = {
     "1e-5": 1e-5,
@@ -243,3 +243,16 @@ def test_a_value_from_the_command_line_has_no_line():
     assert isinstance(tree, Table)
     assert (tree.line, tree.entries["a"].line) == (None, None)
     assert isinstance(tree.entries["a"].node, Scalar)
+
+
+@pytest.mark.parametrize(("before", "after"), [("{a: ", "}"), ("[", "]")])
+def test_as_many_levels_as_are_said_fit_inside_each_other(before, after):
+    def refused(levels):
+        problems = Problems()
+        try:
+            parse(before * (levels - 1) + "1" + after * (levels - 1), "r.yaml", problems)
+        except BadInput:
+            return True
+        return bool(problems.found)
+
+    assert not refused(MAX_DEPTH) and refused(MAX_DEPTH + 1)

@@ -19,6 +19,16 @@ CASES = (
     # An answer that took ten seconds says nothing about an offset of eight.
     silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT - 8.0, "received_at": TAKEN_AT + 2.0}}),
     silent("cpu"),
+    # Half an answer says nothing.
+    silent("cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 60.0}}),
+    silent("cpu", {"node-1/asked": {"received_at": TAKEN_AT - 60.0}}),
+    silent(
+        "cpu",
+        {
+            "node-1/asked": {"sent_at": TAKEN_AT + 60.0, "received_at": TAKEN_AT + 61.0},
+            "node-1/collection": {},
+        },
+    ),
     fires(
         "cpu", {"node-1/asked": {"sent_at": TAKEN_AT + 60.0, "received_at": TAKEN_AT + 61.0}}, verdict="warn"
     ),

@@ -10,6 +10,15 @@ CASES = (
     ),
     fires(
         "cpu",
+        {
+            "node-1/storage/dataset/unknown": ["other"],
+            "node-1/storage/dataset/entries": {},
+            "node-1/storage/dataset/known": ["keeping", "alpaca"],
+        },
+        saw="which has keeping, alpaca",
+    ),
+    fires(
+        "cpu",
         {"node-1/storage/dataset/entries/keeping/exists": False},
         node="node-1",
         saw="the file of dataset",

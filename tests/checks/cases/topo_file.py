@@ -28,6 +28,10 @@ CASES = (
     fires("a100", _file(None), node="node-1", verdict="block", saw="is not there"),
     fires("a100", _file(GUIDES), saw="puts 2 devices on one PCI function"),
     fires("a100", _file("<system"), saw="is no XML"),
+    fires(
+        "a100", _file(GOOD.replace('class="0x030200" ', "")), saw="has a <pci> without class (0000:07:00.0)"
+    ),
+    fires("a100", _file(GOOD.replace("<gpu", "<other")), saw="describes no GPU"),
     silent("a100", _file(GOOD)),
     silent("a100"),
 )

@@ -36,6 +36,9 @@ CASES = (
         saw="does not resolve",
     ),
     fires(one("no-route"), node="n1", saw="out of reach", fix="on n1: ip route get 10.0.0.1"),
+    fires(one("no-route", resolved=None), node="n1", fix="on n1: ip route get 10.0.0.1"),
+    # It met itself: `name-loops-back` says so.
+    silent(one("wrong-node", answered_by="n1")),
     fires(one("forbidden"), node="n1", fix="on n1: iptables -L OUTPUT -n -v; let TCP to port 39500 out"),
     fires(one("wrong-node", answered_by="n3"), node="n1", saw="is n3, not n0", fix="nodes: {n0: 10.0.0.1}"),
     fires(one("stranger"), node="n1", fix="nodes: {n0: 10.0.0.1}"),

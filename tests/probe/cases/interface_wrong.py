@@ -14,7 +14,14 @@ def other_network(sim: Simulated) -> None:
     sim.hears("n2", interface="ib0", address="10.9.0.3")
 
 
+def told_loopback(sim: Simulated) -> None:
+    sim.hears("n2", interface="lo", address="127.0.0.1")
+    for node in ("n0", "n1", "n3"):
+        sim.breaks(node, "n2", DATA, "refused")
+
+
 CASES = (
+    fires(told_loopback, node="n2", verdict="block", saw="its ranks are told lo (127.0.0.1)"),
     fires(
         bridge, node="n2", verdict="block", saw="docker0 (172.17.0.1), which no other node reaches: refused 3"
     ),
