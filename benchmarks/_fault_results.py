@@ -20,8 +20,10 @@ PLAIN_SECONDS = 60.0
 LEFT_SECONDS = 10.0
 
 FORM = 3
+TOLD = (2, FORM)
 """Of a row. Rows of form 1 (without a `form`) counted an alarm about any place as noticing, and what was left after a
-`stop`; those of form 2 knew no strangers and no second fault. They are kept in the file and stand in no table."""
+`stop`: they are kept in the file and stand in no table. In those of form 2 all kinds came to the rig, and no strangers
+stood beside it."""
 
 Key = tuple[str, str, str, int, int, int]
 
@@ -100,10 +102,10 @@ def drawn(number: int) -> Outcome:
 
 
 def known() -> dict[Key, Outcome]:
-    """The newest outcome of each trial, of this form."""
+    """The newest outcome of each trial, of the forms that are told."""
     found = {}
     for row in rows_of(RESULTS):
-        if row.get("form", 1) == FORM and row["fault"] in FAULTS:
+        if row.get("form", 1) in TOLD and row["fault"] in FAULTS:
             outcome = Outcome(**row)
             found[outcome.key] = outcome
     return found
@@ -198,6 +200,7 @@ def summary(outcomes: list[Outcome]) -> str:
     place, cause = share(o.right_place for o in judged), share(o.right_cause for o in judged)
     kinds = len({name for o in made for name in (o.fault, o.second) if name})
     beside = [o for o in made if o.strangers is not None]
+    older = sum(o.form != FORM for o in made)
     return (
         f"{kinds} kinds of fault, {len(judged)} trials that had to be seen: right place"
         f" **{place}** (aim ≥ 97 %), right cause **{cause}** (aim ≥ 95 %). {len(late['noticed'])} noticed later than"
@@ -211,6 +214,7 @@ def summary(outcomes: list[Outcome]) -> str:
         f" {len(healthy)} trials that must not be disturbed: {sum(not o.right_place for o in healthy)} disturbed."
         f" {len(outcomes) - len(made)} could not be made here. `load` is the machine's load average at the fault: other"
         f" work beside it makes times longer, never shorter."
+        + (f" {older} of these rows are older (2026-11-22, all on the rig)." if older else "")
     )
 
 

@@ -23,6 +23,7 @@ OOM_GROUP = f"/sys/fs/cgroup{'/memory' * _V1}/allranks-bench-{{name}}"
 OOM_LIMIT = "memory.limit_in_bytes" if _V1 else "memory.max"
 LEASE_SECONDS = 30.0
 DISK = "{folder}/disk"
+EXT4 = "make() { truncate -s 8G $1 && mkfs.ext4 -q -m 0 $1; }; make"
 
 
 def supervisor_of(nodes: Nodes, run: dict[str, Any], number: int) -> str:
@@ -193,7 +194,7 @@ FAULTS: dict[str, Fault] = {
         right("disk-full-checkpoint"),
         2.0,
         phases=("saving",),
-        before=(f"mkdir -p {DISK} && mount -t tmpfs -o size=64m small {DISK}",),
+        before=(f"{EXT4} {{folder}}/d && mkdir -p {DISK} && mount {{folder}}/d {DISK}",),
         after=(f"umount -l {DISK}",),
         env={"SAVE_TO": DISK, "FULL_DISK": DISK},
         nodes=(HEAD,),
@@ -206,9 +207,7 @@ FAULTS: dict[str, Fault] = {
         stands=True,
         rig=True,
         phases=("saving",),
-        before=(
-            f"truncate -s 8G /run/d && mkfs.ext4 -q -m 0 /run/d && mkdir -p {DISK} && mount /run/d {DISK}",
-        ),
+        before=(f"{EXT4} /run/d && mkdir -p {DISK} && mount /run/d {DISK}",),
         after=(f"fsfreeze -u {DISK}",),
         env={"SAVE_TO": DISK},
         nodes=(HEAD,),

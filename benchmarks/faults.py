@@ -2,10 +2,10 @@
 
     python -m benchmarks faults                      all that was not measured yet: hours, and it needs root
     KINDS=sigkill,sigstop PHASES=steady SEEDS=1 python -m benchmarks faults        a piece of it
-    DRAWN=40 …                                       so many trials of the second series (SEED=7: that one alone)
+    DRAWN=1-40 …                                     these trials of the second series (DRAWN=7: that one alone)
     AT_ONCE=3 …                                      so many trials side by side on this machine
     AGAIN=1 …                                        also what was measured before
-    KINDS=none DRAWN=0 …                             only writes the section from what was measured before
+    KINDS=none DRAWN=none …                          only writes the section from what was measured before
     BY=ours or BY=torchrun, ON=here or ON=rig, RANKS=4 …     one side alone; ranks a node (1; core faults also with 4)
 
 Faults of networks and of a whole machine come to nodes of the rig over SSH, one trial at a time; all others to three
@@ -73,8 +73,8 @@ def wanted() -> Iterator[Outcome]:
                         yield kept.begun("ours", name, phase, seed, per_node)
             if fault.plain and not fault.goes_on and phase == fault.phases[-1]:
                 yield kept.begun("torchrun", name, phase, 0, 1)
-    alone = os.environ.get("SEED")
-    for number in [int(alone)] if alone else range(1, int(os.environ.get("DRAWN", str(DRAWN))) + 1):
+    first, _, last = os.environ.get("DRAWN", f"1-{DRAWN}").partition("-")
+    for number in range(int(first), int(last or first) + 1) if first != "none" else ():
         yield kept.drawn(number)
 
 

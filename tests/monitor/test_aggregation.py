@@ -45,6 +45,22 @@ def test_nan_on_one_rank_names_it() -> None:
     assert [(f.id, f.verdict, f.where.node, f.where.rank) for f in found] == [("loss-nan", WARN, "n2", 17)]
 
 
+@pytest.mark.parametrize("late", [0, 3])
+def test_nan_that_one_rank_gave_to_all_names_that_one(late) -> None:
+    """Also if its beats come last."""
+    watch = Watch({"world_size": 3})
+    found = []
+    for second in range(1, 30):
+        for rank in range(3):
+            step = second - (late if rank == 2 else 0)
+            loss = math.nan if step > (5 if rank == 2 else 6) else 3.0
+            data = {"phase": "training", "step": step, "steps": [[step, loss, 1.0, 0.0, 1, 1e-5]]}
+            found += watch.add(Event(second + rank / 10, "beat", f"n{rank}", rank, data)) if step > 0 else []
+        found += watch.tick(second + 0.5)
+    told = [(f.verdict, f.where.node, f.where.rank) for f in found if f.id == "loss-nan"]
+    assert told == [(WARN, "n2", 2), (BLOCK, "n2", 2)]
+
+
 def test_a_loss_that_rises_on_all_ranks_is_one_warning() -> None:
     losses = [3.0 - n / 100 for n in range(60)] + [6.0 + n / 50 for n in range(40)]
     found = [f for f in said(12, losses, per_node=12) if f.id == "loss-diverging"]

@@ -125,6 +125,7 @@ def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None
 def _on_step(rank: RankState, step: Step) -> None:
     if step.loss is not None:
         finite = isfinite(step.loss)
+        rank.nan_since = None if finite else step.step if rank.nan_steps == 0 else rank.nan_since
         rank.loss, rank.nan_steps = step.loss, 0 if finite else rank.nan_steps + 1
         if finite:
             rank.losses.append(step.loss)

@@ -31,10 +31,10 @@ class RankState:
     __slots__ = (
         "beat_at", "bus_id", "busy_at", "cpu", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
         "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
-        "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_steps", "node",
-        "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "prepared", "progress", "rank", "rss_bytes",
-        "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at", "tokens",
-        "total_steps", "unread", "uuid", "world_size",
+        "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_since", "nan_steps",
+        "node", "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "prepared", "progress", "rank",
+        "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at",
+        "tokens", "total_steps", "unread", "uuid", "world_size",
     )  # fmt: skip
 
     def __init__(self, rank: int) -> None:
@@ -67,6 +67,8 @@ class RankState:
         self.loss: Optional[float] = None
         self.learning_rate: Optional[float] = None
         self.nan_steps = 0
+        self.nan_since: Optional[int] = None
+        """The first step of those that are no number."""
         self.losses: Deque[float] = deque(maxlen=RECENT_STEPS)
         self.first_losses: List[float] = []
         self.moved_at: Optional[float] = None
