@@ -299,7 +299,9 @@ FAULTS: dict[str, Fault] = {
     "supervisor": Fault(
         right("supervisor-lost"), 15.0, kill_supervisor, rank=False, plain=False, nodes=OTHERS
     ),
-    "supervisor-paused": Fault((), 0.0, pause_supervisor, goes_on=True, plain=False, nodes=OTHERS),
+    "supervisor-paused": Fault(
+        GONE, 0.0, pause_supervisor, rank=False, goes_on=True, plain=False, nodes=OTHERS
+    ),
     "torchrun-stopped": Fault((), 0.0, goes_on=True),
     "controller": Fault(
         (), 0.0, lambda nodes, run, number: run["controller"].kill(), goes_on=True, plain=False
