@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 PAGES = {
+    "batch-changed": """A step sees another number of samples than in the run before, at the same learning rate.
+
+What it looks at
+  Ranks × per_device_train_batch_size × gradient_accumulation_steps, and learning_rate, of this run and of the newest
+  run of the same name that was started from here.
+
+Why it matters
+  On more nodes an epoch has fewer steps. At the old learning rate they learn less from the same data; on fewer
+  nodes the steps are noisier and may diverge.
+
+What to do
+  Keep the samples a step by gradient_accumulation_steps, or scale the learning rate: with the batch for SGD, after a
+  warm-up (Goyal et al. 2017, arXiv:1706.02677), with its square root for Adam (Malladi et al. 2022, arXiv:2205.10287).
+  Both hold up to a batch that the model and the data decide: watch the loss.
+""",
     "lora-targets-missing": """A LoRA target exists in no layer of the model.
 
 What it looks at

@@ -13,6 +13,7 @@ from allranks.core import BadInput, Node, Problem
 from allranks.launch.queue import Queue
 from allranks.node import paths, private_folder
 from allranks.node.paths import RunDirectory
+from allranks.plan.batch import Batch, batch_from_json, batch_of
 from allranks.runs import launch_record, lost_head, queued
 from allranks.spec import Run, launchers, load
 from allranks.transport import Nodes, ProgramFailed, Unreachable, open_nodes, reached
@@ -58,7 +59,9 @@ def remember_waiting(run_id: str, run: Run, job: str) -> None:
 
 
 def entry_of(run_id: str, run: Run) -> dict[str, Any]:
+    batch = batch_of(run)
     return {
+        "batch": batch.as_json() if batch is not None else None,
         "id": run_id,
         "name": run.name,
         "file": run.file,
@@ -123,6 +126,15 @@ async def all_runs() -> list[dict[str, Any]]:
     jobs = {str(e.get("id")): job_of(e) for e in known}
     here = await asyncio.gather(*(queued.settled(*jobs.get(run["id"], (None, None)), run) for run in here))
     return sorted([*here, *told], key=lambda run: -_moment(run.get("started_at")))
+
+
+def batch_before(name: str) -> tuple[str, Batch] | None:
+    """The newest run of this name that was started from here, and what its steps saw."""
+    for one in entries():
+        batch = batch_from_json(one.get("batch"))
+        if one.get("name") == name and batch is not None:
+            return str(one.get("id")), batch
+    return None
 
 
 def _moment(value: Any) -> float:

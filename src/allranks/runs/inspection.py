@@ -22,7 +22,8 @@ from allranks.core import (
 )
 from allranks.core.untrusted import mapping
 from allranks.plan import Plan, make_plan
-from allranks.runs import local_inputs
+from allranks.plan.batch import advice, batch_of
+from allranks.runs import index, local_inputs
 from allranks.runs.shared_storage import look_again
 from allranks.runs.silent_nodes import Late, SilentNodes
 from allranks.spec import Environment, Run, launchers
@@ -197,8 +198,16 @@ async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspectio
         plan = planned(run, asks_hub=False)
         facts = await collect(nodes, run, plan, heard=silent.heard, activated=activated)
     inspection = judge(run, await look_again(nodes, run, facts))
-    found = (*without_effect(run), *failed, *inspection.findings)
+    found = (*without_effect(run), *failed, *batch_changed(run), *inspection.findings)
     return replace(inspection, findings=found, activated=activated)
+
+
+def batch_changed(run: Run) -> list[Finding]:
+    """What another number of samples a step than in the run before means for the learning rate."""
+    now = batch_of(run)
+    before = index.batch_before(run.name) if now is not None else None
+    found = advice(run, now, before[1], before[0]) if now is not None and before is not None else None
+    return [] if found is None else [found]
 
 
 def without_effect(run: Run) -> list[Finding]:
