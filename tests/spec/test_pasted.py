@@ -138,7 +138,8 @@ REFUSED = {
     "t.py --out '$OUT'": "train.command: $OUT: $OUT is not set.",
     "python -c 'import a'": "train.command: python -c.",
     "python -I t.py": "train.command: python -I.",
-    "bash -c 'torchrun t.py'": "train.command: bash -c torchrun t.py.",
+    "bash -c 'torchrun a.py; torchrun b.py'": "train.command: bash -c: 2 commands that train (line 1: torchrun and "
+    "line 1: torchrun).",
     "mpirun -np 3 -H a,b python t.py": "train.command: mpirun -np 3: 3 ranks on 2 machines.",
     "deepspeed --include a:0@b:1 t.py": "train.command: deepspeed --include a:0@b:1: other GPUs on each machine.",
     "ray start --head": "train.command: ray start --head starts no training.",

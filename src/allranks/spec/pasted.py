@@ -86,26 +86,33 @@ def understood(node: Scalar | Sequence, reading: Reading, values: Mapping[str, s
     return command
 
 
-def follow_script(command: Command, path: str, arguments: list[str]) -> None:
-    """`bash train.sh`: what the script would have set and started."""
+def follow_script(
+    command: Command,
+    path: str,
+    arguments: list[str],
+    variables: Mapping[str, str] = {},
+    line: str | None = None,
+) -> None:
+    """`bash train.sh`, or `bash -c LINE`: what the script would have set and started."""
     folder = command.keys.get("train.workdir", "")
     path = path if path.startswith(("/", "~")) else posixpath.join(folder, path)
     if isinstance(path, Unknown):
         raise unknown(path)
+    command.environ = {**command.environ, **variables}
+    label = "bash -c" if line is not None else shown(path, MAX_SHOWN_PATH)
     try:
-        text = command.reads(path)
-        known = {**command.environ, **command.env}
-        session = follow(text, known, posixpath.dirname(path) or ".", arguments)
+        text = command.reads(path) if line is None else line
+        session = follow(text, {**command.environ, **command.env}, posixpath.dirname(path) or ".", arguments)
     except BadInput as error:
         (problem, *_) = error.problems
-        why = "its training command is read from it."
-        raise Wrong(f"{shown(path, MAX_SHOWN_PATH)}: {problem.saw}", why, problem.do) from None
+        raise Wrong(f"{label}: {problem.saw}", "its training command is read from it.", problem.do) from None
     except Wrong as wrong:
-        raise Wrong(f"{shown(path, MAX_SHOWN_PATH)}: {wrong.saw}", wrong.why, wrong.do) from None
+        raise Wrong(f"{label}: {wrong.saw}", wrong.why, wrong.do) from None
     if folder and session.folder and not session.folder.startswith("/"):
         session.folder = posixpath.normpath(posixpath.join(folder, session.folder))
     command.keys.pop("train.workdir", None)
     session.folder = session.folder or folder or None
+    command.environ = {**command.environ, **{k: v for k, v in session.values.items() if isinstance(v, str)}}
     take_session(command, session)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from allranks.spec import commands
 from allranks.spec.commands import Unknown
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.shell import Statement, Unset, Values, Word, array, assignment, statements
+from allranks.spec.shell import Statement, Unset, Values, Word, array, assignment, resolved, statements
 
 HARMLESS = re.compile(
     r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
@@ -58,7 +58,17 @@ class Session:
         try:
             return word.expanded(self.values)
         except Unset as unset:
-            return [Unknown(word.plain.replace("${", "$").replace("}", ""), str(unset))]
+            return [Unknown(self.partly(word), str(unset))]
+
+    def partly(self, word: Word) -> str:
+        """The word with those of its variables that are known."""
+        text = ""
+        for part in word.parts:
+            try:
+                text += part.text if part.kind == "text" else " ".join(resolved(part, self.values))
+            except Unset:
+                text += f"${part.text}" if part.kind == "variable" else part.text
+        return text
 
 
 def follow(
@@ -229,10 +239,13 @@ def change_folder(session: Session, target: str) -> None:
 
 
 def source(session: Session, rest: list[Word]) -> None:
+    """A script that is sourced; what a login shell reads anyway is passed over."""
     path = (session.known(rest[0]) or [""])[0] if rest else ""
     if isinstance(path, Unknown) or "/" not in path:
         what = f"source {path}".strip()
         session.leave(what, "its path is not known.", "environment: {activate: the script's path}")
+    elif posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
+        return
     elif session.activate is not None and session.activate != path:
         session.leave(f"source {path}", "one script can be sourced.", f"source it in {session.activate}")
     else:

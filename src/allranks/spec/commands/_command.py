@@ -45,8 +45,9 @@ class Command:
     reads: Callable[[str], str]
     """Reads a file of this machine by the path that the command gives it: its text. Raises BadInput."""
 
-    follow: Callable[[Command, str, list[str]], None]
-    """Puts the training command of a shell script, with what the script sets, in place of the words."""
+    follow: Callable[..., None]
+    """Puts the training command of a shell script, with what the script sets, in place of the words: given the
+    command, the script's path, its arguments, and variables that it finds set."""
 
     env: dict[str, str] = field(default_factory=dict)
     keys: dict[str, Any] = field(default_factory=dict)

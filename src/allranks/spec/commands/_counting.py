@@ -15,6 +15,9 @@ def settle(command: Command) -> None:
         ranks = ranks_of_total(command) or visible(command) or counts.get("gpus of a node")
         if ranks is not None:
             counts["ranks"] = ranks
+    has = counts.get("gpus of a node")
+    if has and "ranks" in counts and counts["ranks"][0] > has[0]:
+        command.contradicts(counts["ranks"][1], has[1], "one rank a GPU")
     nodes = command.number("nodes")
     if nodes and "nodes" not in command.keys and chooses(command.keys.get("launch.with")):
         command.put("nodes", nodes, counts["nodes"][1])

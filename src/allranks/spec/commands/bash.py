@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from allranks.spec.commands._command import Command, Form, Option, own
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.problems import Wrong
 
 
 def read(command: Command) -> None:
+    if command.said.pop("line", None) is not None:
+        return
     if not command.words:
         raise Wrong("a shell without a script.", do="bash train.sh, or the training command itself")
     path, *arguments = command.words
@@ -14,12 +16,17 @@ def read(command: Command) -> None:
 
 
 def line(command: Command, value: str, said: str) -> None:
-    raise Wrong(f"{shown(said)}.", "a command of its own stands there.", "that command, without bash -c")
+    command.follow(command, "", [], line=value)
+    command.said["line"] = value
 
 
 FORM = Form(
     programs=("bash", "sh"),
-    options={**{word: own(0) for word in ("x", "e", "u", "l", "ex", "xe", "eux")}, "c": Option(1, line)},
+    options={
+        **{word: own(0) for word in ("x", "e", "u", "l", "ex", "xe", "eux")},
+        "c": Option(1, line),
+        "lc": Option(1, line),
+    },
     read=read,
     prefixes=False,
 )

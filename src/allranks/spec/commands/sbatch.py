@@ -1,0 +1,108 @@
+"""`sbatch train.slurm`: the script's `#SBATCH` lines are srun's options, its one training command is the run's."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from allranks.core import WARN
+from allranks.spec.commands import srun
+from allranks.spec.commands._command import Command, own, refused
+from allranks.spec.problems import Wrong, shown
+
+LINE = re.compile(r"^#SBATCH[ \t]+(.*)$", re.MULTILINE)
+OPTIONS = {
+    **srun.OPTIONS,
+    "a": refused("a run trains one thing.", "a sweep: sweep: {learning_rate: [1e-5, 5e-5]}", takes=1),
+    "array": refused("a run trains one thing.", "a sweep: sweep: {learning_rate: [1e-5, 5e-5]}", takes=1),
+    "d": own(),
+    "dependency": own(),
+    "requeue": srun.extra(0),
+    "no-requeue": own(0),
+    "open-mode": own(),
+    "parsable": own(0),
+    "comment": own(),
+    "get-user-env": own(),
+    "hold": own(0),
+    "licenses": srun.extra(),
+    "L": srun.extra(),
+    "nice": own(0),
+    "oversubscribe": own(0),
+    "s": own(0),
+    "sockets-per-node": own(),
+    "switches": srun.extra(),
+    "threads-per-core": srun.extra(),
+    "cluster-constraint": srun.extra(),
+    "M": srun.extra(),
+    "clusters": srun.extra(),
+    "wrap": refused("its command stands in one word.", "the training command itself after `--`", takes=1),
+    "W": own(0),
+    "S": own(),
+    "core-spec": own(),
+    "profile": own(),
+    "tmp": srun.extra(),
+    "bell": own(0),
+}
+INSIDE = srun.Srun(programs=("#SBATCH",), options=OPTIONS, short=True)
+
+
+class Sbatch(srun.Srun):
+    def take_options(self, command: Command, program: str) -> None:
+        """Words on the line, then the script's: as in SLURM, the line wins."""
+        super().take_options(command, program)
+        if not command.words:
+            raise Wrong("sbatch without a script.", do="sbatch train.slurm")
+        line = Command([], command.reads, command.follow)
+        for text in LINE.findall(command.reads(command.words[0])):
+            line.words += shlex.split(text, comments=True)
+            INSIDE.take_options(line, "#SBATCH")
+            if line.words:
+                raise Wrong(f"#SBATCH {shown(text)} is no option.", do="one that begins with --")
+        extra = [*command.keys.pop("launch.extra", []), *line.keys.pop("launch.extra", [])]
+        if extra:
+            command.put("launch.extra", extra, "#SBATCH")
+        for name, value in line.keys.items():
+            if name not in command.keys:
+                command.put(name, value, line.said[name])
+        for name, counted in line.counts.items():
+            command.counts.setdefault(name, counted)
+        for name, value in line.env.items():
+            command.env.setdefault(name, value)
+
+
+def read(command: Command) -> None:
+    path, *arguments = command.words
+    command.put("launch.with", "slurm", "sbatch")
+    asked = dict(command.counts)
+    command.follow(command, path, arguments, variables(command))
+    is_srun = any(name == "srun" for name in command.words)
+    nodes = asked.get("nodes", (1, ""))
+    if nodes[0] > 1 and not is_srun:
+        command.note(
+            "launcher-contradicts",
+            WARN,
+            f"{nodes[1]}, and no srun before {shown(command.words[0] if command.words else 'the training')}.",
+            "the script's command would start on the first node alone, and wait there for the others.",
+            "nothing here: allranks starts it on each node",
+        )
+
+
+def variables(command: Command) -> dict[str, str]:
+    """What SLURM would set for the script, as far as its options say it."""
+    found = {"SLURM_SUBMIT_DIR": "."}
+    pairs = (
+        ("nodes", ("SLURM_NNODES", "SLURM_JOB_NUM_NODES")),
+        ("gpus of a node", ("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE")),
+        ("tasks", ("SLURM_NTASKS_PER_NODE",)),
+        ("all tasks", ("SLURM_NTASKS", "SLURM_NPROCS")),
+    )
+    for what, names in pairs:
+        if (number := command.number(what)) is not None:
+            found.update(dict.fromkeys(names, str(number)))
+    for word in command.keys.get("launch.extra", []):
+        if match := re.fullmatch(r"(?:--cpus-per-task=|-c)([0-9]+)", word):
+            found["SLURM_CPUS_PER_TASK"] = match.group(1)
+    return found
+
+
+FORM = Sbatch(programs=("sbatch",), options=OPTIONS, read=read, short=True)
