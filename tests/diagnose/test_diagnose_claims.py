@@ -44,3 +44,17 @@ def test_an_unnamed_nccl_error_is_not_called_a_lost_peer():
         "ncclUnhandledCudaError: Call to CUDA function failed.\n"
     )
     assert (of(text).cause, of(text).confidence) == ("nccl-error-unexplained", "likely")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'raise RuntimeError("No CUDA GPUs are available")',
+        'assert n % world_size == 0, "Batch size must be divisible by world size"',
+        'print("CUDA error: out of memory")',
+        "# CUDA error: device-side assert triggered",
+    ],
+)
+def test_a_line_of_a_program_is_no_statement(code):
+    """Scripts print themselves into their logs, and tracebacks show lines of code."""
+    assert of(f"    {code}\nstep 1 loss 2.0\nstep 2 loss 1.9\n").cause == "benign-noise"

@@ -58,6 +58,8 @@ STEPS = {
     "Composer": "[batch=10/3200]:",
     "OLMo": "2026-01-05 10:11:12.345\tnode-1:0\tolmo.train:967\tINFO\t[step=10/739328,epoch=0]",
     "MaxText": "completed step: 12, seconds: 1.241, TFLOP/s/device: 201.4, Tokens/s/device: 5012.1, loss: 8.512",
+    "MXNet": "2021-10-13 10:12:33,135 Node[0] Epoch[8] Batch [240-260]\tSpeed: 26521.11 samples/sec\taccuracy=nan",
+    "MLPerf": ':::MLLOG {"namespace": "", "time_ms": 7, "event_type": "INTERVAL_END", "key": "block_stop", "value": 7}',
     "a script": "step 7 loss 2.85 lr 1e-4",
 }
 
@@ -128,6 +130,7 @@ ENDS = {
     "Megatron-LM": "[after training is done] datetime: 2026-01-05 10:11:12",
     "Lightning": "`Trainer.fit` stopped: `max_epochs=3` reached.",
     "fairseq": "2026-01-05 10:11:12 | INFO | fairseq_cli.train | done training in 812.4 seconds",
+    "MLPerf": ':::MLLOG {"time_ms": 7, "key": "run_stop", "value": null, "metadata": {"status": "success"}}',
     "a script": "Training finished, exiting ...",
 }
 WARNING = "[rank0]: node-1: NCCL WARN Call to ibv_modify_qp failed with error Connection timed out\n"

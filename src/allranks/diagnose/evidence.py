@@ -15,6 +15,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import is_progress
 from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
+    CODE,
     EXCEPTION,
     HEADINGS,
     IGNORING,
@@ -144,6 +145,8 @@ class Evidence(Store):
         words = raw.translate(_LETTERS).split()
         keys = self._keys.intersection(words)
         patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].literal in text)
+        if patterns and CODE.match(text) is not None:
+            patterns = ()
         known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].literal in text)
         exception = EXCEPTION.match(text) is not None
         heading = next((kind for words_of, kind in HEADINGS if words_of in text), "")

@@ -294,6 +294,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         _finished,
     ),
     (Pattern("after training is done"), _finished),
+    (Pattern("run_stop", r"\"key\": \"run_stop\"(?!.{0,300}(?:abort|error))"), _finished),  # MLPerf
     (Pattern("stopped: `max_", r"`Trainer\.fit` stopped: `max_\w{1,20}=.{1,40}` reached"), _finished),
     (Pattern("done training in", r"\bdone training in \d"), _finished),
     (

@@ -38,8 +38,10 @@ _BAR = re.compile(
 
 _HEADING = re.compile(
     r"\[(?:step|batch|iter|iteration|global_step)=\d{1,9}/\d{1,9}(?:,[ ]?epoch=\d{1,9})?\]:?\s{0,8}$"
+    r"|Epoch\[\d{1,6}\] Batch \[[\d-]{1,24}\]\s{1,4}Speed: \d"
+    r"|:::MLLOG \{.{0,160}\"key\": \"(?:epoch|block|step)_stop\""
 )
-"""`[batch=10/3200]:`, after which the values follow in lines of their own."""
+"""`[batch=10/3200]:`, after which the values follow in lines of their own; MXNet's speed; MLPerf's ends of blocks."""
 
 
 def is_progress(text: str, words: List[bytes]) -> bool:
@@ -47,7 +49,7 @@ def is_progress(text: str, words: List[bytes]) -> bool:
     if "%|" in text and _BAR.match(text) is not None:
         return True
     if QUANTITIES.isdisjoint(words):
-        return "]" in text and _HEADING.search(text) is not None
+        return ("]" in text or "MLLOG" in text) and _HEADING.search(text) is not None
     if _QUANTITY.search(text) is None:
         return False
     return "%|" in text or _COUNT.search(text) is not None

@@ -28,6 +28,12 @@ LOOSE = re.compile(
 )
 """Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
 
+CODE = re.compile(
+    r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:print|log(?:ger|ging)?\.\w{4,12}|warnings\.warn)\(|#|//"
+    r"|\"\"\"|[+-][ ]{2})"
+)
+"""A line of a program: in a traceback, or of a script that prints itself. It says what might be said, not what was."""
+
 WRAPPERS = frozenset((
     "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
     "ProcessExitedException", "SignalException",

@@ -25,10 +25,11 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 _DIVIDES = (
-    r"(?i)(?:world[_ ]?size|attention[_ ]heads|query[_ ]groups|kv[_ ]heads|num_heads|experts|batch[_ ]?size|hidden_size"
+    r"(?i)^[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|attention[_ ]heads|query[_ ]groups|kv[_ ]heads"
+    r"|num_heads|experts|batch[_ ]?size|hidden_size"
     r"|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks).{0,200}(?:not|be) divisible by"
 )
 PATTERNS = (
-    Pattern("divisible by", _DIVIDES, weight=95),
+    Pattern("divisible by", _DIVIDES, weight=95, raised=True),
     Pattern("Invalid parallel dims", weight=98),
 )
