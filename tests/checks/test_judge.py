@@ -6,6 +6,7 @@ import copy
 import json
 import random
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -216,7 +217,9 @@ def test_what_nodes_are_asked():
     asked = checks.request(found.run, planned(found, []))
     assert list(asked) == ["node-0", "node-1", "node-2"]
     head, other = asked["node-0"], asked["node-1"]
-    assert head["ports"] == [39500] and other["ports"] == []
+    assert head["ports"] == other["ports"] == [], "an automatic port is reserved at the run's start"
+    named = replace(found.run, network=replace(found.run.network, port=39500))
+    assert checks.request(named, planned(found, []))["node-0"]["ports"] == [39500]
     assert head["peers"]["node-2"] == "10.18.122.132" and head["head"] == "node-0"
     assert head["model"] == "/nfs/DeepSeek-V3-bf16"
     assert head["dataset"] == {"dir": "/nfs/data", "names": ["all_creator_training"]}

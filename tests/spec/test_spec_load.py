@@ -525,3 +525,12 @@ def test_loading_imports_only_what_it_needs():
     )
     done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "port"), [("", 0), ("network: {port: auto}\n", 0), ("network: {port: 29500}\n", 29500)]
+)
+def test_the_rendezvous_port_is_automatic_unless_one_is_named(text, port):
+    run = spec.loads("name: t\nnodes: localhost\ntrain: {command: [a.py]}\n" + text)
+
+    assert (run.network.port, run.network.rendezvous_port) == (port, port or 39500)

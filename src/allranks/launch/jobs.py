@@ -94,7 +94,8 @@ def script(
 def make(
     run: Run, plan: Plan, run_id: str, places: Mapping[str, Places], port: int, keeper_port: int = 0
 ) -> list[Job]:
-    """One job a node, the head's first. `places` maps node names; ports are the head's."""
+    """One job a node, the head's first. `places` maps node names; ports are the head's; a
+    rendezvous `port` of 0 is one that the head's supervisor reserves."""
     return [
         node_job(run, plan, run_id, node, places[node.name], port, keeper_port) for node in run.cluster.nodes
     ]
@@ -121,6 +122,7 @@ def node_job(
         "node_rank": node.rank,
         "ranks": [entry["rank"] for entry in plan.ranks if entry["node"] == node.name],
         "world_size": cluster.world_size,
+        "rendezvous_port": port,
         "keeper": {"host": cluster.head.address, "port": keeper_port},
         "argv": render.torchrun(places.python, cluster, node, port, words),
         "env": env,

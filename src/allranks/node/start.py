@@ -10,13 +10,14 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from allranks.core import BadInput, Problem
-from allranks.node import processes
+from allranks.node import processes, reserved_port
 from allranks.node.paths import RunDirectory, read_object, read_text, write_json
 from allranks.node.redaction import SHORTEST, too_short
 from allranks.node.supervisor import Supervisor
@@ -204,8 +205,9 @@ def _daemon(life: Callable[[Callable[[Dict[str, Any]], None]], int], writing: in
 
 
 def _supervise(order: Order, keep: Optional[Keep], say: Callable[[Dict[str, Any]], None]) -> int:
-    keeper = None
+    keeper, held = None, None
     if order.is_head:
+        held, order = reserved(order)
         if keep is None:
             raise RuntimeError("this program holds no keeper")
         keeper = keep(order.directory, order.job, order.key, order.secrets)
@@ -213,9 +215,28 @@ def _supervise(order: Order, keep: Optional[Keep], say: Callable[[Dict[str, Any]
 
     def ready() -> None:
         me = processes.identify(supervisor.node, supervisor.run_id)
-        say({"supervisor": me.as_json(), "keeper": None if keeper is None else {"port": keeper.port}})
+        port = order.job.get("rendezvous_port")
+        kept = None if keeper is None else {"port": keeper.port, "rendezvous_port": port}
+        say({"supervisor": me.as_json(), "keeper": kept})
 
-    return supervisor.run(ready)
+    try:
+        return supervisor.run(ready)
+    finally:
+        if held is not None:
+            held.close()
+
+
+def reserved(order: Order) -> Tuple[Optional[socket.socket], Order]:
+    """The rendezvous port if the run file names none, and the order with it. Raises BadInput if none is free."""
+    if order.job.get("rendezvous_port") != 0:
+        return None, order
+    held, port = reserved_port.reserve()
+    if held is None:
+        saw = f"no port from {reserved_port.FIRST} to {reserved_port.LAST} is free for the rendezvous."
+        raise BadInput(Problem(saw=saw, do="network: {port: …} with another one"))
+    order = order._replace(job=reserved_port.with_port(order.job, port))
+    write_json(order.directory.node(order.job["node"]).job, order.job)
+    return held, order
 
 
 def _answer(reading: int, log: str, seconds: float) -> Dict[str, Any]:

@@ -60,7 +60,7 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
     asked = tcp.Asked(
         key=secrets.token_hex(32),
         head=run.cluster.head.name,
-        port=run.network.port,
+        port=run.network.rendezvous_port,
         interfaces=told_interfaces(run, plan),
         streams=options.streams,
         seconds=options.seconds,
@@ -148,7 +148,7 @@ async def over_torch(
         ranks = collective.Ranks(
             key=secrets.token_hex(32),
             python={name: options.pythons.get(name, options.python) for name in results.nodes},
-            master=(run.cluster.head.address, run.network.port),
+            master=(run.cluster.head.address, run.network.rendezvous_port),
             placed=placed(plan, step),
             environment={name: {**found["all"], **found["nodes"].get(name, {})} for name in results.nodes},
             import_seconds=options.import_seconds,

@@ -250,8 +250,9 @@ class Starting:
         head = self.run.cluster.head
         inside = self.prepared.inside
         answer = await self._start(inside[head.name], jobs[0])
-        port = int((answer.get("keeper") or {}).get("port") or 0)
-        others = {job.node.name: job for job in self._jobs(keeper_port=port)[1:]}
+        keeper = answer.get("keeper") or {}
+        port, rendezvous = int(keeper.get("port") or 0), int(keeper.get("rendezvous_port") or 0)
+        others = {job.node.name: job for job in self._jobs(port, rendezvous or None)[1:]}
 
         async def start_other(node: Node, program: NodeProgram) -> Any:
             return await self._start(program, others[node.name]) if node.name in others else None
@@ -266,8 +267,10 @@ class Starting:
                 "put", self.run_id, stdin={"files": mark}, timeout_seconds=START_SECONDS
             )
 
-    def _jobs(self, keeper_port: int) -> list[Job]:
-        return jobs.make(self.run, self.plan, self.run_id, self._places(), self.run.network.port, keeper_port)
+    def _jobs(self, keeper_port: int, rendezvous: int | None = None) -> list[Job]:
+        """With `rendezvous`, the port that the head has reserved."""
+        port = self.run.network.port if rendezvous is None else rendezvous
+        return jobs.make(self.run, self.plan, self.run_id, self._places(), port, keeper_port)
 
     def _places(self) -> dict[str, Places]:
         places = {}

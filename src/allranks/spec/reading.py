@@ -209,6 +209,14 @@ def listed(reader: Reader, example: str) -> Reader:
 
 GPU_COUNT = integer(1, MAX_GPUS, "number of GPUs", 8)
 PORT = integer(1, 65535, "port", 39500, "a TCP port is 1 to 65,535.")
+
+
+@takes("`auto`, 1 to 65,535", type=["integer", "string"], minimum=1, maximum=65535, pattern="^([0-9]+|auto)$")
+def auto_port(tree: Tree, key: str, reading: Reading) -> int:
+    """A port, or 0 for `auto`."""
+    return 0 if isinstance(tree, Scalar) and tree.raw == "auto" else PORT(tree, key, reading)
+
+
 PATH = text(validate.path, "a path", validate.NO_OPTION, "a path")
 LINE = text(validate.one_line)
 

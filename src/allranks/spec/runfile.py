@@ -223,7 +223,7 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
         above = tree.entries[section]
         return above.node.entries[name] if name and isinstance(above.node, Table) else above
 
-    if run.network.port == run.network.keeper_port:
+    if run.network.port and run.network.port == run.network.keeper_port:
         why = "the rendezvous and the keeper cannot listen on one port."
         reading.wrong(
             place("network.keeper_port"),

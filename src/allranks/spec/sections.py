@@ -14,10 +14,10 @@ from allranks.spec.reading import (
     LINE,
     NAMES_OF_VARIABLES,
     PATH,
-    PORT,
     WORDS,
     Reader,
     Reading,
+    auto_port,
     choice,
     free_mapping,
     integer,
@@ -29,6 +29,9 @@ from allranks.spec.reading import (
     text,
 )
 from allranks.spec.tree import Tree
+
+FIRST_PORT = 39500
+"""Of those that `network.port: auto` takes (`node/reserved_port.py`)."""
 
 SCHEDULER_WORD = text(validate.scheduler_word, pattern=validate.SCHEDULER_WORD)
 
@@ -140,7 +143,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Network:
-    """`interface` is `auto` or a name; `port` the rendezvous port; `keeper_port` 0 means any free one."""
+    """`interface` is `auto` or a name; `port` the rendezvous port, 0 for `auto`; `keeper_port` 0 means any free one."""
 
     interface: str = key(
         text(validate.interface, pattern=validate.INTERFACE),
@@ -148,12 +151,25 @@ class Network:
         "auto",
         form="`auto`, or one exact name",
     )
-    port: int = key(PORT, "The rendezvous port on the head.", 39500)
+    port: int = key(
+        auto_port,
+        "The rendezvous port on the head; `auto` is the first free one from 39500 to 39999, which the head holds for "
+        "the run from its start to its end.",
+        0,
+        form="`auto`, or a port",
+        unset="`auto`",
+    )
     keeper_port: int = key(
         integer(0, 65535, "port", 0, "a TCP port is 1 to 65,535, and 0 takes any free one."),
         "The port on the head where the run's keeper accepts the other nodes; 0 takes any free one.",
         0,
     )
+
+    @property
+    def rendezvous_port(self) -> int:
+        """The port in scripts that run without allranks, and for trying the network."""
+        return self.port or FIRST_PORT
+
     fabric: str = key(
         choice(("auto", "tcp", "ib", "roce")),
         "What carries the collectives between nodes; `auto` keeps the fastest that a probe passed.",

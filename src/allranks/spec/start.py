@@ -37,7 +37,7 @@ TAIL = """
 #   shm: 16GiB
 
 # auto: the interface of each node's route to the head.
-# network: {interface: auto, port: 39500}
+# network: {interface: auto, port: auto}
 
 # auto, zero3, zero3-offload, none, or the path of a DeepSpeed JSON.
 # deepspeed: auto

@@ -9,25 +9,31 @@ STRANGER = {"pid": 900, "uid": 33, "name": "nginx", "run": None, "age_seconds": 
 CASES = (
     fires(
         "cpu",
-        {"node-0/network/ports/39500": {**HELD, "held_by": [OURS]}},
+        {"run/network/port": 39500, "node-0/network/ports/39500": {**HELD, "held_by": [OURS]}},
         node="node-0",
         verdict="block",
         saw="held by pid 41877 (python, run 0902-a, started 14 h ago)",
     ),
     fires(
         "cpu",
-        {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER]}},
+        {"run/network/port": 39500, "node-0/network/ports/39500": {**HELD, "held_by": [STRANGER]}},
         node="node-0",
         saw="pid 900 (nginx, uid 33",
     ),
     fires(
         "cpu",
-        {"node-0/network/ports/39500": {**HELD, "held_by": [STRANGER], "proposal": 39501}},
+        {
+            "run/network/port": 39500,
+            "node-0/network/ports/39500": {**HELD, "held_by": [STRANGER], "proposal": 39501},
+        },
         node="node-0",
     ),
     fires(
         "cpu",
-        {"node-0/network/ports/39500": {"free": False, "reason": "Permission denied", "held_by": []}},
+        {
+            "run/network/port": 39500,
+            "node-0/network/ports/39500": {"free": False, "reason": "Permission denied", "held_by": []},
+        },
         saw="cannot be listened on: Permission denied",
     ),
     silent("cpu"),

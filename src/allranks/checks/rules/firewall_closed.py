@@ -47,7 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
         if not closed:
             continue
         followed = not any("chain" in str(port) for port in listing(rules.get("ports")))
-        port = context.run.network.port if view.is_head else None
+        port = context.run.network.rendezvous_port if view.is_head else None
         refused = port is not None and not port_open(listing(rules.get("ports")), port)
         say = context.warn if followed else context.note
         yield say(

@@ -36,6 +36,8 @@ def check(context: Context) -> Iterator[Finding]:
     head, port = context.head, context.run.network.port
     limits = [n for n in map(number, head.list("network.local_port_range")) if n is not None]
     used = head.number("network.local_ports_in_use")
+    if not port:
+        return  # `auto`: the head holds it from the run's start
     if len(limits) != 2 or used is None or not limits[0] <= port <= limits[1]:
         return
     size = limits[1] - limits[0] + 1

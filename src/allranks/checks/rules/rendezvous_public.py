@@ -40,7 +40,7 @@ def check(context: Context) -> Iterator[Finding]:
         yield context.warn(
             context.head,
             key="nodes",
-            saw=f"the rendezvous would listen at {public[0]}:{context.run.network.port}, a public address",
+            saw=f"the rendezvous would listen at {public[0]}:{context.run.network.rendezvous_port}, a public address",
             expected="an address of a private network",
             why="torch's store has no authentication: whoever reaches the port can join the run.",
             fix="give the nodes' private addresses in nodes, or close the port to all but the nodes",

@@ -45,7 +45,7 @@ def configuration(job: ScriptJob, node: Node) -> str:
         "distributed_type": distributed_type(job),
         "machine_rank": node.rank,
         "main_process_ip": job.run.cluster.head.address,
-        "main_process_port": job.run.network.port,
+        "main_process_port": job.run.network.rendezvous_port,
         "main_training_function": "main",
         "num_machines": len(job.nodes),
         "num_processes": ranks,

@@ -49,7 +49,12 @@ def launch(start: Start, file: str, python: str) -> list[str]:
     words += [python, "-m", "deepspeed.launcher.runner", "--hostfile", file, "--launcher", "pdsh"]
     words += ["--no_ssh_check", "--num_nodes", str(len(start.nodes)), "--num_gpus", "1", "--force_multi"]
     # Both are for ranks, and torchrun makes those: only the options that DeepSpeed insists on.
-    words += ["--master_addr", start.run.cluster.head.address, "--master_port", str(start.run.network.port)]
+    words += [
+        "--master_addr",
+        start.run.cluster.head.address,
+        "--master_port",
+        str(start.run.network.rendezvous_port),
+    ]
     words += [*start.extra, "--no_python", "--no_local_rank"]
     forgotten = [word for name in FORGET for word in ("-u", name)]
     return [*words, "env", *forgotten, start.shell, start.numbered_script()]

@@ -153,7 +153,7 @@ def pod(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
     training: dict[str, Any] = {"name": CONTAINER, "image": container.image, "command": command(job, name)}
     training |= {"workingDir": job.workdir} if job.workdir else {}
     training["env"] = variables(job, name)
-    training["ports"] = [{"containerPort": job.run.network.port}]
+    training["ports"] = [{"containerPort": job.run.network.rendezvous_port}]
     if job.uses_gpu:
         training["resources"] = {"limits": {"nvidia.com/gpu": str(job.nodes[0].gpus)}}
         # NCCL pins host memory.

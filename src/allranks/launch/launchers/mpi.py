@@ -109,7 +109,7 @@ def rank_script(job: ScriptJob) -> str:
         "environment+=(\n"
         '  "RANK=$rank" "LOCAL_RANK=$local" "GROUP_RANK=$node" "LOCAL_WORLD_SIZE=${sizes[node]}"\n'
         f"  WORLD_SIZE={sum(node.gpus for node in job.nodes)}\n"
-        f"  MASTER_ADDR={bash(job.run.cluster.head.address)} MASTER_PORT={job.run.network.port}\n"
+        f"  MASTER_ADDR={bash(job.run.cluster.head.address)} MASTER_PORT={job.run.network.rendezvous_port}\n"
         ")\n\n"
     )
     return text + _shell.command([at_home(job.python), "-u"])

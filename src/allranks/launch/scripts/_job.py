@@ -109,7 +109,9 @@ class ScriptJob:
 
     def torchrun(self, node: Node, **at_run_time: str) -> list[str]:
         """One node's torchrun without its script; `node_rank="rank"` takes that option from `$rank`."""
-        words = render.torchrun(at_home(self.python), self.run.cluster, node, self.run.network.port, [])
+        words = render.torchrun(
+            at_home(self.python), self.run.cluster, node, self.run.network.rendezvous_port, []
+        )
         for option, name in at_run_time.items():
             start = f"--{option.replace('_', '-')}="
             words = [start + variable(name) if word.startswith(start) else word for word in words]

@@ -42,7 +42,7 @@ def needs(job: ScriptJob, target: str) -> str:
     head = job.run.cluster.head
     if job.run.nodes_known:
         first = "the job's first node" if target == "slurm" else head.address
-        lines.append(f"- Port {job.run.network.port} of {first} open to the other nodes.")
+        lines.append(f"- Port {job.run.network.rendezvous_port} of {first} open to the other nodes.")
     lines.append(f"- Output goes to `{output}`. A second start uses the same folder.")
     return "\n".join(lines) + "\n"
 
