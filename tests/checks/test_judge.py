@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import random
 import unicodedata
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -218,7 +218,8 @@ def test_what_nodes_are_asked():
     assert list(asked) == ["node-0", "node-1", "node-2"]
     head, other = asked["node-0"], asked["node-1"]
     assert head["ports"] == other["ports"] == [], "an automatic port is reserved at the run's start"
-    named = replace(found.run, network=replace(found.run.network, port=39500))
+    network = dataclasses.replace(found.run.network, port=39500)
+    named = dataclasses.replace(found.run, network=network)
     assert checks.request(named, planned(found, []))["node-0"]["ports"] == [39500]
     assert head["peers"]["node-2"] == "10.18.122.132" and head["head"] == "node-0"
     assert head["model"] == "/nfs/DeepSeek-V3-bf16"

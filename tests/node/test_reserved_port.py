@@ -32,10 +32,11 @@ def test_the_runs_own_store_listens_on_it_and_a_stranger_does_not(first: int) ->
             stranger.bind(("127.0.0.1", port))
         # As torch's store does it, over IPv4 and over both, again and again.
         for _ in range(2):
-            with socket.create_server(("", port), family=socket.AF_INET) as store:
-                with socket.create_connection(("127.0.0.1", port)) as client:
-                    store.accept()[0].close()
-                    assert client.recv(1) == b""
+            store = socket.create_server(("", port), family=socket.AF_INET)
+            client = socket.create_connection(("127.0.0.1", port))
+            with store, client:
+                store.accept()[0].close()
+                assert client.recv(1) == b""
     with socket.create_server(("", port)):
         pass
 
