@@ -12,6 +12,7 @@ from allranks.core import BLOCK, WARN, Cluster, Node
 from allranks.plan import make_plan
 from allranks.plan.deepspeed_keys import ZERO_KEYS, void_keys
 from allranks.plan.versions import Versions
+from allranks.plan.zero import zero_of
 from allranks.spec import Gpus, Run, Train
 
 DATA = Path(__file__).parent / "data"
@@ -84,6 +85,31 @@ def test_the_guides_offload_file_comes_from_its_profile() -> None:
     assert set(void) == {"activation_checkpointing"} and all(void.values())
     ours = make_plan(a_run("zero3-offload"), CONFIG).deepspeed
     assert flat(ours) == {key: value for key, value in flat(guide).items() if key.split(".")[0] not in void}
+
+
+def test_a_run_without_warm_up_leaves_the_schedule_to_transformers() -> None:
+    """DeepSpeed 0.19.8: `warmup_num_steps must be a positive integer, got 0`."""
+    config = make_plan(a_run("zero3", {"warmup_steps": 0}), CONFIG).deepspeed
+    assert config["optimizer"]["type"] == "AdamW" and "scheduler" not in config
+    for asked in ({"warmup_steps": 3}, {"warmup_steps": 0, "warmup_ratio": 0.1}):
+        assert make_plan(a_run("zero3", asked), CONFIG).deepspeed["scheduler"]["type"] == "WarmupDecayLR"
+
+
+def test_stage3_keys_without_their_prefix_are_read_as_deepspeed_reads_them() -> None:
+    bare = {
+        "stage": 3,
+        "prefetch_bucket_size": 7,
+        "max_live_parameters": "auto",
+        "allgather_sequential": True,
+    }
+    read = zero_of({"zero_optimization": bare}, 64)
+    assert (read.prefetch_bucket, read.max_live, read.sequential) == (7, 1_000_000_000, True)
+    both = zero_of({"zero_optimization": {**bare, "stage3_prefetch_bucket_size": "auto"}}, 64)
+    assert both.prefetch_bucket == int(0.9 * 64 * 64), "the prefixed key counts, and transformers fills it"
+    auto = zero_of({"zero_optimization": {"stage": 3, "prefetch_bucket_size": "auto"}}, 64)
+    assert auto.prefetch_bucket == 50_000_000, (
+        "transformers does not know this name, and DeepSpeed leaves it out"
+    )
 
 
 def test_the_guides_other_file_comes_from_its_profile() -> None:

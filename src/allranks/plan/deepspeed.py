@@ -130,12 +130,19 @@ def _zero3(json: _Json, setting: Setting) -> None:
         json.put("optimizer.type", "AdamW", "DeepSpeed's fused AdamW")
         for name in ("lr", "betas", "eps", "weight_decay"):
             json.put(f"optimizer.params.{name}", "auto", _FILLED_REASON)
-        json.put("scheduler.type", "WarmupDecayLR", "linear decay after warm-up, as lr_scheduler_type asks")
-        for name in ("warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"):
-            json.put(f"scheduler.params.{name}", "auto", _FILLED_REASON)
+        if (
+            setting.warmup
+        ):  # DeepSpeed 0.19.8 refuses a schedule with a warm-up of 0 steps (`lr_schedules.py`)
+            _decaying(json)
     json.put(
         "zero_allow_untested_optimizer", True, "lets transformers' own AdamW through, where it is asked for"
     )
+
+
+def _decaying(json: _Json) -> None:
+    json.put("scheduler.type", "WarmupDecayLR", "linear decay after warm-up, as lr_scheduler_type asks")
+    for name in ("warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"):
+        json.put(f"scheduler.params.{name}", "auto", _FILLED_REASON)
 
 
 def _offload(json: _Json, setting: Setting) -> None:

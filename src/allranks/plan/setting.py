@@ -40,6 +40,8 @@ class Setting:
     known: bool = True
     stage: str = "sft"
     pref_loss: str = "sigmoid"
+    warmup: bool = False
+    """Whether the learning rate rises for at least a step."""
     eval_batch: int = 0
     """Samples a rank evaluates at once; 0 where nothing is evaluated."""
 
@@ -98,6 +100,7 @@ def setting_of(run: Run) -> Setting:
         known=run.train.kind == "llamafactory",
         stage=str(arguments.get("stage") or "sft"),
         pref_loss=str(arguments.get("pref_loss") or "sigmoid"),
+        warmup=bool(arguments.get("warmup_steps") or arguments.get("warmup_ratio")),
         eval_batch=_eval_batch(arguments),
     )
 

@@ -58,11 +58,13 @@ def zero_of(config: Mapping[str, Any] | None, hidden: int) -> Zero:
         "stage3_param_persistence_threshold": 10 * hidden,
     }
 
+    def said(key: str) -> Any:
+        """DeepSpeed also reads `stage3_` keys without their prefix; with both, the prefixed one counts."""
+        return section[key] if key in section else section.get(key.removeprefix("stage3_"))
+
     def size(key: str, default: int) -> int:
-        value = section.get(key)
-        if value is None:
-            value = section.get(key.removeprefix("stage3_"))
-        return automatic.get(key, default) if value == "auto" else _whole(value, default)
+        # transformers fills `auto` under the prefixed name alone; otherwise DeepSpeed leaves such a value out.
+        return automatic.get(key, default) if section.get(key) == "auto" else _whole(said(key), default)
 
     overlap = section.get("overlap_comm")
     return Zero(
@@ -75,13 +77,13 @@ def zero_of(config: Mapping[str, Any] | None, hidden: int) -> Zero:
         max_live=size("stage3_max_live_parameters", 1_000_000_000),
         max_reuse=size("stage3_max_reuse_distance", 1_000_000_000),
         sub_group=size("sub_group_size", 1_000_000_000),
-        sequential=bool(section.get("stage3_allgather_sequential")),
+        sequential=said("stage3_allgather_sequential") is True,
         hpz=max(1, _whole(section.get("zero_hpz_partition_size"), 1)),
         quantized_weights=bool(section.get("zero_quantized_weights")),
         quantized_gradients=bool(section.get("zero_quantized_gradients")),
         overlap=stage == 3 if overlap is None else bool(overlap),
         contiguous_gradients=bool(section.get("contiguous_gradients", True)),
-        gather_on_save=bool(section.get("stage3_gather_16bit_weights_on_model_save")),
+        gather_on_save=said("stage3_gather_16bit_weights_on_model_save") is True,
         mics=_whole(section.get("mics_shard_size"), 0),
     )
 

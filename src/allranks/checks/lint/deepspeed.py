@@ -198,7 +198,8 @@ def zero(section: Mapping[str, Any], accepted: Collection[str] | None) -> Iterat
                 nearest(str(key), known),
             )
         else:
-            yield Line("deepspeed", name, shown, SET, ZERO.get(str(key), "known to the installed DeepSpeed"))
+            says = ZERO.get(str(key)) or ZERO.get(f"stage3_{key}") or "known to the installed DeepSpeed"
+            yield Line("deepspeed", name, shown, SET, says)
         if isinstance(value, Mapping):
             for inner, setting in value.items():
                 says = NESTED.get(str(inner), "of this block")
