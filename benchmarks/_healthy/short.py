@@ -66,7 +66,8 @@ class Batch:
         self.outcome["steps"] += steps
         journal = Path(runs[0]["directory"], "keeper", "journal.jsonl").read_text()
         events = [json.loads(line) for line in journal.splitlines()]
-        found = [e["data"] for e in events if e["kind"] == "finding"]
+        begun = next((n for n, e in enumerate(events) if e["data"].get("state") == "running"), 0)
+        found = [e["data"] for e in events[begun:] if e["kind"] == "finding"]
         self.outcome["alarms"] += [f["id"] for f in found if f["verdict"] in ("warn", "block")]
         for path in Path("/tmp/trial").iterdir():
             path.unlink()
