@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks._healthy.odd import STILL, named_of
+from benchmarks._healthy.odd import named_of
 
 NODES = 3
 SILENT = ("rank-silent", "node-lost", "supervisor-lost")
@@ -300,92 +299,6 @@ class FilesOverwritten(Outside):
             for path in folder.glob(pattern):
                 path.write_bytes(self.draw.choice((b"", b"{}", b"\xff" * 100)))
         time.sleep(self.seconds)
-
-
-# ---- nodes of their own ----
-
-
-class DiskFull(Outside):
-    rig, lasts, may = True, (75.0, 85.0), FULL
-
-    def before(self, trial: Any) -> None:
-        trial.on(self.node, "mkdir -p -m 700 /root/.allranks && " + DISK.format("/root/.allranks"))
-
-    def act(self, trial: Any) -> None:
-        trial.on(self.node, FILL.format("/root/.allranks"))
-        time.sleep(self.seconds)
-
-
-class WorkerDiskFull(DiskFull, OfWorker):
-    """the disk of a worker's home is full"""
-
-
-class HeadDiskFull(DiskFull, OfHead):
-    """the disk of the head's home is full"""
-
-
-class FolderGone(Outside):
-    rig, lasts, may = True, (75.0, 85.0), ("folder-gone", "journal-unwritten", "rank-silent")
-
-    def act(self, trial: Any) -> None:
-        shutil.rmtree(trial.run_folder(self.node))
-        time.sleep(self.seconds)
-
-
-class WorkerFolderGone(FolderGone, OfWorker):
-    """the run's folder on a worker is removed"""
-
-
-class HeadFolderGone(FolderGone, OfHead):
-    """the run's folder on the head is removed"""
-
-    code = None
-
-
-class LinkFlaps(OfWorker):
-    """a node's link is down for 5 s, six times"""
-
-    rig, lasts, may = True, (5.0, 5.0), SILENT
-
-    def act(self, trial: Any) -> None:
-        for _ in range(6):
-            trial.rig.link(self.node + 1, False)
-            time.sleep(self.seconds)
-            trial.rig.link(self.node + 1, True)
-            time.sleep(self.draw.uniform(3.0, 8.0))
-
-
-class LinkAway(Outside):
-    """a node's link is down once, the head's too"""
-
-    rig, lasts, may = True, (12.0, 20.0), (*SILENT, *STILL, "head-cut-off")
-
-    def act(self, trial: Any) -> None:
-        trial.rig.link(self.node + 1, False)
-        time.sleep(self.seconds)
-        trial.rig.link(self.node + 1, True)
-
-
-class BadLink(Outside):
-    """a link with delay, jitter and losses"""
-
-    rig, lasts, may = True, (35.0, 45.0), ("straggler", *STILL)
-
-    def act(self, trial: Any) -> None:
-        how = f"delay {self.draw.randint(50, 200)}ms 50ms loss {self.draw.randint(1, 5)}%"
-        trial.on(self.node, f"tc qdisc add dev eth0 root netem {how}")
-        time.sleep(self.seconds)
-
-
-class SshdGone(Outside):
-    """a node takes no more logins, and no name is resolved"""
-
-    rig, lasts, apart, code = True, (25.0, 35.0), True, None
-
-    def act(self, trial: Any) -> None:
-        trial.on(self.node, ": > /etc/hosts; iptables -I INPUT -p tcp --dport 22 --syn -j REJECT")
-        time.sleep(self.seconds)
-        trial.on(self.node, "iptables -D INPUT -p tcp --dport 22 --syn -j REJECT")
 
 
 OUTSIDE: dict[str, type[Outside]] = named_of(globals(), Outside)

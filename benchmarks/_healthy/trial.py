@@ -22,12 +22,14 @@ from benchmarks._healthy.odd import Odd
 from benchmarks._healthy.odd_process import PROCESS
 from benchmarks._healthy.odd_steps import STEPS
 from benchmarks._healthy.outside import NODES, OUTSIDE, Outside
+from benchmarks._healthy.outside_nodes import NODES_OWN
 from benchmarks._healthy.spaces import apart, files_left, outcome_of, processes_left
 
 HERE = Path(__file__).resolve().parent
 RANK = HERE / "rank.py"
 INSIDE: dict[str, type[Odd]] = {**STEPS, **PROCESS}
-KINDS: dict[str, type[Odd] | type[Outside]] = {**INSIDE, **OUTSIDE}
+BESIDE: dict[str, type[Outside]] = {**OUTSIDE, **NODES_OWN}
+KINDS: dict[str, type[Odd] | type[Outside]] = {**INSIDE, **BESIDE}
 
 START_SECONDS = 150.0
 END_SECONDS = 150.0
@@ -80,7 +82,7 @@ class Trial:
         self.outcome = Outcome(kind, seed)
         draw = Random(f"{kind} {seed}")
         self.inside = INSIDE[kind](draw, NODES) if kind in INSIDE else None
-        self.outside = OUTSIDE[kind](draw) if kind in OUTSIDE else None
+        self.outside = BESIDE[kind](draw) if kind in BESIDE else None
         odd = self.inside or self.outside
         assert odd is not None
         self.outcome.drawn, self.outcome.apart, self.may = odd.drawn, odd.apart, odd.may
@@ -144,6 +146,9 @@ class Trial:
 
     def supervisor(self, node: int) -> int:
         return int(json.loads((self.node_folder(node) / "supervisor.json").read_text())["pid"])
+
+    def keeper_port(self) -> int:
+        return int(json.loads((self.run_folder(0) / "keeper" / "keeper.json").read_text())["port"])
 
     def torchrun(self, node: int) -> int:
         supervisor = self.supervisor(node)
@@ -342,7 +347,7 @@ def interpreters() -> list[str]:
 
 def on_rig(kind: str) -> bool:
     """Whether it needs nodes of their own."""
-    return kind in OUTSIDE and OUTSIDE[kind].rig
+    return kind in BESIDE and BESIDE[kind].rig
 
 
 def trial(kind: str, seed: int) -> dict[str, Any]:
