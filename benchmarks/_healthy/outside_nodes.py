@@ -1,4 +1,4 @@
-"""Odd but healthy: disks, folders and links of single nodes, by refused writes and dropped packets here or on the rig."""
+"""Odd but healthy: disks, folders and links of single nodes, by refused writes and dropped packets, or on the rig."""
 
 from __future__ import annotations
 

@@ -95,4 +95,33 @@ def page(kinds: Mapping[str, Any]) -> str:
 
 
 def short_page() -> list[str]:
-    return []
+    """The short runs: what was shown, and what all of them left."""
+    made = [one for one in {one["short"]: one for one in shorts()}.values() if not one.get("trouble")]
+    if not made:
+        return []
+    count = {name: sum(len(one[name]) for one in made) for name in ("bad", "alarms", "left")}
+    runs, steps = sum(one["runs"] for one in made), sum(one["steps"] for one in made)
+    # After its first run a home has the unpacked bundle; each further one adds its line of the index.
+    more = {one["held"][-1][n] - one["held"][1][n] - (len(one["held"]) - 2) * (n == 0) for one in made for n in range(4)}
+    return [
+        "",
+        f"{runs} short runs of 1 to 3 nodes, {steps} steps, one after another in {len(made)} homes: **{count['alarms']}**"
+        f" alarms, **{count['bad']}** that did not end well; {count['left']} processes, files and folders left after"
+        f" `clean`. While they ran nothing grew in a home outside of the runs' folders (but a file of the index a run),"
+        f" in /tmp, in /dev/shm or in the kernel's list of sockets: {'none' if more == {0} else sorted(more)}.",
+        *[f"- {text}" for one in made for text in [*one["bad"], *one["alarms"], *one["left"]]][:20],
+        *memory_page(),
+    ]
+
+
+def memory_page() -> list[str]:
+    found = [one for one in lines() if "keeper" in one]
+    if not found:
+        return []
+    one = found[-1]
+    return [
+        "",
+        f"A keeper that hears {one['beats']:,} heartbeats of {one['ranks']} ranks, {one['steps']:,} steps among them: its"
+        f" memory {one['keeper'][0] / 2**20:.1f} MiB after a tenth of them and {one['keeper'][1] / 2**20:.1f} MiB at the"
+        f" end, its descriptors {one['open'][0]} and {one['open'][1]}.",
+    ]

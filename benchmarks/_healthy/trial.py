@@ -1,4 +1,5 @@
-"""One odd but healthy run in namespaces of its own: begun by `python -m benchmarks._healthy.trial KIND SEED`.
+"""One odd but healthy run in namespaces of its own: begun by `python -m benchmarks._healthy.trial KIND SEED
+AFTER`.
 
 It has its own processes, network, mounts, /tmp, /dev/shm and home, so that what a run leaves is all that is there after
 it, and an end of the trial is an end of all that it began. Prints its outcome as a line of JSON.
@@ -78,7 +79,8 @@ class Ended(Exception):
 
 
 class Trial:
-    def __init__(self, kind: str, seed: int):
+    def __init__(self, kind: str, seed: int, after: float = AFTER_SECONDS):
+        self.after = after
         self.outcome = Outcome(kind, seed)
         draw = Random(f"{kind} {seed}")
         self.inside = INSIDE[kind](draw, NODES) if kind in INSIDE else None
@@ -238,7 +240,7 @@ class Trial:
         self.until(lambda: self.step() != begun, "a step after it", LATE_SECONDS)
         begun = min(begun, self.step())
         self.until(
-            lambda: self.step() >= begun + AFTER_STEPS and time.monotonic() > at + AFTER_SECONDS,
+            lambda: self.step() >= begun + AFTER_STEPS and time.monotonic() > at + self.after,
             "steps after it",
             LATE_SECONDS,
         )
@@ -350,15 +352,16 @@ def on_rig(kind: str) -> bool:
     return kind in BESIDE and BESIDE[kind].rig
 
 
-def trial(kind: str, seed: int) -> dict[str, Any]:
-    """One in namespaces of its own."""
-    made = outcome_of(apart("benchmarks._healthy.trial", kind, str(seed)), TRIAL_SECONDS)
+def trial(kind: str, seed: int, after: float = AFTER_SECONDS) -> dict[str, Any]:
+    """One in namespaces of its own; it trains on for so long after what was odd."""
+    made = outcome_of(apart("benchmarks._healthy.trial", kind, str(seed), str(after)), TRIAL_SECONDS)
     return {"kind": kind, "seed": seed, **made}
 
 
 def main() -> int:
     os.environ["ALLRANKS_RIG"] = "/tmp/rig"
-    print(json.dumps(asdict(Trial(sys.argv[1], int(sys.argv[2])).run())), flush=True)
+    kind, seed, after = sys.argv[1:]
+    print(json.dumps(asdict(Trial(kind, int(seed), float(after)).run())), flush=True)
     return 0
 
 

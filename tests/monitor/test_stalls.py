@@ -297,3 +297,24 @@ def test_one_rank_that_freezes_beside_another_is_named_alone() -> None:
     step = run.train(1, 50)
     run.train(51, 70, step, False, phase="evaluating", but=(3,))
     assert [where for _, _, _, *where in run.alarms("rank-silent")] == [["n1", 3]]
+
+
+def test_steps_that_were_taken_while_the_keeper_heard_nobody_are_no_stall():
+    """Nothing reaches the keeper for 18 s, then the nodes' own words, and 2 s later what their ranks did."""
+    run = Run()
+    step = run.train(1, 40)
+    for at in range(41, 59):
+        run.tick(float(at))
+    for at in (59, 60):
+        run.second(float(at), step, but=run.ranks)
+    run.train(61, 80, step + 20)
+    assert run.alarms("no-progress", "rank-holds-up") == []
+
+
+def test_a_run_that_stands_still_is_told_though_a_link_was_away_before():
+    run = Run()
+    step = run.train(1, 40)
+    for at in range(41, 59):
+        run.tick(float(at))
+    run.train(59, 100, step, moved=False)
+    assert [at for at, *_ in run.alarms("no-progress")][0] <= 65

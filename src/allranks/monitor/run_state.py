@@ -18,6 +18,9 @@ __all__ = ["NodeState", "RankState", "RunState"]
 GAP_SECONDS = 10.0
 """A longer silence of a node is an outage that has passed, not its pace."""
 
+OUTAGE_SECONDS = 5.0
+"""A node that was unheard for so long, five of its words, was cut off, and so was all that its ranks had to say."""
+
 DOUBT_SECONDS = 35.0
 """How long a rank's end without a known code may be a failure: torchrun gives the other ranks of its node 30 s to end,
 then it ends itself and says so. What still runs after that has seen none."""
@@ -58,6 +61,8 @@ class RunState:
         self.doubt_at: Optional[float] = None
         """When a rank was gone whose code nobody saw."""
         self.paused_until = 0.0
+        self.back_at = float("-inf")
+        """When a node was heard again after such an outage."""
         self.flights: Dict[int, Flight] = {}
         self.flights_at: Dict[int, float] = {}
         self.asked_at: Optional[float] = None
@@ -158,6 +163,8 @@ class RunState:
         self.ears.hear(at)
         if node.seen_at is not None and node.lost_at is None:
             self.node_gaps.add(self.ears.silence(node.seen_at, at), at)
+        if node.seen_at is not None and at - node.seen_at > OUTAGE_SECONDS:
+            self.back_at = at
         node.seen_at = max(at, node.seen_at or at)
 
     def shift(self, seconds: float, now: float) -> None:
@@ -181,6 +188,7 @@ class RunState:
         if self.cut_off is not None:
             self.cut_off = self.cut_off._replace(at=min(self.cut_off.at + ahead, now))
         self.last_move, self.doubt_at = moved(self.last_move), moved(self.doubt_at)
+        self.back_at = min(self.back_at + ahead, now)
         if self.held_up is not None:
             self.held_up = (min(self.held_up[0] + ahead, now), *self.held_up[1:])
         self.now = now
