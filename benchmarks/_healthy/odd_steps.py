@@ -27,12 +27,11 @@ class GilBusy(Odd):
     lasts, may = (62.0, 75.0), (*STILL, "rank-silent")
 
     def begin(self, loop: Any) -> None:
-        held, sleep = sys.getswitchinterval(), ctypes.PyDLL(None).usleep  # PyDLL keeps the lock in its calls
-        sys.setswitchinterval(1000.0)  # no other thread gets it in between
+        held = sys.getswitchinterval()
+        sys.setswitchinterval(1000.0)  # no other thread gets the lock in between
         until = time.monotonic() + self.seconds
         while time.monotonic() < until:
             sum(range(600_000))
-            sleep(60_000)
         sys.setswitchinterval(held)
 
 
@@ -42,6 +41,7 @@ class GilAsleep(Odd):
     lasts, may = (20.0, 45.0), (*STILL, "rank-silent")
 
     def begin(self, loop: Any) -> None:
+        # PyDLL keeps the lock in its calls.
         ctypes.PyDLL(None).usleep(int(self.seconds * 1e6))
 
 

@@ -95,15 +95,15 @@ class KeeperPortAway(Outside):
 
 
 class BadNetwork(Outside):
-    """delay, jitter and losses on all connections"""
+    """one of ten to fifty packets is lost, on all connections"""
 
     lasts, may = (35.0, 45.0), ("straggler", *STILL)
 
     def act(self, trial: Any) -> None:
-        delay, loss = self.draw.randint(20, 100), self.draw.randint(1, 4)
-        here(f"tc qdisc add dev lo root netem delay {delay}ms {delay // 2}ms loss {loss}%")
+        how = f"-m statistic --mode random --probability {self.draw.uniform(0.02, 0.1):.3f}"
+        here(f"iptables -A INPUT -p tcp {how} -j DROP")
         time.sleep(self.seconds)
-        here("tc qdisc del dev lo root")
+        here(f"iptables -D INPUT -p tcp {how} -j DROP")
 
 
 # ---- on the rig's nodes ----

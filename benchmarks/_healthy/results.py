@@ -102,7 +102,11 @@ def short_page() -> list[str]:
     count = {name: sum(len(one[name]) for one in made) for name in ("bad", "alarms", "left")}
     runs, steps = sum(one["runs"] for one in made), sum(one["steps"] for one in made)
     # After its first run a home has the unpacked bundle; each further one adds its line of the index.
-    more = {one["held"][-1][n] - one["held"][1][n] - (len(one["held"]) - 2) * (n == 0) for one in made for n in range(4)}
+    more = {
+        one["held"][-1][n] - one["held"][1][n] - (len(one["held"]) - 2) * (n == 0)
+        for one in made
+        for n in range(4)
+    }
     return [
         "",
         f"{runs} short runs of 1 to 3 nodes, {steps} steps, one after another in {len(made)} homes: **{count['alarms']}**"

@@ -11,7 +11,7 @@ FULL = {"path": "/home/x/runs/r1", "total_bytes": 8 << 20, "free_bytes": 0, "fre
 GONE = {"path": "/home/x/runs/r1", "gone": True}
 
 
-def said(until, stands=None, disk=None, start=20):
+def said(until, stands=None, disk=None, start=20, state="S"):
     """Two ranks take a step a second; rank 1 is not heard any more from second `start` on, and rank 0 goes on to take
     steps until `stands`. What is said, with the second."""
     watch, found = Watch({"world_size": 2, "steps": 1000}), []
@@ -28,7 +28,7 @@ def said(until, stands=None, disk=None, start=20):
             watch.heard(node, float(second))
             if second % 5 == 0:
                 disks = [disk] if disk and node == "b" and second >= start else []
-                ranks = {str("ab".index(node)): {"state": "S", "cpu_seconds": second * 0.02}}
+                ranks = {str("ab".index(node)): {"state": state, "cpu_seconds": second * 0.02}}
                 watch.add(Event(float(second), "sample", node, None, {"disks": disks, "ranks": ranks}))
         found += [(second, finding) for finding in watch.tick(float(second))]
     return found
@@ -82,3 +82,9 @@ def test_steps_between_a_rank_s_last_beat_and_its_freezing_prove_nothing():
         found += [(second, finding) for finding in watch.tick(float(second)) if finding.id == "rank-silent"]
     assert found[0][0] <= 32 and "frozen" in found[0][1].why and "cannot take" not in found[0][1].saw
     assert next(second for second, finding in found if finding.verdict == BLOCK) in (80, 81)
+
+
+def test_a_rank_that_would_run_if_it_got_a_core_is_not_stopped():
+    """One call keeps Python's lock on a machine that gives it 2 % of a core; the others stand still for it."""
+    assert not [finding for _, finding in said(200, stands=21, state="R") if finding.verdict == BLOCK]
+    assert [finding for _, finding in said(200, stands=21, state="D") if finding.verdict == BLOCK]

@@ -27,6 +27,9 @@ EARLIER_SECONDS = 1.0
 """Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
 
 
+RUNNABLE = "R"
+"""Its main thread runs, or would if it got a core: on a crowded machine that may be far less than `BUSY_SHARE`."""
+
 BUSY_SHARE = 0.1
 """Of one core, between two samples: a call that computes uses all of a core, or what its neighbours leave it. A
 thread that only wakes now and then beside a frozen one (torch's watchdog of NCCL, each 0.1 s) uses far less."""
@@ -140,6 +143,8 @@ def _look_at_ranks(run: RunState, node: NodeState, away: bool) -> None:
         still = rank.stopped_at is not None and rank.stopped_at > (rank.beat_at or 0.0) and not away
         stopped = entry.state in STOPPED
         rank.stopped_at = (rank.stopped_at if still else run.arrived) if stopped else None
+        if entry.state == RUNNABLE:
+            rank.busy_at = run.arrived
         used = entry.cpu_seconds
         if used is None:
             continue
