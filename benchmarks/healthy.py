@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from benchmarks._healthy import results, short
+from benchmarks._healthy import memory, results, short
 from benchmarks._healthy.trial import KINDS, on_rig, trial
 
 TITLE = "Odd but healthy runs"
@@ -77,6 +77,7 @@ def side_by_side(jobs: Iterable[Callable[[], dict[str, Any]]]) -> None:
 def measure() -> str:
     if SHORT:
         side_by_side(lambda n=n: short.batch(n) for n in short.missing(SHORT, results.shorts()))
+        results.keep(memory.made())
     else:
         side_by_side(lambda k=k, s=s: trial(k, s) for k, s in wanted())
     return results.page(KINDS)

@@ -105,17 +105,18 @@ def short_page() -> list[str]:
     more = {
         one["held"][-1][n] - one["held"][1][n] - (len(one["held"]) - 2) * (n == 0)
         for one in made
+        if one.get("held")
         for n in range(4)
     }
-    return [
-        "",
-        f"{runs} short runs of 1 to 3 nodes, {steps} steps, one after another in {len(made)} homes: **{count['alarms']}**"
-        f" alarms, **{count['bad']}** that did not end well; {count['left']} processes, files and folders left after"
-        f" `clean`. While they ran nothing grew in a home outside of the runs' folders (but a file of the index a run),"
-        f" in /tmp, in /dev/shm or in the kernel's list of sockets: {'none' if more == {0} else sorted(more)}.",
-        *[f"- {text}" for one in made for text in [*one["bad"], *one["alarms"], *one["left"]]][:20],
-        *memory_page(),
-    ]
+    grown = "nothing grew" if more == {0} else f"it grew by {sorted(more)}"
+    text = (
+        f"{runs} short runs of 1 to 3 nodes, {steps} steps, one after another in {len(made)} homes:"
+        f" **{count['alarms']}** alarms, **{count['bad']}** that did not end well; {count['left']} processes, files and"
+        " folders left after `clean`. While they ran, in a home outside of the runs' folders (but for the index, a file"
+        f" a run), in /tmp, in /dev/shm and in the kernel's list of sockets {grown}."
+    )
+    bad = [f"- {text}" for one in made for text in [*one["bad"], *one["alarms"], *one["left"]]]
+    return ["", text, *bad[:20], *memory_page()]
 
 
 def memory_page() -> list[str]:
@@ -123,9 +124,9 @@ def memory_page() -> list[str]:
     if not found:
         return []
     one = found[-1]
+    early, late = (f"{value / 2**20:.1f} MiB" for value in one["keeper"])
     return [
         "",
-        f"A keeper that hears {one['beats']:,} heartbeats of {one['ranks']} ranks, {one['steps']:,} steps among them: its"
-        f" memory {one['keeper'][0] / 2**20:.1f} MiB after a tenth of them and {one['keeper'][1] / 2**20:.1f} MiB at the"
-        f" end, its descriptors {one['open'][0]} and {one['open'][1]}.",
+        f"A keeper that hears {one['beats']:,} heartbeats of {one['ranks']} ranks: its memory is {early} after a tenth"
+        f" of them and {late} at the end, its descriptors {one['open'][0]} and {one['open'][1]}.",
     ]

@@ -4,7 +4,8 @@
 A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
 until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
 More than three ranks at once share one statement, and so do all ranks of a node whose supervisor is heard. Whether
-they run nevertheless, their node's samples tell: CPU time that rises by a tenth of a core or more.
+they run nevertheless, their node's samples tell: CPU time that rises by a tenth of a core or more, or a process that
+is ready to run (state R), however little of a core it gets.
 Where no other rank beats (the run has one rank, or all froze at once), a rank is named if its node's samples since then
 show its process stopped (state T, or t by a debugger): that needs no other rank as proof.
 
