@@ -23,7 +23,7 @@ from allranks.core import (
 from allranks.core.untrusted import mapping
 from allranks.plan import Plan, make_plan
 from allranks.plan.batch import advice, batch_of
-from allranks.runs import index, local_inputs
+from allranks.runs import index, local_inputs, script_keys
 from allranks.runs.shared_storage import look_again
 from allranks.runs.silent_nodes import Late, SilentNodes
 from allranks.spec import Environment, Run, launchers
@@ -198,7 +198,13 @@ async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspectio
         plan = planned(run, asks_hub=False)
         facts = await collect(nodes, run, plan, heard=silent.heard, activated=activated)
     inspection = judge(run, await look_again(nodes, run, facts))
-    found = (*without_effect(run), *failed, *batch_changed(run), *inspection.findings)
+    found = (
+        *without_effect(run),
+        *script_keys.unheard(run),
+        *failed,
+        *batch_changed(run),
+        *inspection.findings,
+    )
     return replace(inspection, findings=found, activated=activated)
 
 

@@ -148,6 +148,20 @@ Why it matters
 What to do
   A launcher with a queue (docs/run-file.md), or take the key out of the run file. Accepted, one run starts without it.
 """,
+    "script-key-unheard": """A key of the run file that a script of the user's own hears of only in part.
+
+What it looks at
+  The keys `deepspeed`, `save`, `resume` and `launch.restarts` beside `train.command`, and whether `{output}` and
+  `{resume}` stand in its arguments.
+
+Why it matters
+  LLaMA-Factory is handed these settings as its own arguments. A script is started as it is: what it is not told it does
+  not do, and a resume would begin at the first step without a word.
+
+What to do
+  Put `{output}` and `{resume}` where the script's own options want them (docs/checkpoints.md, "Scripts"). A script that
+  uses allranks' Checkpoints, or reads ALLRANKS_OUTPUT_DIR, needs neither.
+""",
     "restarted": """The whole job failed and was started again.
 
 What it looks at
