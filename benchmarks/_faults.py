@@ -140,7 +140,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "recursion": crashed("RecursionError", line="return deeper(level + 1)"),
     "bad-text": crashed("UnicodeDecodeError", line="caf"),
-    "bad-json": crashed("JSONDecodeError", line="cut o"),
+    "bad-json": Fault(right(CRASHED, "dataset-format-error", words="JSONDecodeError", line="cut o"), 2.0),
     "bad-shape": crashed("mat1 and mat2", line="torch.zeros(4, 8)"),
     "no-group": crashed("[Pp]rocess group"),
     "memory-error": Fault(right(CRASHED, "cpu-oom-killed", words="MemoryError", line="1 << 60"), 2.0),
