@@ -1,0 +1,114 @@
+"""`allranks metrics`: follows the journals of runs, and gives what they tell to Prometheus."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+
+from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
+from prometheus_client.openmetrics.exposition import generate_latest
+
+from allranks.cli.run_verbs import FINAL, journal
+from allranks.core import AllranksError, BadInput, Problem
+from allranks.core.text import spelt_out
+from allranks.output.metrics import Followed, RunCollector
+from allranks.runs import index
+
+AGAIN_SECONDS = 5.0
+"""After the connection to a head ended."""
+
+ONCE_SECONDS = 20.0
+"""How long one look may take at the heads of all runs."""
+
+
+def metrics_command(options: argparse.Namespace) -> int:
+    runs: dict[str, Followed] = {}
+    registry = CollectorRegistry()
+    registry.register(RunCollector(runs))
+    if not (options.once or options.textfile):
+        listen(options, registry)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(follow(options, runs, registry))
+    return 0
+
+
+def listen(options: argparse.Namespace, registry: CollectorRegistry) -> None:
+    try:
+        start_http_server(options.port, options.address, registry)
+    except OSError as error:
+        why = f"{options.address}:{options.port} cannot be listened on: {error.strerror}"
+        raise BadInput(Problem(why, do="--port with another port")) from None
+    print(f"metrics on http://{options.address}:{options.port}/metrics; Ctrl-C ends", file=sys.stderr)
+
+
+async def follow(options: argparse.Namespace, runs: dict[str, Followed], registry: CollectorRegistry) -> None:
+    tasks: dict[str, asyncio.Task[None]] = {}
+    try:
+        while True:
+            for run_id, name in await wanted(options.runs):
+                if run_id not in runs:
+                    runs[run_id] = Followed(run_id, name)
+                    tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], options.once))
+            if options.once:
+                await caught_up(runs, tasks)
+                print(generate_latest(registry).decode(), end="")
+                return
+            if options.textfile:
+                write(options.textfile, registry)
+            await asyncio.sleep(options.every)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+async def caught_up(runs: dict[str, Followed], tasks: dict[str, asyncio.Task[None]]) -> None:
+    """Until every head has answered, or could not be asked, and has had a second to send its journal."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + ONCE_SECONDS
+    while clock() < end and not all(one.reached or tasks[one.id].done() for one in runs.values()):
+        await asyncio.sleep(0.1)
+    if not all(task.done() for task in tasks.values()):
+        await asyncio.sleep(1.0)
+
+
+def write(path: str, registry: CollectorRegistry) -> None:
+    """Replaces the file, so that the exporter never reads half of it."""
+    try:
+        write_to_textfile(path, registry)
+    except OSError as error:
+        problem = Problem(f"{path} cannot be written: {error.strerror}", do="--textfile with another path")
+        raise BadInput(problem) from None
+
+
+async def wanted(names: list[str]) -> list[tuple[str, str]]:
+    """Ids and names of the runs to follow. A run that was asked for and is not known is bad input."""
+    if names:
+        found = [await index.find(name) for name in names]
+        return [(run_id, str(index.entry(run_id).get("name") or "")) for run_id in found]
+    known = [entry for entry in await index.all_runs() if entry.get("state") not in FINAL]
+    return [(str(entry["id"]), str(entry.get("name") or "")) for entry in known]
+
+
+async def one_run(followed: Followed, once: bool) -> None:
+    """Reads the run's journal to its end. If the connection ends before, `run_reached` is 0 until it is back."""
+    said = ""
+    while followed.run.state not in FINAL:
+        nodes = index.nodes_of(followed.id)
+        try:
+            followed.begin_again()
+            async for event in journal(next(iter(nodes.programs.values())), followed.id):
+                followed.reached = True
+                followed.add(event)
+        except AllranksError as error:
+            if str(error) != said:
+                said = str(error)
+                print(spelt_out(f"{followed.id}: {error}"), file=sys.stderr)
+        finally:
+            await nodes.close()
+        followed.reached = followed.run.state in FINAL
+        if once:
+            return
+        await asyncio.sleep(AGAIN_SECONDS)

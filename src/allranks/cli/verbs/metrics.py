@@ -1,0 +1,42 @@
+"""Serve what is known of runs to Prometheus, or write it for the node exporter.
+
+The nodes open no port: the values come from the runs' journals, as `allranks watch` reads them. All runs that have not
+ended are followed, or those that are named. The dashboard for Grafana is printed by --dashboard.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from allranks.cli.common import above_zero, positive
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help="a run's id; all that have not ended if none is named"
+    )
+    parser.add_argument("--port", type=positive, default=9464, metavar="PORT", help="where to listen (9464)")
+    parser.add_argument(
+        "--address", default="127.0.0.1", metavar="ADDRESS", help="on which address (127.0.0.1)"
+    )
+    parser.add_argument("--textfile", metavar="FILE", help="write FILE for the node exporter; open no port")
+    parser.add_argument(
+        "--every",
+        type=above_zero,
+        default=15.0,
+        metavar="SECONDS",
+        help="between two looks for new runs (15)",
+    )
+    parser.add_argument("--once", action="store_true", help="print the metrics as they are now, and end")
+    parser.add_argument("--dashboard", action="store_true", help="print a dashboard for Grafana, and end")
+
+
+def call(options: argparse.Namespace) -> int:
+    if options.dashboard:
+        from importlib import resources
+
+        print(resources.files("allranks.output").joinpath("grafana.json").read_text(encoding="utf-8"), end="")
+        return 0
+    from allranks.cli.metrics_verb import metrics_command
+
+    return metrics_command(options)

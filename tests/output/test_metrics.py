@@ -1,0 +1,126 @@
+"""What `allranks metrics` tells Prometheus, and that the dashboard asks for nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from allranks import cli
+from allranks.core import Event
+from allranks.output.metrics import Followed, RunCollector, of_runs
+
+
+def scraped(*runs: Followed) -> dict[tuple[str, ...], float]:
+    """Name and labels → value, as Prometheus' own parser reads them."""
+    registry = CollectorRegistry()
+    registry.register(RunCollector({one.id: one for one in runs}))
+    families = text_string_to_metric_families(generate_latest(registry).decode())
+    return {
+        (sample.name, *(f"{k}={v}" for k, v in sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def trained() -> Followed:
+    one = Followed("run-1", "mine", reached=True)
+    one.add(Event(100.0, "phase", None, None, {"phase": "watch", "why": ""}))
+    for rank, node in enumerate(("a", "b")):
+        one.add(Event(101.0, "start", node, rank, {"pid": 7, "start_time": 1, "host": node, "world_size": 2}))
+        steps = [[1, 2.5, 0.5, 0.1, 1000, 0.001], [2, 2.0, 0.5 + rank, 0.1, 1000, 0.001]]
+        beat = {"phase": "training", "step": 2, "total_steps": 10, "steps": steps, "rss_bytes": 1 << 30}
+        one.add(Event(102.0, "beat", node, rank, beat))
+    one.add(Event(103.0, "sample", "a", None, {"memory_available_bytes": 5, "gpus": [{"utilization": 80.0}]}))
+    one.add(Event(104.0, "finding", None, None, {"id": "x", "verdict": "warn"}))
+    return one
+
+
+def test_a_run_that_trains() -> None:
+    found = scraped(trained())
+    assert found["allranks_run_info", "name=mine", "run=run-1"] == 1
+    assert found["allranks_run_state", "allranks_run_state=running", "run=run-1"] == 1
+    assert found["allranks_run_state", "allranks_run_state=failed", "run=run-1"] == 0
+    assert found["allranks_run_reached", "run=run-1"] == 1
+    assert (
+        found["allranks_run_step", "run=run-1"] == 2
+        and found["allranks_run_planned_steps", "run=run-1"] == 10
+    )
+    assert found["allranks_run_loss", "run=run-1"] == 2.0
+    assert found["allranks_rank_step_seconds", "node=b", "rank=1", "run=run-1"] == 1.0
+    assert found["allranks_run_tokens_per_second", "run=run-1"] == pytest.approx(2000 / 1.0 + 2000 / 2.0)
+    assert found["allranks_rank_resident_memory_bytes", "node=a", "rank=0", "run=run-1"] == 1 << 30
+    assert found["allranks_gpu_utilization_ratio", "gpu=0", "node=a", "run=run-1"] == 0.8
+    assert found["allranks_node_memory_available_bytes", "node=a", "run=run-1"] == 5
+    assert found["allranks_run_findings", "run=run-1", "severity=warn"] == 1
+
+
+def test_what_is_not_known_is_left_out_and_is_not_zero() -> None:
+    names = {key[0] for key in scraped(Followed("run-2"))}
+    assert "allranks_run_loss" not in names and "allranks_run_step" not in names
+    assert {"allranks_run_reached", "allranks_run_state"} <= names
+
+
+def test_a_run_that_failed_names_its_cause() -> None:
+    one = trained()
+    one.add(Event(110.0, "diagnosis", None, None, {"cause": "out-of-memory", "why": "rank 1\n# TYPE evil"}))
+    one.add(Event(111.0, "state", None, None, {"state": "failed"}))
+    found = scraped(one)
+    assert found["allranks_run_info", "cause=out-of-memory", "name=mine", "run=run-1"] == 1
+    assert found["allranks_run_state", "allranks_run_state=failed", "run=run-1"] == 1
+
+
+def test_what_a_node_sends_breaks_no_line() -> None:
+    one = Followed("run-3", 'a"b\nallranks_run_step 9')
+    one.add(Event(1.0, "beat", 'n"\n# EOF', 0, {"phase": "training", "step": 1}))
+    assert scraped(one)["allranks_rank_step", 'node=n"\n# EOF', "rank=0", "run=run-3"] == 1
+
+
+def test_names_follow_the_conventions() -> None:
+    """Prometheus, "Metric and label naming": base units at the end, no abbreviations, one prefix."""
+    units = ("_seconds", "_bytes", "_ratio", "_info")
+    bare = {
+        "run",
+        "run_state",
+        "run_reached",
+        "run_step",
+        "run_planned_steps",
+        "run_loss",
+        "rank_step",
+        "rank_alive",
+    }
+    counted = {"run_saved_checkpoints", "run_findings", "node_lost", "run_tokens_per_second"}
+    for name, family in of_runs().items():
+        assert re.fullmatch(r"allranks_[a-z_]+", family.name) and family.documentation.endswith(".")
+        assert name.endswith(units) or name in bare | counted, name
+
+
+def test_the_dashboard_asks_for_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["metrics", "--dashboard"]) == 0
+    printed = capsys.readouterr().out
+    board = json.loads(printed)
+    assert printed == resources.files("allranks.output").joinpath("grafana.json").read_text(encoding="utf-8")
+    asked = {
+        name
+        for panel in board["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"allranks_\w+(?=\{run=)", target["expr"])
+    }
+    known = {f"allranks_{name}" for name in of_runs()}
+    assert asked and asked <= known
+
+
+def test_without_runs_it_says_so_in_metrics(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["metrics", "--once"]) == 0
+    assert capsys.readouterr().out.endswith("# EOF\n")
+
+
+def test_a_textfile_that_cannot_be_written_is_bad_input(home: Path, tmp_path: Path, capsys) -> None:
+    assert cli.main(["metrics", "--textfile", str(tmp_path / "no" / "such" / "x.prom")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
