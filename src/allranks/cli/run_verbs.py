@@ -263,7 +263,9 @@ def describe(inspection: Inspection) -> dict[str, Any]:
     places = {}
     for facts in inspection.facts:
         home = str(facts.get("system.allranks_home", "~/.allranks"))
-        places[facts.node] = jobs.Places(home, bundle.path_in(home), python_of(run))
+        activated = inspection.activated.get(facts.node)
+        python = activated.python if activated is not None else python_of(run)
+        places[facts.node] = jobs.Places(home, bundle.path_in(home), python)
     made = jobs.make(run, inspection.plan, "RUN-ID", places, run.network.rendezvous_port)
     nodes = [
         {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in made

@@ -38,6 +38,7 @@ def main(argv: Sequence[str], keep: Any = None, ask_checkpoints: Any = None) -> 
         "probe": _probe,
         "ray": _ray,
         "command": _command,
+        "conda": _conda,
         "checkpoints": lambda words: _checkpoints(words, ask_checkpoints),
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
@@ -252,6 +253,14 @@ def _command(words: List[str]) -> Dict[str, Any]:
 
     _words(words)
     return command.run(_input(), _gone())
+
+
+def _conda(words: List[str]) -> Dict[str, Any]:
+    """`conda`, `{"name"}` on standard input."""
+    from allranks.node import conda
+
+    _words(words)
+    return conda.answer(_input())
 
 
 def _checkpoints(words: List[str], ask: Any) -> Optional[Dict[str, Any]]:

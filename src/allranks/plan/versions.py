@@ -65,7 +65,8 @@ def _one(run: Run, facts: Mapping[str, Facts], name: str) -> Version | None:
         if isinstance(told, str) and parse(told):
             return parse(told)
     if run.container is None:
-        return OURS[name] if run.environment.python is None and not facts else None
+        is_ours = run.environment.python is None and run.environment.conda is None
+        return OURS[name] if is_ours and not facts else None
     for requirement in run.container.pip:
         package, found, version = requirement.replace("~=", "==").partition("==")
         if found and package.strip().lower() == name:

@@ -56,7 +56,8 @@ class Activated:
 
 
 def is_activated(run: Run) -> bool:
-    return run.container is None and bool(run.environment.modules or run.environment.activate)
+    own = run.environment
+    return run.container is None and bool(own.modules or own.activate or own.conda)
 
 
 async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, Activated], list[Finding]]:
@@ -71,7 +72,10 @@ async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, A
 
     async def one(node: Node, program: NodeProgram) -> None:
         try:
-            found[node.name] = await activate(program, run, python)
+            own = run.environment
+            shell = own.modules or own.activate
+            made = await activate(program, run, python) if shell else Activated(python)
+            found[node.name] = await in_conda(program, own.conda, made) if own.conda else made
         except NotReady as error:
             findings.extend(error.findings)
 
@@ -99,6 +103,25 @@ async def activate(program: NodeProgram, run: Run, python: str) -> Activated:
     refuse_unloaded(program.node, run, after)
     changed = {name: value for name, value in after.items() if before.get(name) != value and is_plain(name)}
     return Activated(lines[-2], changed)
+
+
+async def in_conda(program: NodeProgram, name: str, made: Activated) -> Activated:
+    """The Python of the node's conda environment, with the variables by which programs know that they are in one."""
+    try:
+        answer = await program.call("conda", stdin={"name": name})
+    except ProgramFailed as error:
+        told = error.answer.get("problems")
+        problem = told[0] if isinstance(told, list) and told and isinstance(told[0], dict) else {}
+        raise blocked(
+            "conda-environment",
+            program.node,
+            f"{program.node}: {problem.get('saw') or error.text}",
+            expected=f"one conda environment named {name}",
+            why="the ranks would have no Python to train with.",
+            fix=str(problem.get("do") or "environment: {python: PATH}"),
+        ) from None
+    own = {"CONDA_PREFIX": str(answer.get("prefix")), "CONDA_DEFAULT_ENV": name}
+    return Activated(str(answer.get("python")), {**made.variables, **own})
 
 
 def variables(line: str) -> dict[str, str]:

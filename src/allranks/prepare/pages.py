@@ -155,6 +155,18 @@ Why it matters
 What to do
   The same in a login shell on that node shows the same error.
 """,
+    "conda-environment": """A node has no conda environment of the name that the run file gives, or several.
+
+What it looks at
+  ~/.conda/environments.txt of the node, its conda's folder of environments, CONDA_ENVS_PATH, and the places where
+  the installers put conda. conda is not run.
+
+Why it matters
+  The ranks would have no Python to train with.
+
+What to do
+  Take one of the names that are listed, or the path of its Python: environment: {python: PATH/bin/python}.
+""",
     "port-freed": """A port that this run needs was held by a dead run of ours, and was freed.
 
 What it looks at

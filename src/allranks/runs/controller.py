@@ -209,7 +209,9 @@ class Starting:
     async def probe(self) -> None:
         """Tries the network as training will see it; the ranks get the interface and fabric that were proved."""
         self.before.phase("probe")
-        probed = await probe_phase.probe_run(self.prepared.inside, self.run, self.plan, self.prepared.python)
+        activated = {name: one.python for name, one in self.inspection.activated.items()}
+        pythons = {**activated, **self.prepared.python}
+        probed = await probe_phase.probe_run(self.prepared.inside, self.run, self.plan, pythons)
         self.plan = probe_phase.with_environment(self.plan, probed)
         self.inspection = replace(self.inspection, plan=self.plan)
         against = stopping_launch(probed.findings, self.run.accept)

@@ -59,6 +59,9 @@ class Launcher:
     needs_program: Callable[[Any], bool] = lambda launch: True
     """Whether a run with this `launch` needs it."""
 
+    starts_python: bool = False
+    """Whether it starts `environment.python` itself, and so needs its path before any node was asked."""
+
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What holds its program, by Ansible's `os_family`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -246,12 +246,33 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
             f"{run.launch.with_} starts everything on this machine.",
             f"with: {launchers.DEFAULT}, or same_host: true",
         )
+    refuse_conda(run, reading, place)
     for name in run.secrets:
         if name in run.env:
             seen = f"env.{name}: it stands in secrets too."
             reading.wrong(
                 place("env"), seen, "the file would show what secrets hides.", f"take {name} out of env"
             )
+
+
+def refuse_conda(run: Run, reading: Reading, place: Callable[[str], Entry]) -> None:
+    """`environment.conda` beside what says something else of the Python, or needs its path at once."""
+    if run.environment.conda is None:
+        return
+    others = {
+        "environment.python": run.environment.python,
+        "environment.lock": run.environment.lock,
+        "container": run.container,
+    }
+    for name, value in others.items():
+        if value is not None:
+            why = "each of the two says which Python trains."
+            reading.wrong(place("environment.conda"), f"environment.conda beside {name}.", why, "one of them")
+    launch = run.launch.with_
+    if launch in launchers.names() and launchers.find(launch).starts_python:
+        seen = f"environment.conda with launch.with: {launch}."
+        why = f"{launch} starts the environment's Python by its path."
+        reading.wrong(place("environment.conda"), seen, why, "environment: {python: /path/of/it/bin/python}")
 
 
 def finish(run: Run, tree: Table, reading: Reading) -> Run:

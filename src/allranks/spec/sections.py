@@ -139,6 +139,13 @@ class Environment:
         form="a path on the nodes",
         unset="pip's index",
     )
+    conda: str | None = key(
+        text(validate.conda_name, pattern=validate.CONDA_NAME),
+        "A conda environment of the nodes by its name, in place of `python`. Each node looks for it; conda's own "
+        "scripts are not run.",
+        None,
+        form="a name",
+    )
 
 
 @dataclass(frozen=True)

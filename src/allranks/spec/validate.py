@@ -20,6 +20,7 @@ SCHEDULER_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.,@+:/-]*"
 SIZE = r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?"
 IMAGE = r"[A-Za-z0-9./~_][A-Za-z0-9./~_:@+-]*"
 MODULE = r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*"
+CONDA_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}"
 MOUNT = r"(?:~|~?/[^:]*):/[^:]*(?::[A-Za-z][A-Za-z0-9,=_-]*)?"
 NO_OPTION = r"[^-][\s\S]*"
 URL = r"https?://[^\s\x00-\x1f\x7f]+"
@@ -272,6 +273,15 @@ def requirement(text: str) -> str:
 def module(text: str) -> str:
     if not re.fullmatch(MODULE, text):
         raise Wrong(f"{shown(text)} is no environment module.", do="such as cuda/12.1")
+    return text
+
+
+def conda_name(text: str) -> str:
+    if not re.fullmatch(CONDA_NAME, text):
+        raise Wrong(
+            f"{shown(text)} is no name of a conda environment.",
+            do="a name, or environment.python with its path",
+        )
     return text
 
 

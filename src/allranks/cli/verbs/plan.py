@@ -99,6 +99,10 @@ def rendered(options: argparse.Namespace, run: Run, plan: Plan) -> dict[str, Any
         raise BadInput(
             Problem("--render and -o go together.", do="plan FILE --render TARGET -o DIR, with both of them")
         )
+    if run.environment.conda:
+        do = "environment: {python: /path/of/it/bin/python}"
+        why = "the files name the Python by its path, and no node is asked for it."
+        raise run.refuse("environment.conda", "--render with environment.conda", why, do)
     files = scripts.render(options.render, run, plan, python_of(run))
     write(files, Path(options.output))
     return {"target": options.render, "directory": options.output, "files": sorted(files)}

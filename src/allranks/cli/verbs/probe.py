@@ -84,14 +84,17 @@ def call(options: argparse.Namespace) -> int:
 
 
 async def probed_now(run, options: argparse.Namespace, say):
+    from allranks.prepare import activate_all
     from allranks.probe import Options, probe
     from allranks.runs.allocation import looking
     from allranks.runs.inspection import planned, python_of
 
     found = await looking(run, options.accept_new_hosts)
     try:
+        activated, _ = await activate_all(found.nodes, found.run, python_of(run))
         wanted = Options(
             python=python_of(run),
+            pythons={name: one.python for name, one in activated.items()},
             torch=not options.no_torch,
             most_rounds=options.rounds,
             streams=options.streams,

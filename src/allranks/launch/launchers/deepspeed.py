@@ -103,6 +103,7 @@ LAUNCHER = Launcher(
     name="deepspeed",
     says="DeepSpeed's own launcher on the head, over pdsh.",
     logs_in_from_head=True,
+    starts_python=True,
     program="pdsh",
     packages=pdsh.LAUNCHER.packages,
     command=command,

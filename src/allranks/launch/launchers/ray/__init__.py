@@ -28,6 +28,7 @@ async def nodes_of(run: Run) -> Run:
 SHARED = "ray status on the cluster; launch: {with: ray} without address brings a cluster of the run's own"
 LAUNCHER = Launcher(
     name="ray",
+    starts_python=True,
     says="A Ray job on the cluster at `launch.address`, or on one that the run brings.",
     keys=("address",),
     program="ray",
