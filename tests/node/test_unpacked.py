@@ -212,6 +212,29 @@ def test_two_calls_that_unpack_at_the_same_time_leave_one_whole_folder(
     assert holds(folder, sent) and {one.name for one in sent.parent.iterdir()} == {folder.name, sent.name}
 
 
+def test_a_folder_that_another_call_put_there_meanwhile_is_never_away(
+    sent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other call runs from it, and imports what it needs when it needs it."""
+    folder, data, renamed, kept = sent.with_suffix(""), sent.read_bytes(), os.rename, []
+
+    def another_is_first(path: str) -> None:
+        monkeypatch.undo()
+        unpacked.put(str(folder), data, unpacked.MARK + "x")
+        kept.append(folder.stat().st_ino)
+
+        def told(a: str, b: str) -> None:
+            assert str(a) != str(folder), "it is away"
+            renamed(a, b)
+
+        monkeypatch.setattr(os, "rename", told)
+
+    during(monkeypatch, another_is_first)
+    unpacked.put(str(folder), data, unpacked.MARK + "x", replace=False)
+    assert [folder.stat().st_ino] == kept and holds(folder, sent)
+    assert not list(sent.parent.glob("*.draft"))
+
+
 def test_a_folder_that_is_replaced_is_there_until_the_new_one_is_whole(
     folder: Path, sent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def folder_of(
         bundles = opened(path)
         try:
             if not os.path.lexists(folder):
-                put(folder, data, mark)
+                put(folder, data, mark, replace=False)
             inside = os.open(
                 os.path.basename(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=bundles
             )
@@ -56,8 +56,10 @@ def folder_of(
         return path  # also if another call put its folder there first
 
 
-def put(folder: str, data: bytes, mark: str) -> None:
-    """Unpacks the archive and puts it there, in the place of what is there."""
+def put(folder: str, data: bytes, mark: str, replace: bool = True) -> None:
+    """Unpacks the archive and puts it there, in the place of what is there. Without `replace` what another call put
+    there first stays: that call imports from it, and for a moment there would be none."""
+    import errno
     import shutil
 
     for entry in os.scandir(os.path.dirname(folder)):
@@ -69,9 +71,12 @@ def put(folder: str, data: bytes, mark: str) -> None:
     try:
         _archive(data).extractall(draft)
         _mark(os.path.join(draft, mark))
-        if os.path.lexists(folder):
+        if replace and os.path.lexists(folder):
             os.rename(folder, aside)
         os.rename(draft, folder)
+    except OSError as error:
+        if replace or error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
     finally:
         os.umask(umask)
         shutil.rmtree(draft, ignore_errors=True)
