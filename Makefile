@@ -5,7 +5,7 @@ TINY := .cache/tiny-deepseek-v3
 # Each worker of pytest, and each process that a test starts, would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all test-fast which-tests mutants tests-are-ready lint bench docs picture clean help
+.PHONY: lock audit setup demo test test-all test-fast which-tests mutants tests-are-ready lint bench docs picture clean help
 
 help:
 	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -50,6 +50,13 @@ mutants: setup ## 200 wrong lines in the pure rooms, one at a time (COUNT=, SEED
 lint: setup ## style, types, the rooms' order, Python 3.8 in the bundle
 	@scripts/lint.sh
 
+lock: setup ## requirements/locked/ again, with the hashes of pypi.org, after a change of requirements/*.txt
+	@test -x .venvs/uv/bin/uv || { $(PY) -m venv .venvs/uv && .venvs/uv/bin/pip install --quiet uv; }
+	@$(PY) scripts/lock.py .venvs/uv/bin/uv
+
+audit: setup ## known vulnerabilities of the locked packages; fails if there is one, or if nobody could look
+	@$(PY) scripts/audit.py --strict
+
 bench: setup $(TINY)/model/config.json ## the figures of docs/benchmarks.md, measured again
 	@$(PY) -m benchmarks
 
@@ -58,17 +65,17 @@ bench-fanout: setup .venvs/bench/bin/pyinfra ## one command on 32 and 100 nodes 
 	@scripts/system.sh sshd ip iptables pdsh clush ansible
 	@$(PY) -m benchmarks fanout
 
-.venvs/bench/bin/pyinfra: requirements/bench.txt | setup
+.venvs/bench/bin/pyinfra: requirements/locked/bench.txt | setup
 	@$(PY) -m venv .venvs/bench
-	@.venvs/bench/bin/pip --disable-pip-version-check install --quiet -r requirements/bench.txt
+	@scripts/locked.sh .venvs/bench bench
 	@touch $@
 
 .PHONY: bench-trackers
 bench-trackers: setup .venvs/wandb/wandb ## Weights & Biases' own client in a run, online and offline
 	@$(PY) -m benchmarks trackers
 
-.venvs/wandb/wandb: requirements/wandb.txt | setup
-	@$(PY) -m pip --disable-pip-version-check install --quiet --upgrade --no-deps --target .venvs/wandb -r requirements/wandb.txt
+.venvs/wandb/wandb: requirements/locked/wandb.txt | setup
+	@scripts/locked.sh .venv wandb --upgrade --target .venvs/wandb
 	@touch $@
 
 # Needs no .venv: a plain python3 that has torch. GPU_PYTHON, OUT, GPU_WHEELS, STAGE and ARGS are read; docs/gpu.md.

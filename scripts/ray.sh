@@ -7,9 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly VENV=.venvs/ray
 readonly STAMP=$VENV/allranks-setup.sha256
 
-wanted=$(cat requirements/ray.txt scripts/ray.sh | sha256sum | cut -d ' ' -f 1)
+wanted=$(cat requirements/locked/ray.txt scripts/ray.sh scripts/locked.sh | sha256sum | cut -d ' ' -f 1)
 if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then exit 0; fi
 if [ ! -x $VENV/bin/python ]; then "$(scripts/setup.sh --python)" -m venv $VENV; fi
 echo "ray: $VENV" >&2
-$VENV/bin/pip --disable-pip-version-check install --quiet --no-deps -r requirements/ray.txt
+scripts/locked.sh $VENV ray
 echo "$wanted" > "$STAMP"

@@ -20,7 +20,7 @@ has_nvidia() { [ -e /proc/driver/nvidia/version ]; }
 
 # What the environment is made from; any change makes it anew.
 digest() {
-    { sha256sum requirements/{torch,train,llamafactory,dev}.txt scripts/setup.sh pyproject.toml
+    { sha256sum requirements/torch.txt requirements/locked/main.txt scripts/{setup,locked}.sh pyproject.toml
       find envs/torchaudio/pyproject.toml envs/torchaudio/src -name '*.py' -print0 | sort -z | xargs -0 sha256sum
       sha256sum envs/torchaudio/pyproject.toml
       pwd -P
@@ -65,11 +65,25 @@ print(" ".join(name for name in names if name.startswith(("nvidia", "cuda"))))')
 
 # What the packages are, wherever this clone lies; scripts/environments.py keeps them for other clones.
 packages_digest() { # a Python
-    { sha256sum requirements/{torch,train,llamafactory,dev}.txt scripts/setup.sh envs/torchaudio/pyproject.toml
+    { sha256sum requirements/torch.txt requirements/locked/main.txt scripts/{setup,locked}.sh
+      sha256sum envs/torchaudio/pyproject.toml
       find envs/torchaudio/src -name '*.py' -print0 | sort -z | xargs -0 sha256sum
       "$1" -c 'import platform, sys; print(sys.version, sys.base_prefix, platform.machine())'
       if has_nvidia; then echo nvidia; fi
     } | sha256sum | cut -d ' ' -f 1
+}
+
+# Its CPU and its CUDA builds are other files on other indexes, so that no list here can hold the hash of each.
+install_torch() { # the virtual environment, what its own needs may be
+    local pip=("$1/bin/pip" --disable-pip-version-check install --quiet)
+    if [ -n "${ALLRANKS_TORCH_SHA256:-}" ]; then
+        say "torch, the file of ALLRANKS_TORCH_SHA256"
+        "${pip[@]}" --no-deps --require-hashes -r <(sed "/^torch==/s/\$/ --hash=sha256:$ALLRANKS_TORCH_SHA256/" \
+            requirements/torch.txt)
+    else
+        say "torch, as the index of this machine serves it: no hash is compared (ALLRANKS_TORCH_SHA256 names one)"
+    fi
+    "${pip[@]}" -r requirements/torch.txt -c "$2"
 }
 
 install_packages() {
@@ -77,12 +91,9 @@ install_packages() {
     if ! "$VENV/bin/python" -c 'import torch' 2>/dev/null; then
         has_nvidia || refuse_cuda "$VENV"
     fi
-    say "torch"
-    "${pip[@]}" -r requirements/torch.txt -c requirements/train.txt
-    say "the training packages and the tools"
-    "${pip[@]}" -r requirements/torch.txt -r requirements/train.txt -r requirements/dev.txt
-    say "LLaMA-Factory"
-    "${pip[@]}" --no-deps -r requirements/llamafactory.txt
+    say "the training packages and the tools, by their hashes"
+    scripts/locked.sh "$VENV" main
+    install_torch "$VENV" requirements/train.txt
     if "$VENV/bin/python" -c 'import sys, torch; sys.exit(torch.version.cuda is None)'; then
         "${pip[@]}" torchaudio torchvision -c requirements/torch.txt -c requirements/train.txt
     else
@@ -140,7 +151,8 @@ take_turns() { # the environment
 # The second environment has a folder of its own for compiled ops: DeepSpeed 0.16's and 0.19's have one name.
 make_legacy() {
     local venv=.venvs/legacy wanted started=$SECONDS
-    wanted=$(sha256sum requirements/{torch,legacy}.txt scripts/setup.sh | sha256sum | cut -d ' ' -f 1)
+    wanted=$(sha256sum requirements/torch.txt requirements/locked/legacy.txt scripts/{setup,locked}.sh \
+        | sha256sum | cut -d ' ' -f 1)
     made() { [ -f "$venv/allranks-setup.sha256" ] && [ "$(cat "$venv/allranks-setup.sha256")" = "$wanted" ]; }
     if made; then return; fi
     take_turns "$venv"
@@ -150,8 +162,8 @@ make_legacy() {
         has_nvidia || refuse_cuda "$venv"
     fi
     say "$venv"
-    "$venv/bin/pip" --disable-pip-version-check install --quiet -r requirements/torch.txt -c requirements/legacy.txt
-    "$venv/bin/pip" --disable-pip-version-check install --quiet --no-deps -r requirements/legacy.txt
+    scripts/locked.sh "$venv" legacy
+    install_torch "$venv" requirements/legacy.txt
     PATH="$PWD/$venv/bin:$PATH" TORCH_EXTENSIONS_DIR="$PWD/$venv/torch_extensions" timeout 900 "$venv/bin/python" -c '
 from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 ShareMemCommBuilder().load(verbose=False)' > /dev/null
