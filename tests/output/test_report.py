@@ -285,6 +285,13 @@ def test_whatever_a_node_says_the_page_stays_ours(tmp_path, events, state, plan)
     html.encode("utf-8")
 
 
+def test_a_node_whose_name_is_no_text_is_a_node_without_a_name(run_directory):
+    directory = run_directory("healthy")
+    journal = directory / "keeper" / "journal.jsonl"
+    journal.write_text(journal.read_text().replace('"node": "node-1"', '"node": ["node-1"]'))
+    assert page(directory).wrong == []
+
+
 def test_an_empty_directory_is_a_report_that_says_so(tmp_path):
     found = page(tmp_path)
     assert "What became of this run could not be read." in found.text

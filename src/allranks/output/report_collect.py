@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.core.untrusted import integer, number
+from allranks.core.untrusted import integer, number, text
 from allranks.output.report_findings import finding_of
 from allranks.output.report_series import BINS, Bin, Series, median, outliers
 
@@ -78,7 +78,12 @@ class Collector:
         if record is None:
             if len(self.ranks) >= MOST_RANKS:
                 return None
-            record = self.ranks[rank] = {"rank": rank, "node": event.get("node"), "step": None, "starts": 0}
+            record = self.ranks[rank] = {
+                "rank": rank,
+                "node": text(event.get("node")),
+                "step": None,
+                "starts": 0,
+            }
         return record
 
     # ---- one method a kind of event ----
@@ -88,7 +93,7 @@ class Collector:
         if record is None:
             return
         record["starts"] += 1
-        record.update(node=event.get("node"), code=None, exception=None, phase="importing", last_at=at)
+        record.update(node=text(event.get("node")), code=None, exception=None, phase="importing", last_at=at)
         for name in ("pid", "host", "local_rank", "python", "torch", "gpu", "versions", "world_size"):
             if data.get(name) is not None:
                 record[name] = data[name]

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 import allranks
 from allranks.core.text import natural
-from allranks.core.untrusted import number
+from allranks.core.untrusted import number, text
 from allranks.output.report_collect import Collector
 from allranks.output.report_findings import adapter_of, diagnosis_of, lines_of
 from allranks.output.report_plan import compare
@@ -229,7 +229,7 @@ def _with_plan(rows: List[Dict[str, Any]], plan: Mapping[str, Any]) -> List[Dict
         if isinstance(rank, int) and not isinstance(rank, bool):
             row = known.setdefault(rank, {"rank": rank, "planned_only": True})
             if row.get("node") is None:
-                row["node"] = entry.get("node")
+                row["node"] = text(entry.get("node"))
             if row.get("local_rank") is None:
                 row["local_rank"] = entry.get("local_rank")
     return [known[rank] for rank in sorted(known)]
