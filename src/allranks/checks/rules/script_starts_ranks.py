@@ -1,0 +1,63 @@
+"""The script starts ranks by itself, and does not look whether torchrun has started it.
+
+## What it looks at
+Calls of `mp.spawn` (torch.multiprocessing) and `ray.init` in the training script. One that also names a variable of
+torchrun (`LOCAL_RANK`, `TORCHELASTIC_RUN_ID`), or asks `is_torchelastic_launched`, is taken to know both ways.
+
+## Why it matters
+allranks starts the script once for each rank. Each of these would start ranks of its own, which wait for one another at
+one address: by hand, under torchrun, the script hangs in the same way.
+
+## What to do
+Start the function that is spawned with `LOCAL_RANK` and `RANK` in place of the spawned index, and without the call.
+With Ray, `launch: {with: ray}` starts the ranks, and the script needs no `ray.init`.
+
+## Source
+PyTorch documentation, "torchrun (Elastic Launch)" and "Multiprocessing: spawning subprocesses".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from allranks.checks import scripts
+from allranks.checks.context import Context
+from allranks.core import Finding, Where
+
+UNKNOWN_BLOCKS = False
+applies = scripts.applies
+
+STARTS = {"spawn": ("mp", "multiprocessing"), "init": ("ray",)}
+"""The call's last name, and the names that it is called on."""
+
+OF_TORCHRUN = frozenset(("LOCAL_RANK", "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"))
+
+
+def check(context: Context) -> Iterator[Finding]:
+    found = scripts.seen(context)
+    if found is None or any(name in OF_TORCHRUN for name in names(found[1])):
+        return
+    for call in scripts.calls(found[1], *STARTS):
+        called = ast.unparse(call.func)
+        on = called.split(".")[-2:-1]
+        if not on or on[0] not in STARTS[scripts.called(call)]:
+            continue
+        yield context.warn(
+            Where(file=scripts.path_of(context), line=call.lineno),
+            saw=f"{called}() starts ranks by itself",
+            expected="one process a rank, which torchrun starts",
+            why="every rank would start ranks of its own, and they would wait for one another.",
+            fix="call the function itself, with LOCAL_RANK and RANK from the environment",
+        )
+
+
+def names(tree: ast.AST) -> Iterator[str]:
+    """All texts and names of the script."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
