@@ -36,6 +36,7 @@ CAUSE = Cause(
     ),
 )
 PATTERNS = (
+    Pattern("undefined symbol", r"\.cpython-\w{1,40}(?:-\w{1,20}){0,3}\.so: undefined symbol", weight=98),
     Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)"),
     Pattern("load C++/CUDA extensions", weight=60),
     Pattern("CUDA Setup failed despite", weight=98),

@@ -30,6 +30,7 @@ PATTERNS = (
     Pattern("ptxas fatal", r"ptxas fatal.{0,40}Value 'sm_\w{2,8}'"),
     Pattern("is not defined for option", r"sm_\w{2,8}' is not defined for option 'gpu-name'"),
     Pattern("Unsupported gpu architecture"),
+    Pattern("not supported on .target", r"not supported on \.target 'sm_\w{2,8}'"),
     Pattern("only supports Ampere GPUs", weight=99),
     Pattern("cudaErrorNoKernelImageForDevice", weight=99),
 )

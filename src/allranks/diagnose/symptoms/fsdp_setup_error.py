@@ -26,6 +26,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("Must flatten tensors with"),
+    Pattern("Cannot flatten integer dtype tensors"),
     Pattern("uneven sharding", r"(?i)not support.{0,160}uneven|uneven sharding.{0,80}not (?:yet )?supported"),
     Pattern("layer class to wrap", r"Could not find the transformer layer class"),
     Pattern("mixed torch.Tensor and DTensor"),
