@@ -189,7 +189,7 @@ def diagnose(*paths: str | os.PathLike[str]) -> Diagnosis:
 
 
 def diagnosis_of(paths: list[str]) -> Diagnosis:
-    return diagnose_verb.of_paths(paths, [])[0]
+    return diagnose_verb.of_paths(paths, []).diagnosis
 
 
 # ---- runs ----

@@ -8,8 +8,10 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from allranks.cli.common import print_json
 from allranks.cli.log_files import (
@@ -38,41 +40,58 @@ def diagnose_command(options: argparse.Namespace) -> int:
     from allranks.diagnose import cause
 
     notes: list[str] = []
-    diagnosis, also = of_paths(options.paths, notes)
+    answer = of_paths(options.paths, notes)
+    diagnosis = answer.diagnosis
     healthy = cause(diagnosis.cause).healthy
     if options.json:
-        print_json({**diagnosis.as_json(), "others": [name for name, _ in also], "not_read": notes})
+        also = [name for name, _ in answer.also]
+        read = {"figures": dict(answer.figures), "disagreements": list(answer.disagreements)}
+        print_json({**diagnosis.as_json(), "others": also, **read, "not_read": notes})
     else:
         for note in notes:
             print(note, file=sys.stderr)
         if healthy:
             print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
+            print_rows(figure_rows(answer))
         else:
-            print_diagnosis(diagnosis, also, options.paths)
+            print_diagnosis(answer, options.paths)
     if healthy:
         return 0 if diagnosis.confidence == "certain" else 3
     return 3 if diagnosis.cause == UNPROVEN else 1
 
 
-def of_paths(paths: list[str], notes: list[str]) -> tuple[Diagnosis, list[tuple[str, str]]]:
-    """The diagnosis of a run, of logs and of flight recorders' dumps, and what else they show, as (cause, line). What
-    was not read is added to `notes`."""
+class Answer(NamedTuple):
+    """What logs say: the diagnosis, what else they show as (cause, line), and the figures that they print."""
+
+    diagnosis: Diagnosis
+    also: Sequence[tuple[str, str]] = ()
+    figures: Mapping[str, float] = MappingProxyType({})
+    words: str = ""
+    disagreements: Sequence[str] = ()
+
+
+def of_paths(paths: list[str], notes: list[str]) -> Answer:
+    """Of a run, of logs and of flight recorders' dumps. What was not read is added to `notes`."""
     from allranks.diagnose import Evidence, cause, conclude, others
+    from allranks.diagnose.figures import disagreements, figures, in_words
 
     lost = of_lost_run(paths)
     if lost is not None:
-        return lost, []
+        return Answer(lost)
     logs, dumps = resolve(paths, notes)
     seen = Evidence()
     for line in lines(logs, notes):
         seen.add(line)
-    told = conclude(seen)
+    told, also = conclude(seen), []
     known = cause(told.cause)
+    recorded = None
     if dumps and (told.cause == UNPROVEN or known.is_blame or known.healthy):
         recorded = of_dumps(dumps, notes)
-        if recorded is not None and (recorded.cause != UNPROVEN or told.cause == UNPROVEN):
-            return recorded, []
-    return told, others(seen, told)
+    if recorded is not None and (recorded.cause != UNPROVEN or told.cause == UNPROVEN):
+        told = recorded
+    else:
+        also = others(seen, told)
+    return Answer(told, also, figures(seen), in_words(seen), disagreements(seen))
 
 
 def of_dumps(files: list[str], notes: list[str]) -> Diagnosis | None:
@@ -104,11 +123,12 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
     return Diagnosis(**{**found, "where": where_from_json(found["where"])})
 
 
-def print_diagnosis(diagnosis: Diagnosis, also: list[tuple[str, str]], paths: list[str]) -> None:
+def print_diagnosis(answer: Answer, paths: list[str]) -> None:
     """What, how sure, where, by which lines; why, what to do, what else it may be, and the next command."""
     from allranks.diagnose import title
     from allranks.diagnose.catalogue import section
 
+    diagnosis, also = answer.diagnosis, answer.also
     unproven = diagnosis.cause == UNPROVEN
     what = "No known cause found in these logs" if unproven else title(diagnosis.cause)
     print(f"{what} ({diagnosis.cause if unproven else diagnosis.confidence})")
@@ -122,17 +142,24 @@ def print_diagnosis(diagnosis: Diagnosis, also: list[tuple[str, str]], paths: li
         rows.append(("or", section(diagnosis.cause, "Confused with")))
     if diagnosis.collateral:
         rows.append(("affected", affected(diagnosis.collateral)))
+    rows += figure_rows(answer)
     rows.append(("next", following(diagnosis, paths)))
+    print_rows(rows)
+
+
+def figure_rows(answer: Answer) -> list[tuple[str, str]]:
+    rows = [("figures", answer.words)]
+    return rows + [("but" if n == 0 else "", text) for n, text in enumerate(answer.disagreements)]
+
+
+def print_rows(rows: list[tuple[str, str]]) -> None:
     width = max(60, min(shutil.get_terminal_size().columns, 120))
     for name, text in rows:
         if text:
+            first = f"  {name:9}"
             print(
                 textwrap.fill(
-                    text,
-                    width,
-                    initial_indent=f"  {name:9}",
-                    subsequent_indent=" " * 11,
-                    break_on_hyphens=False,
+                    text, width, initial_indent=first, subsequent_indent=" " * 11, break_on_hyphens=False
                 )
             )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Tuple
 
+from allranks.diagnose import figures
 from allranks.diagnose.lines import Line
 from allranks.diagnose.store import Collective, Exit, Store
 from allranks.diagnose.symptom import Pattern
@@ -307,6 +308,6 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
     """The facts by the word they are looked up by."""
     found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
-    for pattern, handler in FACTS:
+    for pattern, handler in (*FACTS, *figures.FACTS):
         found.setdefault(pattern.key, []).append((pattern, handler))
     return found

@@ -68,6 +68,7 @@ class Store:
         self.finished = False
         self.first_moment: Optional[float] = None
         self.tasks_are_nodes = False
+        self.figures: Dict[str, float] = {}
         self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
         self.roots: Set[str] = set()
         self.forced_pids: Set[int] = set()
