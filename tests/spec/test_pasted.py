@@ -254,6 +254,47 @@ echo done
 """
 
 
+BRANCHES = """\
+OUT=$1
+STAGE=$2
+if [ "$OUT" == "" ]; then
+  OUT=/out
+fi
+if [[ -z $STAGE ]]; then STAGE=3; elif [ $STAGE -eq 1 ]; then STAGE=one; else STAGE="zero$STAGE"; fi
+[ "$OUT" = /out ] && MORE="--more"
+CMD="$LAUNCHER train.py --out $OUT"
+for f in a b; do LOOP=$f; done
+deepspeed --master_port $PORT train.py --out $OUT --stage $STAGE $MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("", ("--out", "/out", "--stage", "3", "--more")),
+        ("/o 1", ("--out", "/o", "--stage", "one")),
+        ("/o 2", ("--out", "/o", "--stage", "zero2")),
+    ],
+)
+def test_conditions_that_can_be_known_are(tmp_path: Path, arguments: str, words: tuple[str, ...]) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(BRANCHES)
+    assert typed(f"bash {path} {arguments}").train.command[1:] == words
+    path.write_text(BRANCHES.replace("$MORE", "$LOOP"))
+    assert problem(f"bash {path} {arguments}") == "train.command: $LOOP: $LOOP is not set."
+
+
+def test_a_command_in_a_variable_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "job.slurm"
+    path.write_text(
+        "#SBATCH --nodes=2\nHEAD=$(scontrol show hostnames | head -1)\n"
+        'export L="accelerate launch --num_processes 16 --num_machines $SLURM_NNODES --main_process_ip $HEAD"\n'
+        'export CMD="$L train.py --x 1"\nsrun $CMD\n'
+    )
+    run = typed(f"sbatch {path}")
+    assert (run.train.command[1:], run.gpus.count, len(run.cluster.nodes)) == (("--x", "1"), 8, 2)
+
+
 def test_a_shell_script_is_read_without_running_it(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "train.sh").write_text(SCRIPT)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.problems import Wrong
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
@@ -25,8 +25,25 @@ Values = Mapping[str, "str | list[str] | None"]
 """Variables by their names; an array is a list, None is what only the shell would know."""
 
 
-class Unset(Exception):
-    """A word needs a variable, or what a command would print, and nobody here knows it. `str()` is what it needs."""
+OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
+"""Private signs around a part of a value that nobody here knows, and in place of its blanks: it is not split there."""
+
+UNRESOLVED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
+
+
+def unresolved(text: str) -> str | None:
+    """The first thing in a value that only a shell would know, as it is written; None if all of it is known."""
+    match = UNRESOLVED.search(text)
+    return None if match is None else match.group(1).replace(BLANK, " ")
+
+
+def readable(text: str) -> str:
+    """A value with its unknown parts as they are written."""
+    return text.replace(OPEN, "").replace(CLOSE, "").replace(BLANK, " ")
+
+
+def mark(text: str) -> str:
+    return f"{OPEN}{text.replace(' ', BLANK)}{CLOSE}"
 
 
 @dataclass
@@ -52,7 +69,7 @@ class Word:
         return "".join(p.text if p.kind == "text" else f"${{{p.text}}}" for p in self.parts)
 
     def expanded(self, values: Values) -> list[str]:
-        """The words that a shell makes of it: none for an empty variable without quotes. Raises Unset."""
+        """The words that a shell makes of it: none for an empty variable without quotes."""
         words: list[str] = []
         current, exists = "", False
         for part in self.parts:
@@ -69,22 +86,23 @@ class Word:
         return [*words, current] if exists else words
 
     def value(self, values: Values) -> str:
-        """As the right side of an assignment: nothing is split. Raises Unset."""
+        """As the right side of an assignment: nothing is split."""
         found = (p.text if p.kind == "text" else " ".join(resolved(p, values)) for p in self.parts)
         return "".join(found)
 
 
 def resolved(part: Part, values: Values) -> list[str]:
+    """The words of a variable; what nobody knows is marked."""
     found = values.get(part.text)
-    if part.kind == "opaque" and found is None:
-        raise Unset(part.text)
     if isinstance(found, str):
         found = [found]
-    if found or (found is not None and part.default is None):
+    if found and (found != [""] or part.default is None):
         return found
-    if part.default is not None:
+    if found is not None and part.default is None:
+        return found
+    if part.default is not None and (part.text not in values or found is not None):
         return [unquoted(part.default, values)]
-    raise Unset(f"${part.text}")
+    return [mark(part.text if part.kind == "opaque" else f"${part.text}")]
 
 
 def unquoted(text: str, values: Values) -> str:
@@ -95,14 +113,14 @@ def unquoted(text: str, values: Values) -> str:
 
 @dataclass
 class Statement:
-    """A simple command: its words, its redirections as written, what ends it, its line, and how many compound
-    commands (`if`, `for`, a function) it stands in."""
+    """A simple command: its words, its redirections as written, what ends it, and its line."""
 
     line: int
     words: list[Word] = field(default_factory=list)
     redirections: list[str] = field(default_factory=list)
     end: str = ""
-    depth: int = 0
+    keywords: list[str] = field(default_factory=list)
+    """What stands before it, and belongs to a compound command: `if`, `then`, `fi`."""
 
     @property
     def first(self) -> str:
@@ -117,7 +135,7 @@ def statements(text: str) -> list[Statement]:
 class Lexer:
     def __init__(self, text: str):
         self.text = text.replace("\\\r\n", "\\\n").replace("\r\n", "\n")
-        self.at, self.line, self.depth = 0, 1, 0
+        self.at, self.line = 0, 1
         self.done: list[Statement] = []
         self.current = Statement(1)
         self.documents: list[str] = []
@@ -157,11 +175,8 @@ class Lexer:
         if not self.current.words:
             self.current.line = self.line
             plain = word.plain
-            if plain in CLOSES:
-                self.depth = max(0, self.depth - 1)
-            if plain in OPENS or plain == "function":
-                self.depth += plain != "function"
             if plain in (*OPENS, *CLOSES, *BETWEEN, "function"):
+                self.current.keywords.append(plain)
                 return
         self.current.words.append(word)
 
@@ -171,13 +186,13 @@ class Lexer:
             return
         if operator in "()":
             self.finish(operator)
-            self.depth = self.depth + 1 if operator == "(" else max(0, self.depth - 1)
+            self.current.keywords.append(operator)
             return
         self.finish(operator)
 
     def finish(self, end: str) -> None:
-        if self.current.words or self.current.redirections:
-            self.current.end, self.current.depth = end, self.depth
+        if self.current.words or self.current.redirections or self.current.keywords:
+            self.current.end = end
             self.done.append(self.current)
         elif self.done and end not in ("", "\n", "(", ")"):
             self.done[-1].end = end
@@ -338,7 +353,7 @@ def assignment(word: Word) -> tuple[str, Word, bool] | None:
 
 
 def array(word: Word, values: Values) -> list[str] | None:
-    """The words of `( … )`; None for a single value. Raises Unset."""
+    """The words of `( … )`; None for a single value."""
     if len(word.parts) != 1 or word.parts[0].kind != "array":
         return None
     found: list[str] = []
@@ -346,6 +361,3 @@ def array(word: Word, values: Values) -> list[str] | None:
         for item in one.words:
             found += item.expanded(values)
     return found
-
-
-__all__ = ["Statement", "Unset", "Values", "Word", "array", "assignment", "shown", "statements"]

@@ -9,12 +9,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from allranks.spec import commands
 from allranks.spec.commands import Unknown
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.shell import Statement, Unset, Values, Word, array, assignment, resolved, statements
+from allranks.spec.shell import Statement, Values, Word, array, assignment, readable, statements, unresolved
+from allranks.spec.shell_branches import Branches
 
 HARMLESS = re.compile(
     r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
@@ -22,6 +23,27 @@ HARMLESS = re.compile(
     r"type|typeset|ulimit|umask|uname|unset|uptime|wait|whereis|which|whoami"
 )
 """They print, look, or change the shell itself alone; the training does not need them."""
+
+PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
+"""Behind a pipe they show the output, and change nothing."""
+
+NEVER = (
+    "pip",
+    "pip3",
+    "rm",
+    "cp",
+    "mv",
+    "mkdir",
+    "ln",
+    "git",
+    "wget",
+    "curl",
+    "apt",
+    "apt-get",
+    "chmod",
+    "kill",
+)
+"""They train nothing."""
 
 DECLARING = ("export", "declare", "typeset", "readonly", "local")
 SETS_PLACE = re.compile(
@@ -46,7 +68,18 @@ class Session:
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
     """What is not carried out: (what, why, fix)."""
     line: int | None = None
-    before: Statement | None = None
+
+    def copy(self) -> Session:
+        return replace(
+            self, values=dict(self.values), exported=dict(self.exported), modules=list(self.modules)
+        )
+
+    def program(self, statement: Statement) -> list[str]:
+        """The words after leading assignments, as far as they are known."""
+        words = list(statement.words)
+        while words and assignment(words[0]):
+            words.pop(0)
+        return [readable(text) for word in words for text in word.expanded(self.values)]
 
     def leave(self, what: str, why: str, fix: str) -> None:
         if not self.is_script:
@@ -55,20 +88,12 @@ class Session:
 
     def known(self, word: Word) -> list[str]:
         """The words that one word becomes; one that needs what nobody knows stays as it is written."""
-        try:
-            return word.expanded(self.values)
-        except Unset as unset:
-            return [Unknown(self.partly(word), str(unset))]
+        return [known(text) for text in word.expanded(self.values)]
 
-    def partly(self, word: Word) -> str:
-        """The word with those of its variables that are known."""
-        text = ""
-        for part in word.parts:
-            try:
-                text += part.text if part.kind == "text" else " ".join(resolved(part, self.values))
-            except Unset:
-                text += f"${part.text}" if part.kind == "variable" else part.text
-        return text
+
+def known(text: str) -> str:
+    needs = unresolved(text)
+    return text if needs is None else Unknown(readable(text), needs)
 
 
 def follow(
@@ -78,23 +103,67 @@ def follow(
     script lies, `arguments` what it was given. Raises Wrong where there is no such command, or more than one."""
     is_script = script_folder is not None
     session = Session(dict(values), is_script)
-    session.values["$(pwd)"] = session.values.get("PWD", ".")
-    session.values.update({str(n): word for n, word in enumerate(arguments, 1)})
+    session.values["$(pwd)"] = session.values["`pwd`"] = session.values.get("PWD", ".")
+    given = {str(n): word for n, word in enumerate(arguments, 1)}
+    session.values.update({**(dict.fromkeys("123456789", "") if is_script else {}), **given})
     session.values.update({"@": list(arguments), "*": list(arguments), "#": str(len(arguments))})
     found = statements(text)
     if script_folder is not None:
         session.values.update(own_folders(found, script_folder))
-    chosen = training(found, is_script)
+    started = starts(session, found)
+    return chosen(started, session)
+
+
+Started = tuple[Statement, "bool | None", "Session"]
+"""A command that trains, whether it runs, and what a shell would know there."""
+
+
+def starts(session: Session, found: list[Statement]) -> list[Started]:
+    """Follows all commands; those that train, each with what was set before it."""
+    branches = Branches(lambda word: word.expanded(session.values))
+    started: list[Started] = []
+    before: Statement | None = None
     for statement in found:
-        if statement is chosen:
-            launch(session, statement)
-        elif not is_piped(session.before):
-            follow_one(session, statement, after=session.line is not None)
-        elif not is_script and statement.first not in ("tee", "grep", "cat", "ts", "sed", "less"):
-            session.leave(
-                f"| {statement.first}", "no shell runs on the nodes.", "allranks logs shows the lines"
-            )
-        session.before = statement
+        runs = branches.runs(statement)
+        after_pipe, before = is_piped(before), statement
+        if runs is False or not statement.words:
+            continue
+        if after_pipe:
+            if not session.is_script and statement.first not in PRINTING:
+                session.leave(
+                    f"| {statement.first}", "no shell runs on the nodes.", "allranks logs shows the lines"
+                )
+        elif is_training(session.program(statement), session.is_script):
+            started.append((statement, runs, session.copy()))
+        else:
+            follow_one(session, statement, runs is True)
+    return started
+
+
+def chosen(started: list[Started], end: Session) -> Session:
+    """The one command that starts the training, as it would run. Notes of what follows it are kept."""
+    strong = [one for one in started if commands.form_of(one[2].program(one[0])) is not None]
+    started = strong or started
+    if not started:
+        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+    if len(started) > 1:
+        places = " and ".join(f"line {one.line}: {shown(one.first)}" for one, _, _ in started[:3])
+        raise Wrong(
+            f"{len(started)} commands that train ({places})."
+            if end.is_script
+            else "two commands stand in it.",
+            "a run trains one thing.",
+            "one run for each of them",
+        )
+    statement, runs, session = started[0]
+    if runs is None:
+        raise Wrong(
+            f"line {statement.line}: {shown(statement.first)} stands in an `if`, a loop or a function.",
+            "whether and how often it runs, only a shell knows.",
+            "the command itself after `--`",
+        )
+    session.left_out = end.left_out
+    launch(session, statement)
     return session
 
 
@@ -120,40 +189,6 @@ def is_piped(statement: Statement | None) -> bool:
     return statement is not None and statement.end in ("|", "|&")
 
 
-def training(found: list[Statement], is_script: bool) -> Statement:
-    """The one command that starts the training."""
-    simple = [one for number, one in enumerate(found) if not is_piped(found[number - 1] if number else None)]
-    started = [one for one in simple if (words := program(one)) and is_training(words, is_script)]
-    strong = [one for one in started if commands.form_of(program(one)) is not None]
-    started = strong or started
-    if not is_script and not started:
-        started = [one for one in simple if program(one) and not is_beside(program(one)[0])]
-    if not started:
-        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
-    if len(started) > 1:
-        places = " and ".join(f"line {one.line}: {shown(one.first)}" for one in started[:3])
-        raise Wrong(
-            f"{len(started)} commands that train ({places})." if is_script else "two commands stand in it.",
-            "a run trains one thing.",
-            "one run for each of them",
-        )
-    if started[0].depth:
-        raise Wrong(
-            f"line {started[0].line}: {shown(started[0].first)} stands in an `if`, a loop or a function.",
-            "whether and how often it runs, only a shell knows.",
-            "the command itself after `--`",
-        )
-    return started[0]
-
-
-def program(statement: Statement) -> list[str]:
-    """The words after leading assignments, as they are written."""
-    words = list(statement.words)
-    while words and assignment(words[0]):
-        words.pop(0)
-    return [word.plain for word in words]
-
-
 def is_beside(name: str) -> bool:
     return bool(HARMLESS.fullmatch(name)) or name in (
         *DECLARING,
@@ -167,35 +202,38 @@ def is_beside(name: str) -> bool:
 
 
 def is_training(words: list[str], is_script: bool) -> bool:
+    """Whether a command trains: one of a launcher, Python, or in a single line whatever is nothing else."""
+    if not words or is_beside(words[0]):
+        return False
     name = posixpath.basename(words[0])
     if commands.form_of(words) is not None:
         return True
     if name.startswith("python") or name.endswith(".py"):
-        return not (is_script and words[1:3] == ["-m", "pip"]) and "-c" not in words[1:2]
-    return False
+        return not (is_script and (words[1:3] == ["-m", "pip"] or "-c" in words[1:2]))
+    return not is_script and name not in NEVER
 
 
-def follow_one(session: Session, statement: Statement, after: bool) -> None:
-    """One command that does not train, before or `after` the one that does."""
+def follow_one(session: Session, statement: Statement, certain: bool) -> None:
+    """One command that does not train; `certain` says that it runs."""
     words = list(statement.words)
     if all(assignment(word) for word in words):
         for word in words:
-            assign(session, word, exported=False, certain=not statement.depth)
+            assign(session, word, exported=False, certain=certain)
         return
-    name, rest = program(statement)[0], words[1:]
-    if name in DECLARING:
-        declare(session, name, rest, certain=not statement.depth)
-        return
+    while assignment(words[0]):
+        words.pop(0)
+    name, rest = words[0].plain, words[1:]
     plain = [word.plain for word in rest]
-    if after or statement.depth:
-        if not HARMLESS.fullmatch(name):
-            session.leave(
-                " ".join([name, *plain]),
-                "it follows the training." if after else "it stands in an `if`, a loop or a function.",
-                "do it by hand, or write it into the script",
-            )
-        return
-    before(session, name, rest, plain)
+    if name in DECLARING:
+        declare(session, name, rest, certain)
+    elif certain:
+        before(session, name, rest, plain)
+    elif not HARMLESS.fullmatch(name):
+        session.leave(
+            " ".join([name, *plain]),
+            "it stands in an `if`, a loop or a function.",
+            "do it by hand, or write it into the script",
+        )
 
 
 def declare(session: Session, name: str, rest: list[Word], certain: bool) -> None:
@@ -204,7 +242,7 @@ def declare(session: Session, name: str, rest: list[Word], certain: bool) -> Non
     for word in rest:
         if assignment(word):
             assign(session, word, export, certain)
-        elif export and isinstance(value := session.values.get(word.plain), str):
+        elif export and isinstance(value := session.values.get(word.plain), str) and not unresolved(value):
             session.exported[word.plain] = value
 
 
@@ -254,17 +292,13 @@ def source(session: Session, rest: list[Word]) -> None:
 
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
-    value: str | list[str] | None
-    try:
-        value = array(right, session.values)
-        if value is None:
-            value = right.value(session.values)
-    except Unset as unset:
-        value = None
-        if exported and not SETS_PLACE.fullmatch(name):
-            session.left_out.append(
-                (f"{name}={right.plain}", f"{unset} is not known here.", f"env: {{{name}: its value}}")
-            )
+    items = array(right, session.values)
+    value: str | list[str] | None = right.value(session.values) if items is None else items
+    if isinstance(value, str) and exported and not SETS_PLACE.fullmatch(name) and unresolved(value):
+        needs = unresolved(value)
+        session.left_out.append(
+            (f"{name}={readable(value)}", f"{needs} is not known here.", f"env: {{{name}: its value}}")
+        )
     if appended and value is not None:
         before = session.values.get(name)
         if isinstance(before, list) and isinstance(value, list):
@@ -277,7 +311,10 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     if not certain:
         session.exported.pop(name, None)
     elif isinstance(value, str) and (exported or name in session.exported):
-        session.exported[name] = value
+        if unresolved(value) is None:
+            session.exported[name] = value
+        else:
+            session.exported.pop(name, None)
 
 
 def launch(session: Session, statement: Statement) -> None:

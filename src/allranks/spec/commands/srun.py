@@ -15,7 +15,7 @@ from allranks.spec.commands._command import (
     refused,
 )
 from allranks.spec.names import expanded
-from allranks.spec.problems import Wrong
+from allranks.spec.problems import Wrong, nearest
 
 
 def nodelist(command: Command, value: str, said: str) -> None:
@@ -50,7 +50,7 @@ def extra(takes: int = 1) -> Option:
     def act(command: Command, value: str, said: str) -> None:
         if isinstance(value, Unknown):
             return
-        word, *rest = said.split(" ", 2)[1:]
+        _, word, *rest = said.split(" ", 2)
         long = f"{word}={rest[0]}" if rest and word.startswith("--") else "".join((word, *rest))
         command.keys.setdefault("launch.extra", []).append(long)
         command.said.setdefault("launch.extra", "srun's options")
@@ -105,6 +105,7 @@ OPTIONS = {
     "exclusive": extra(0),
     "signal": own(),
     "begin": extra(),
+    "comment": own(),
     "export": Option(1, exported),
     "chdir": key("train.workdir"),
     "D": key("train.workdir"),
@@ -154,7 +155,9 @@ GLUED = ("kill-on-bad-exit", "exclusive", "I", "K", "W")
 
 class Srun(Form):
     def find(self, name: str, word: str, program: str) -> Option:
-        option = super().find(name, word, program)
+        # A site's own plugins add options: with their value in the same word they can be handed on.
+        is_site = word.startswith("--") and "=" in word and nearest(name, self.options) is None
+        option = extra() if is_site else super().find(name, word, program)
         if option.takes and "=" not in word and name in GLUED:
             return Option(0, option.act, option.why)
         return option
