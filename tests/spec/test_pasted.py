@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ REFUSED = {
     "env -i t.py": "train.command: env -i.",
     "tune run --nproc_per_node 2 full_finetune_distributed --config c.yaml": "train.command: "
     "full_finetune_distributed is a name that torchtune alone resolves, to a file inside its package.",
-    "axolotl preprocess c.yml": "train.command: axolotl preprocess starts no training.",
+    "wrapper exec deepspeed t.py": "train.command: wrapper stands before deepspeed, and is not known here.",
     "docker run image torchrun t.py": "train.command: docker is no Python script.",
 }
 
@@ -261,11 +262,32 @@ if [ "$OUT" == "" ]; then
   OUT=/out
 fi
 if [[ -z $STAGE ]]; then STAGE=3; elif [ $STAGE -eq 1 ]; then STAGE=one; else STAGE="zero$STAGE"; fi
+MORE=
 [ "$OUT" = /out ] && MORE="--more"
 CMD="$LAUNCHER train.py --out $OUT"
 for f in a b; do LOOP=$f; done
 deepspeed --master_port $PORT train.py --out $OUT --stage $STAGE $MORE
 """
+
+SUMS = {
+    "$((N * 4 / 3))": "10",
+    "$(expr 16 / $N)": "2",
+    "$(( (N+1) % 5 ))": "4",
+    "${P%.sh}": "/a/b.c",
+    "${P%%.*}": "/a/b",
+    "${P##*/}": "b.c.sh",
+    "${P//\\//_}": "_a_b.c.sh",
+    "${P/b/x}": "/a/x.c.sh",
+}
+
+
+@pytest.mark.parametrize("text", SUMS)
+def test_sums_and_cut_values_are_what_bash_makes_of_them(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(f"N=8\nP=/a/b.c.sh\ntorchrun t.py --x {text}\n")
+    assert typed(f"bash {path}").train.command[1:] == ("--x", SUMS[text])
+    asked = subprocess.run(["bash", "-c", f"N=8; P=/a/b.c.sh; echo {text}"], capture_output=True, text=True)
+    assert asked.stdout.strip() == SUMS[text]
 
 
 @pytest.mark.parametrize(
@@ -282,6 +304,15 @@ def test_conditions_that_can_be_known_are(tmp_path: Path, arguments: str, words:
     assert typed(f"bash {path} {arguments}").train.command[1:] == words
     path.write_text(BRANCHES.replace("$MORE", "$LOOP"))
     assert problem(f"bash {path} {arguments}") == "train.command: $LOOP: $LOOP is not set."
+
+
+def test_a_command_for_eval_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(
+        'ARGS="--x \'a b\'"\ncmd="deepspeed --num_gpus 4 t.py $ARGS"\necho $cmd\neval $cmd > log\n'
+    )
+    run = typed(f"bash {path}")
+    assert (run.train.command[1:], run.gpus.count, ids(run)) == (("--x", "a b"), 4, ["shell-left-out"])
 
 
 def test_a_command_in_a_variable_is_followed(tmp_path: Path) -> None:

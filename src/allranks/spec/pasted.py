@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.core import NOTE, BadInput
-from allranks.core.net import is_loopback
 from allranks.spec import commands
 from allranks.spec import text as files
 from allranks.spec import train as training
@@ -21,7 +20,6 @@ from allranks.spec.commands import Command, Unknown
 from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
-from allranks.spec.run import Run
 from allranks.spec.shell_session import Session, follow
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
 
@@ -177,10 +175,25 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
     for word in command.words:
         if isinstance(word, Unknown):
             raise unknown(word)
+    refuse_wrapper(command.words)
     folder = command.keys.get("train.workdir")
     if folder and command.words and command.trainer is None:
         command.words[0] = below(folder, command.words[0])
     settle(command)
+
+
+def refuse_wrapper(words: list[str]) -> None:
+    """Another program that would start a launcher: `wrapper exec torchrun train.py`."""
+    if not words or words[0] in ("-m", *training.NO_SCRIPTS) or words[0].endswith(".py"):
+        return
+    for place in range(1, min(4, len(words))):
+        form = commands.form_of(words[place:])
+        if form is not None and form.ranks and "/" not in words[place]:
+            raise Wrong(
+                f"{shown(words[0])} stands before {shown(words[place])}, and is not known here.",
+                "the ranks start a Python script.",
+                f"the command from {shown(words[place])} on; container: {{image: …}} for a container",
+            )
 
 
 def below(folder: str, script: str) -> str:
@@ -359,39 +372,4 @@ def trainer_tree(trainer: Mapping[str, Any], place: Tree) -> Table:
     return table
 
 
-def compare(run: Run, reading: Reading, at: Any) -> None:
-    """What the launcher counted against the nodes that the run has."""
-    trained = run.cluster.training
-    sizes = {node.gpus for node in trained}
-    ours = {
-        "nodes": len(trained),
-        "ranks": sizes.pop() if len(sizes) == 1 else None,
-        "total": sum(node.gpus for node in trained),
-    }
-    for what, (value, said) in reading.counts.items():
-        mine = ours.get(what)
-        if mine is None or mine == value or (what != "nodes" and reading.clashes):
-            continue
-        name = {"nodes": "machines", "ranks": "ranks a node", "total": "ranks"}[what]
-        reading.warn(
-            "launcher-contradicts",
-            at,
-            f"train.command: {shown(said)}, and the run has {mine} {name}.",
-            "the run's nodes and gpus hold.",
-            f"nodes and gpus that make {value}, or take it out of the command",
-        )
-    head = reading.head
-    first = run.cluster.head
-    if head and not is_loopback(first.address) and head not in (first.name, first.address):
-        others = [node for node in run.cluster.nodes if head in (node.name, node.address)]
-        if others:
-            reading.warn(
-                "launcher-contradicts",
-                at,
-                f"train.command: {shown(head)} should lead, and {first.name} is the first node.",
-                "the first node is the head.",
-                f"nodes: {head} first",
-            )
-
-
-__all__ = ["compare", "expand", "protected", "tree_of"]
+__all__ = ["expand", "protected", "tree_of"]

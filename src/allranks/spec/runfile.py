@@ -11,7 +11,7 @@ from typing import Any
 
 from allranks.core import BadInput, Cluster
 from allranks.core.net import is_loopback
-from allranks.spec import launchers, pasted, validate
+from allranks.spec import launcher_counts, launchers, pasted, validate
 from allranks.spec import text as files
 from allranks.spec import train as training
 from allranks.spec.document import parsed, refuse_trainers_file
@@ -288,7 +288,7 @@ def finish(run: Run, tree: Table, reading: Reading) -> Run:
     launcher = launchers.find(launch.with_)
     refuse_nowhere(run, launcher, tree, reading)
     note_unread(tree.get("launch"), launcher, reading)
-    pasted.compare(run, reading, tree.get("train") or tree)
+    launcher_counts.compare(run, reading, tree.get("train") or tree)
     return replace(
         run,
         cluster=replace(run.cluster, spares=launch.spares),

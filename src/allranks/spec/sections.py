@@ -252,8 +252,8 @@ class Train:
     )
     command: tuple[str, ...] = key(
         None,
-        "A script for torchrun and its arguments, or `-m` and a module; a leading `python` or `torchrun …` is left "
-        "out, and said.",
+        "A script for torchrun and its arguments, or `-m` and a module. Launchers before it become keys, and that is "
+        "said (docs/scripts.md).",
         (),
         form=WORDS.form,
         unset="",

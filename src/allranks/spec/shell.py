@@ -7,10 +7,10 @@ shell could find out (`$(…)`, `$((…))`, a glob) stays unknown, and is refuse
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from allranks.spec.problems import Wrong
+from allranks.spec.shell_values import Values, computed, mark
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
@@ -20,30 +20,6 @@ SPECIAL = "0123456789@*#?$!"
 OPENS = ("if", "for", "while", "until", "case", "select", "{", "(")
 CLOSES = ("fi", "done", "esac", "}", ")")
 BETWEEN = ("then", "else", "elif", "do", "in", "!", "time", ";;")
-
-Values = Mapping[str, "str | list[str] | None"]
-"""Variables by their names; an array is a list, None is what only the shell would know."""
-
-
-OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
-"""Private signs around a part of a value that nobody here knows, and in place of its blanks: it is not split there."""
-
-UNRESOLVED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
-
-
-def unresolved(text: str) -> str | None:
-    """The first thing in a value that only a shell would know, as it is written; None if all of it is known."""
-    match = UNRESOLVED.search(text)
-    return None if match is None else match.group(1).replace(BLANK, " ")
-
-
-def readable(text: str) -> str:
-    """A value with its unknown parts as they are written."""
-    return text.replace(OPEN, "").replace(CLOSE, "").replace(BLANK, " ")
-
-
-def mark(text: str) -> str:
-    return f"{OPEN}{text.replace(' ', BLANK)}{CLOSE}"
 
 
 @dataclass
@@ -94,6 +70,8 @@ class Word:
 def resolved(part: Part, values: Values) -> list[str]:
     """The words of a variable; what nobody knows is marked."""
     found = values.get(part.text)
+    if part.kind == "opaque" and found is None:
+        found = computed(part.text, values)
     if isinstance(found, str):
         found = [found]
     if found and (found != [""] or part.default is None):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from allranks.spec.shell import Statement, Word, unresolved
+from allranks.spec.shell import Statement, Word
+from allranks.spec.shell_values import unresolved
 
 ENDS = {"fi": "if", "done": "loop", "esac": "case", "}": "{", ")": "("}
 BEGINS = {

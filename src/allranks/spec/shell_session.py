@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from allranks.spec import commands
 from allranks.spec.commands import Unknown
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.shell import Statement, Values, Word, array, assignment, readable, statements, unresolved
+from allranks.spec.shell import Statement, Word, array, assignment, statements
 from allranks.spec.shell_branches import Branches
+from allranks.spec.shell_values import Values, readable, unresolved
 
 HARMLESS = re.compile(
     r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
@@ -44,6 +45,15 @@ NEVER = (
     "kill",
 )
 """They train nothing."""
+
+TRAINS = {
+    "accelerate": "launch",
+    "axolotl": "train",
+    "llamafactory-cli": "train",
+    "ray": "job",
+    "tune": "run",
+}
+"""Programs of which one task alone trains."""
 
 DECLARING = ("export", "declare", "typeset", "readonly", "local")
 SETS_PLACE = re.compile(
@@ -128,6 +138,8 @@ def starts(session: Session, found: list[Statement]) -> list[Started]:
         after_pipe, before = is_piped(before), statement
         if runs is False or not statement.words:
             continue
+        if statement.first == "eval":
+            evaluated(session, statement)
         if after_pipe:
             if not session.is_script and statement.first not in PRINTING:
                 session.leave(
@@ -140,10 +152,30 @@ def starts(session: Session, found: list[Statement]) -> list[Started]:
     return started
 
 
+PREPARING = ("env", "time", "nice", "ray")
+
+
+def evaluated(session: Session, statement: Statement) -> None:
+    """`eval $CMD`: the words of the command, where it is one."""
+    inner = statements(
+        " ".join(text for word in statement.words[1:] for text in word.expanded(session.values))
+    )
+    if len(inner) == 1 and inner[0].words and not inner[0].keywords:
+        statement.words = inner[0].words
+
+
+def is_launcher(words: list[str], but: Sequence[str]) -> bool:
+    return commands.form_of(words) is not None and posixpath.basename(words[0]) not in but
+
+
 def chosen(started: list[Started], end: Session) -> Session:
     """The one command that starts the training, as it would run. Notes of what follows it are kept."""
-    strong = [one for one in started if commands.form_of(one[2].program(one[0])) is not None]
-    started = strong or started
+    for names in ((*PREPARING, "bash", "sh"), PREPARING):
+        # A launcher is surer than a script beside it, and that surer than a bare Python.
+        strong = [one for one in started if is_launcher(one[2].program(one[0]), names)]
+        if strong:
+            started = strong
+            break
     if not started:
         raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
     if len(started) > 1:
@@ -206,6 +238,8 @@ def is_training(words: list[str], is_script: bool) -> bool:
     if not words or is_beside(words[0]):
         return False
     name = posixpath.basename(words[0])
+    if name in TRAINS and words[1:2] != [TRAINS[name]]:
+        return False
     if commands.form_of(words) is not None:
         return True
     if name.startswith("python") or name.endswith(".py"):

@@ -18,6 +18,11 @@ OPTIONS = {
     "membind": own(),
     "interleave": own(),
     "n": own(),
+    "N": own(),
+    "C": own(),
+    "m": own(),
+    "physcpubind": own(),
+    "localalloc": own(0),
     "l": own(0),
     "c": own(),
 }

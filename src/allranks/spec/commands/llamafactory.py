@@ -69,6 +69,8 @@ def recognised(words: list[str]) -> list[str] | None:
         return words[2:] if len(words) > 1 and words[1] in MODULES else None
     if not words or posixpath.basename(words[0]) not in SCRIPTS:
         return None
+    if words[0].endswith("src/train.py") and len(words) == 2 and words[1].endswith((".yaml", ".yml")):
+        return words[1:]
     names = {word[2:].partition("=")[0].replace("-", "_") for word in words[1:] if word.startswith("--")}
     return words[1:] if "stage" in names and len(names & set(OWN)) > 1 else None
 

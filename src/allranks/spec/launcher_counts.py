@@ -1,0 +1,45 @@
+"""What a launcher in the command counts, held against the nodes that the run has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allranks.core.net import is_loopback
+from allranks.spec.problems import shown
+from allranks.spec.reading import Reading
+from allranks.spec.run import Run
+
+
+def compare(run: Run, reading: Reading, at: Any) -> None:
+    """What the launcher counted against the nodes that the run has."""
+    trained = run.cluster.training
+    sizes = {node.gpus for node in trained}
+    ours = {
+        "nodes": len(trained),
+        "ranks": sizes.pop() if len(sizes) == 1 else None,
+        "total": sum(node.gpus for node in trained),
+    }
+    for what, (value, said) in reading.counts.items():
+        mine = ours.get(what)
+        if mine is None or mine == value or (what != "nodes" and reading.clashes):
+            continue
+        name = {"nodes": "machines", "ranks": "ranks a node", "total": "ranks"}[what]
+        reading.warn(
+            "launcher-contradicts",
+            at,
+            f"train.command: {shown(said)}, and the run has {mine} {name}.",
+            "the run's nodes and gpus hold.",
+            f"nodes and gpus that make {value}, or take it out of the command",
+        )
+    head = reading.head
+    first = run.cluster.head
+    if head and not is_loopback(first.address) and head not in (first.name, first.address):
+        others = [node for node in run.cluster.nodes if head in (node.name, node.address)]
+        if others:
+            reading.warn(
+                "launcher-contradicts",
+                at,
+                f"train.command: {shown(head)} should lead, and {first.name} is the first node.",
+                "the first node is the head.",
+                f"nodes: {head} first",
+            )

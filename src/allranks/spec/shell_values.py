@@ -1,0 +1,91 @@
+"""The values of a shell's variables: what nobody here knows is marked in them, sums and cut values are worked out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+Values = Mapping[str, "str | list[str] | None"]
+"""Variables by their names; an array is a list, None is what only the shell would know."""
+
+
+OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
+"""Private signs around a part of a value that nobody here knows, and in place of its blanks: it is not split there."""
+
+UNRESOLVED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
+
+
+def unresolved(text: str) -> str | None:
+    """The first thing in a value that only a shell would know, as it is written; None if all of it is known."""
+    match = UNRESOLVED.search(text)
+    return None if match is None else match.group(1).replace(BLANK, " ")
+
+
+def readable(text: str) -> str:
+    """A value with its unknown parts as they are written."""
+    return text.replace(OPEN, "").replace(CLOSE, "").replace(BLANK, " ")
+
+
+def mark(text: str) -> str:
+    return f"{OPEN}{text.replace(' ', BLANK)}{CLOSE}"
+
+
+CUT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9])(%%|%|##|#|//|/)(.*)", re.DOTALL)
+SUM = re.compile(r"\$\((?:\((.*)\)|\s*expr\s(.*))\)", re.DOTALL)
+
+
+def computed(text: str, values: Values) -> str | None:
+    """`$((A / 8))` and `${NAME%.sh}`, if all that they need is known."""
+    if match := SUM.fullmatch(text):
+        return summed(match.group(1) or match.group(2), values)
+    match = CUT.fullmatch(text.removeprefix("${").removesuffix("}")) if text.startswith("${") else None
+    found = values.get(match.group(1)) if match else None
+    if match is None or not isinstance(found, str) or unresolved(found) or "$" in match.group(3):
+        return None
+    sign, pattern = match.group(2), match.group(3)
+    if sign in ("/", "//"):
+        old, _, new = pattern.replace("\\/", "\0").partition("/")
+        plain = re.escape(old.replace("\0", "/"))
+        return re.sub(plain, lambda _: new.replace("\0", "/"), found, count=0 if sign == "//" else 1)
+    longest = sign in ("%%", "##")
+    ends = range(len(found) + 1)
+    if sign[0] == "#":
+        cuts = [
+            found[at:] for at in (reversed(ends) if longest else ends) if fnmatchcase(found[:at], pattern)
+        ]
+    else:
+        cuts = [
+            found[:at] for at in (ends if longest else reversed(ends)) if fnmatchcase(found[at:], pattern)
+        ]
+    return cuts[0] if cuts else found
+
+
+def summed(text: str, values: Values) -> str | None:
+    """A sum of whole numbers and variables, by bash's rules for + - * / % and brackets; None for any other."""
+
+    def number(match: re.Match[str]) -> str:
+        found = values.get(match.group().strip("${}"))
+        return found if isinstance(found, str) and re.fullmatch(r"[0-9]+", found) else "?"
+
+    plain = re.sub(r"\$?\{?[A-Za-z_]\w*\}?", number, text)
+    if not re.fullmatch(r"[0-9+\-*/%() \t]{1,200}", plain) or "**" in plain:
+        return None
+    try:
+        return str(calculated(ast.parse(plain.strip().replace("//", "?"), mode="eval").body))
+    except (SyntaxError, ValueError, ZeroDivisionError):
+        return None
+
+
+def calculated(node: ast.AST) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.BinOp):
+        one, other = calculated(node.left), calculated(node.right)
+        if isinstance(node.op, ast.Div):
+            return int(one / other)
+        if isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Mod):
+            signs = {ast.Add: one + other, ast.Sub: one - other, ast.Mult: one * other}
+            return signs[type(node.op)] if type(node.op) in signs else one % other
+    raise ValueError(node)
