@@ -201,7 +201,7 @@ def test_every_pod_gets_allranks_own_words_and_variables() -> None:
     for node in PAIR:
         given = {"JOB_COMPLETION_INDEX": str(node.rank), "A": "wrong"}
         places = Places(home="/h", bundle="", python="/opt/env/bin/python")
-        job = jobs.node_job(run, make_plan(run), run.name, node, places, run.network.port, 0).job
+        job = jobs.node_job(run, make_plan(run), run.name, node, places, run.network.rendezvous_port, 0).job
         told = [expanded(word, given) for word in container["command"]]
         apart = ("--node-rank=", "--master-addr=")
         assert [w for w in told if not w.startswith(apart)] == [

@@ -5,13 +5,13 @@ from __future__ import annotations
 from allranks import diagnose
 from allranks.core import Diagnosis, Event
 from allranks.diagnose import Statement, heaviest
-from allranks.diagnose.symptom import GONE, LEFT, LOST, SEEN, STRONG, WITNESSED
+from allranks.diagnose.symptom import GONE, LEFT, LOST, PROVEN, SEEN, STRONG, WITNESSED
 from allranks.monitor import Watch
 
 
 def test_what_events_prove_is_heavier_than_any_line() -> None:
     heaviest_line = max(p.weight for module in diagnose.modules().values() for p in module.PATTERNS)
-    assert STRONG == heaviest_line < LOST < SEEN < GONE < WITNESSED
+    assert STRONG < PROVEN == heaviest_line < LOST < SEEN < GONE < WITNESSED
     assert LEFT < STRONG
 
 

@@ -30,10 +30,19 @@ def test_the_default_that_is_printed_is_the_default(key):
     for part in [*key.path.split(".")[:-1], key.field]:
         value = getattr(value, part) if not isinstance(value, dict) else value.get(part)
     words = {None: None, "": None, (): None, False: "false"}
-    if isinstance(value, str | int) and value is not False and key.path not in ("name", "container.image"):
+    apart = ("name", "container.image", "network.port")  # `auto` is no number in a run
+    if isinstance(value, str | int) and value is not False and key.path not in apart:
         assert key.default == str(value)
     elif value is False:
         assert key.default == words[False]
+
+
+def test_the_port_is_the_first_free_one_unless_a_number_is_said():
+    said = [
+        loads(f"nodes: a\ntrain: {{command: [a.py]}}\nnetwork: {{port: {port}}}\n") for port in ("auto", 4000)
+    ]
+    bare = loads("nodes: a\ntrain: {command: [a.py]}\n")
+    assert bare.network == said[0].network and [one.network.port for one in said] == [0, 4000]
 
 
 def test_the_forms_of_nodes_that_the_page_shows_load(monkeypatch, tmp_path):

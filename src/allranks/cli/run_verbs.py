@@ -16,7 +16,7 @@ from typing import Any
 from allranks.cli.common import print_json, typed_of
 from allranks.cli.run_modes import next_rung
 from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
-from allranks.core.run_states import FINAL
+from allranks.core.run_states import FINAL, NOT_SEEN
 from allranks.core.text import spelt_out
 from allranks.output.terminal import LiveView, print_findings, print_summary
 from allranks.runs import exclusion, index
@@ -248,7 +248,7 @@ def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
         0
         if state.get("state") == "succeeded"
         else CouldNotTell.exit_code
-        if state.get("state") in ("lost", "unproven")
+        if state.get("state") in ("lost", NOT_SEEN)
         else 1
     )
 

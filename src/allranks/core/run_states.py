@@ -1,4 +1,7 @@
 """The states that a run ends in."""
 
-FINAL = ("succeeded", "failed", "stopped", "unproven", "lost")
-"""`unproven`: every rank ended with 0, and nothing shows that anything was trained. `lost`: nobody can tell."""
+NOT_SEEN = "unproven"
+"""Every rank ended with 0, and nothing shows that anything was trained."""
+
+FINAL = ("succeeded", "failed", "stopped", NOT_SEEN, "lost")
+"""`lost`: nobody can tell."""

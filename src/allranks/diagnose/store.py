@@ -57,8 +57,8 @@ class Store:
         self.nccl_versions: Dict[Optional[str], str] = {}
         self.interfaces: Dict[Optional[str], Tuple[str, str, Line]] = {}
         self.missing_ranks: Dict[int, Line] = {}
-        self.shared_memory_bytes: Dict[Optional[str], int] = {}
-        """What was free in /dev/shm of a node, if somebody looked before the end."""
+        self.with_shared_memory: Set[Optional[str]] = set()
+        """Nodes whose /dev/shm was seen to have room before the end."""
         self.preprocessing: Optional[Tuple[int, Line]] = None
         self.preprocessing_last: Optional[Tuple[int, Line]] = None
         self.words: Set[str] = set()

@@ -23,6 +23,8 @@ LINES_READ = 100_000
 
 EVIDENCE_LINES = 12
 SHARED_MEMORY = "/dev/shm"
+ROOM_BYTES = 1 << 30
+"""Samples come every five seconds: the ranks of a node seldom fill so much of it in between."""
 
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
@@ -106,8 +108,8 @@ def read_all(run: RunState, logs: Logs) -> Statement:
 def _add_samples(seen: Evidence, run: RunState) -> None:
     for node in run.nodes.values():
         free = [disk.free_bytes for disk in node.sample.disks or () if disk.path == SHARED_MEMORY]
-        if free and free[0] is not None:
-            seen.shared_memory_bytes[node.name] = free[0]
+        if free and free[0] is not None and free[0] >= ROOM_BYTES:
+            seen.with_shared_memory.add(node.name)
 
 
 def _feed(

@@ -57,7 +57,7 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
         return None
     found = _placed(judged(run, with_cause(run, logs, who) or unproven(run)))
     told = _is_proven(who) or (found.cause != UNPROVEN and len(found.evidence) > 1)
-    return found if told else _with_last_words(found, run, logs)
+    return _headline(found, found.evidence) if told else _with_last_words(found, run, logs)
 
 
 def _placed(found: Diagnosis) -> Diagnosis:
@@ -92,16 +92,26 @@ REFUSED = re.compile(r"^\S{1,200}: error: |: can't open file ")
 """argparse's and Python's own last line, after which a program ends with 2."""
 
 
+PLACE = re.compile(r"^\S{1,200} rank \d{1,9}: ")
+"""What stands before a line in a diagnosis' evidence."""
+
+
 def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
     """With the last lines of the culprit's log; what refused the command line comes first."""
-    found = replace(found, evidence=(*found.evidence, *said[-3:]))
-    told = next((line for line in reversed(said[-8:]) if REFUSED.search(line)), None)
-    if told is None or not found.evidence[0].endswith(NO_EXCEPTION):
+    told = _headline(replace(found, evidence=(*found.evidence, *said[-3:])), said[-8:])
+    if told.evidence[0] == found.evidence[0]:
+        return told
+    return replace(told, fix="correct train.command: the script's path and its arguments.")
+
+
+def _headline(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
+    """With the line that refused the command line in place of the word that no exception was heard."""
+    bare = (PLACE.sub("", line) for line in reversed(said))
+    told = next((line for line in bare if REFUSED.search(line)), None)
+    if told is None or not found.evidence or not found.evidence[0].endswith(NO_EXCEPTION):
         return found
     return replace(
-        found,
-        evidence=(found.evidence[0][: -len(NO_EXCEPTION)] + f": {told}", *found.evidence[1:]),
-        fix="correct train.command: the script's path and its arguments.",
+        found, evidence=(found.evidence[0][: -len(NO_EXCEPTION)] + f": {told}", *found.evidence[1:])
     )
 
 

@@ -35,7 +35,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, Callable, Dict, List, Optional
 
-QUESTION_SECONDS = 30.0
+QUESTION_SECONDS = 60.0
 """One question's limit. It takes 0.1 s; a logger that is imported for the first time took up to 20 s."""
 
 MOST_CHARACTERS = 4000
@@ -297,7 +297,7 @@ class Trial:
             arguments.distributed_state, arguments._n_gpu = world, 1
             return torch.device("cpu")
 
-        TrainingArguments._setup_devices = property(setup)
+        setattr(TrainingArguments, "_setup_devices", property(setup))  # noqa: B010  # a cached property's place
 
     def _quantization(self, model: Any, finetuning: Any) -> None:
         """The base's own `quantization_config`, or the quantizer that is asked for."""
@@ -406,7 +406,7 @@ class Trial:
         self.step("optimizer", Trainer.get_optimizer_cls_and_kwargs, training)
 
     def _loggers(self, training: Any) -> None:
-        from transformers.integrations import get_reporting_integration_callbacks
+        from transformers.integrations.integration_utils import get_reporting_integration_callbacks
 
         names = training.report_to if isinstance(training.report_to, list) else [training.report_to]
         for name in names:

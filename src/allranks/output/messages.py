@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from allranks.core import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding
+from allranks.core.run_states import NOT_SEEN
 from allranks.core.text import fold, plural
 from allranks.core.untrusted import integer, number
 from allranks.output.console import Out
@@ -33,7 +34,7 @@ STATE_STYLES = {
     "succeeded": "bold green",
     "failed": "bold red",
     "stopped": "bold yellow",
-    "unproven": "bold yellow",
+    NOT_SEEN: "bold yellow",
     "lost": "bold yellow",
 }
 

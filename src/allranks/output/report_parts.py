@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.run_states import NOT_SEEN
 from allranks.core.text import plural
 from allranks.core.untrusted import integer, number
 from allranks.output.report_findings import (
@@ -29,7 +30,7 @@ from allranks.output.report_text import (
     size,
 )
 
-STATES = ("checking", "starting", "running", "succeeded", "failed", "stopped", "unproven", "lost")
+STATES = ("checking", "starting", "running", "succeeded", "failed", "stopped", NOT_SEEN, "lost")
 MOST_SHOWN = 200
 
 
@@ -58,7 +59,7 @@ def state_of(data: Mapping[str, Any]) -> str:
 def verdict_sentence(data: Mapping[str, Any]) -> str:
     """The run in a sentence: what it reached, or what ended it and where."""
     state, reached = state_of(data), progress(data)
-    if state == "unproven":
+    if state == NOT_SEEN:
         return "Ended with 0; no process group, step or save was seen, so nothing shows that it trained."
     if state == "succeeded" and integer(data["summary"].get("last_step")) is None:
         return f"Ended without an error; no training step was seen.{adapter_sentence(data) or saves_sentence(data)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from allranks.core.run_states import NOT_SEEN
 from allranks.core.untrusted import integer, number
 from allranks.output.console import Out
 from allranks.output.report_findings import Folded, adapter_of
@@ -19,7 +20,7 @@ STATE_STYLES = {
     "running": "cyan",
     "starting": "cyan",
     "checking": "cyan",
-    "unproven": "yellow",
+    NOT_SEEN: "yellow",
     "lost": "yellow",
     "stopped": "yellow",
 }

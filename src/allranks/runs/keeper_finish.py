@@ -9,6 +9,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
+from allranks.core.run_states import NOT_SEEN
 from allranks.node import memory
 from allranks.node.paths import RunDirectory, write_text
 from allranks.runs import keeper_io_worker, keeper_output, keeper_saves
@@ -104,7 +105,7 @@ class Finish:
         if against is not None:
             self.record.finding(against)
             return "failed"
-        return "unproven" if doubt is not None and doubt.verdict == UNKNOWN else "succeeded"
+        return NOT_SEEN if doubt is not None and doubt.verdict == UNKNOWN else "succeeded"
 
     def _look_at_saves(self) -> Steps[Optional[Finding]]:
         yield from self._newest_adapter()

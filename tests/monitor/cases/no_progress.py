@@ -27,12 +27,16 @@ _BEATS = [
     for n in range(20)
 ]
 
+_HEARD = [{"at": 30.0 + n, "kind": "sample", "node": "a", "data": {}} for n in range(15)]
+
 FIRES = [
     {"events": [_start(0), _start(1), *_steps(30), *_BEATS], "now": 45.0},
-    {"events": [_start(0), _start(1), *_steps(30)], "now": 45.0},
+    {"events": [_start(0), _start(1), *_steps(30), *_HEARD], "now": 45.0},
 ]
 
 SILENT = [
+    # Nobody is heard at all: it may be the keeper that is cut off.
+    {"events": [_start(0), _start(1), *_steps(30)], "now": 45.0},
     {"events": [_start(0), _start(1), *_steps(30), *_BEATS[:8]], "now": 40.0},
     {"events": [_start(0), _start(1), *_steps(30), _SAVING], "now": 120.0},
     {"events": [_start(0)], "now": 300.0},

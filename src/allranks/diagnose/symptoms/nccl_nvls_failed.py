@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.cuda_oom import CAUSE as CUDA_OOM
 
-CAUSE = Cause(__name__)
+CAUSE = Cause(__name__, explains=(CUDA_OOM,))
 PATTERNS = (
     Pattern(
         "transport/nvls.cc",
         r"nvls\.cc:\d{1,6}.{0,40}(?i:WARN|error|fail)",
-        weight=102,
         without=("system not", "Cuda failure 802"),
     ),
-    Pattern("NVLS", r"(?i)fail\w{0,3} .{0,60}(?:NVLS|NVLink SHARP)", weight=102),
-    Pattern("cuMulticast", r"(?i)cuMulticast\w{1,20}.{0,80}(?:fail|error)", weight=102),
+    Pattern("NVLS", r"(?i)fail\w{0,3} .{0,60}(?:NVLS|NVLink SHARP)"),
+    Pattern("cuMulticast", r"(?i)cuMulticast\w{1,20}.{0,80}(?:fail|error)"),
 )

@@ -46,15 +46,13 @@ PATTERNS = (
     Pattern("killed by signal: Bus error"),
     Pattern("Bus error", r"Bus error \(core dumped\)|Signal 7 \(SIGBUS\)", weight=WEAK),
 )
-ROOM_BYTES = 1 << 30
-"""Samples come every five seconds: the ranks of a node seldom fill so much in between."""
 
 
 def judge(seen: Evidence) -> Optional[Case]:
     """SIGBUS alone says likely: a page of shared memory that could not be had. Not if it was seen to have room: then
     a mapped file was cut, or its storage failed."""
     case = seen.case("shm-too-small")
-    bus = [e for e in seen.exits if e.code == -7 and seen.shared_memory_bytes.get(e.node, 0) < ROOM_BYTES]
+    bus = [e for e in seen.exits if e.code == -7 and e.node not in seen.with_shared_memory]
     if case is not None or not bus:
         return case
     hits = tuple(Hit("shm-too-small", WEAK, e.line, e.order, e.at, 0) for e in bus[:4])
