@@ -15,7 +15,6 @@ Everything may be called where an event loop runs already, as in a notebook.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -48,7 +47,7 @@ from allranks.runs import cleanup, index, inspection
 from allranks.runs.allocation import acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.spec import Run as RunFile
-from allranks.spec import loads
+from allranks.spec import Typed, loads
 from allranks.spec.runfile import load
 
 __all__ = [
@@ -141,12 +140,11 @@ def run(
         wanted = "a sweep" if described.sweep else "a mapping"
         do = "a run file without sweep, or allranks run FILE"
         raise BadInput(Problem(f"{wanted} with launch: {{with: {described.launch.with_}}}", do=do))
-    words = argparse.Namespace(
-        file=described.file or "", sets=list(sets), accept=list(described.accept), probe=probe
-    )
+    sets = list(sets)
 
     async def start() -> str:
-        again = run_verbs.again(words) if described.file else ()
+        typed = Typed(described.file)
+        again = run_verbs.started_again(typed, sets, described.accept, probe) if described.file else ()
         acquired = await acquire(described, tell, accept_new_hosts, again)
         try:
             submitted = await submit(acquired.nodes, acquired.run, tell, probe, acquired.run_id)

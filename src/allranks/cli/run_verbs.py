@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from allranks.runs.allocation import Acquired, acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspection import Inspection, inspect, verdict_code
 from allranks.runs.keeper_stop_request import journal_unwritten
-from allranks.spec import Run
+from allranks.spec import Run, Typed
 from allranks.transport import NodeProgram
 
 JOURNAL = "keeper/journal.jsonl"
@@ -87,16 +87,23 @@ async def looked_at(run: Run, accept_new_hosts: bool, excludes: bool = False) ->
 
 def again(options: argparse.Namespace, *sets: str) -> list[str]:
     """The command that starts this run once more, in a job that SLURM has queued again: it takes it up."""
-    typed = typed_of(options)
+    return started_again(typed_of(options), options.sets, options.accept, options.probe, sets)
+
+
+def started_again(
+    typed: Typed, own: Sequence[str], accept: Sequence[str], probe: bool | None, more: Sequence[str] = ()
+) -> list[str]:
+    """The same for what was typed: with the `--set`s, the accepted ids and the probe of the first start, and `more`
+    sets."""
     if typed.file is not None:
         typed = replace(typed, file=str(Path(typed.file).resolve()))
     words = [sys.executable, "-m", "allranks.cli", "run", "--yes", "--json"]
-    for text in (*options.sets, "resume=auto", *sets):
+    for text in (*own, "resume=auto", *more):
         words += ["--set", text]
-    for name in options.accept:
+    for name in accept:
         words += ["--accept", name]
-    if options.probe is not None:
-        words.append("--probe" if options.probe else "--no-probe")
+    if probe is not None:
+        words.append("--probe" if probe else "--no-probe")
     return [*words, *typed.as_words()]
 
 
