@@ -89,7 +89,8 @@ def page(kinds: Mapping[str, Any]) -> str:
         text.append(f"| {name} | " + " | ".join(cell(found.get((kind, seed))) for seed in seeds) + " |")
     text += [
         "",
-        "\\* kept apart: listed before any kind had been run, and not looked at while others were mended.",
+        "\\* kept apart: listed before any kind had been run. What they showed was seen together with the others, "
+        "and mended after it.",
     ]
     return "\n".join([*text, *short_page()])
 
