@@ -41,7 +41,7 @@ CASES = (
     silent(timed(*[0.34 * 989e12] * 4)),
     # A GPU that no table knows is compared with the others alone.
     silent(timed(*[1e12] * 4, device="NVIDIA Unheard 9000")),
-    fires(timed(5e10, 5e10, 5e10, 2.4e10, device=None), node="n3", saw="the processor of rank 3"),
-    silent(timed(5e10, 5e10, 5e10, 2.6e10, device=None)),
+    fires(timed(5e10, 5e10, 5e10, 0.95e10, device=None), node="n3", saw="the processor of rank 3"),
+    silent(timed(5e10, 5e10, 5e10, 1.05e10, device=None)),
     silent(),
 )

@@ -32,8 +32,9 @@ from allranks.probe.results import RankSaid
 SHARE_OF_GPUS = 0.78
 """The largest difference that Sinha et al. found within a cluster is 22 %."""
 
-SHARE_OF_PROCESSORS = 0.5
-"""Nodes may share their processors with others for a while."""
+SHARE_OF_PROCESSORS = 0.2
+"""A processor may be shared with others for a while, and nodes may have different ones: only what no sharing explains
+is said."""
 
 SHARE_OF_PEAK = 0.33
 """Large products reach more than half of a data sheet's peak even on GPUs that are limited in power."""
