@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -38,6 +39,11 @@ def judged(answer: Mapping[str, Any]) -> tuple[int, list[str]]:
     return int(bool(bad)), lines or [f"nothing is known against {len(packages)} packages"]
 
 
+def pins(texts: Sequence[str]) -> list[str]:
+    """`name==version` of each package, without hashes: torch has none, and pip-audit wants all or no hashes."""
+    return sorted({match[0] for text in texts for match in re.finditer(r"^[\w.-]+==[\w.!+-]+", text, re.M)})
+
+
 def asked() -> tuple[int, list[str]]:
     """Asks the index; any failure is nobody's look and no finding."""
     words = [
@@ -49,13 +55,14 @@ def asked() -> tuple[int, list[str]]:
         "--format",
         "json",
     ]
-    words += ["--progress-spinner", "off", *(word for path in LISTS for word in ("-r", str(path)))]
+    words += ["--progress-spinner", "off", "-r", "/dev/stdin"]
+    wanted = "\n".join(pins([path.read_text() for path in LISTS])) + "\n"
     try:
         if not (VENV / "bin" / "pip-audit").exists():
             subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True, timeout=ASK_SECONDS)
             install = [str(ROOT / "scripts" / "locked.sh"), str(VENV), "audit"]
             subprocess.run(install, check=True, timeout=ASK_SECONDS, stderr=subprocess.DEVNULL)
-        done = subprocess.run(words, capture_output=True, text=True, timeout=ASK_SECONDS)
+        done = subprocess.run(words, input=wanted, capture_output=True, text=True, timeout=ASK_SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
         return 3, [f"could not look: {type(error).__name__}"]
     try:

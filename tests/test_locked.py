@@ -142,3 +142,9 @@ def test_what_pip_audit_answers_is_told_and_no_answer_is_no_clean_bill(
 ) -> None:
     found, lines = audit.judged(answer)
     assert found == code and says in "\n".join(lines)
+
+
+def test_what_is_audited_are_the_locked_versions_without_hashes() -> None:
+    texts = ["# a list\njinja2==3.1.6 \\\n    --hash=sha256:00\n", "--extra-index-url x\ntorch==2.13.0\n"]
+    assert audit.pins(texts) == ["jinja2==3.1.6", "torch==2.13.0"]
+    assert len(audit.pins([path.read_text() for path in audit.LISTS])) > 80
