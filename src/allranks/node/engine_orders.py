@@ -20,7 +20,7 @@ import time
 from typing import Any, Dict, Mapping, Optional
 
 from allranks.core import AllranksError
-from allranks.node.paths import RunDirectory, read_text, write_text
+from allranks.node.paths import RunDirectory, make_private, read_text, write_text
 
 WAIT_SECONDS = 120.0
 """How long a started supervisor waits for its order: the head is ordered first, and the whole launch takes
@@ -98,6 +98,7 @@ def _listen(listening: socket.socket, directory: RunDirectory, node: str) -> Non
     listening.listen(4)
     listening.settimeout(LOOK_SECONDS)
     try:
+        make_private(directory.node(node).root)  # the engine may come before the order, which makes the rest
         write_text(name_file(directory, node), name + "\n")
     except OSError as error:
         raise NoOrder(f"node {node}: it cannot be said where the order is awaited: {error}") from None

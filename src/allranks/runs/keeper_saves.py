@@ -129,13 +129,17 @@ class Saves:
         if report is None:
             self.say("checkpoint", {"path": path, "whole": None, "why": trouble})
             return
-        damaged = any(f["verdict"] == BLOCK for f in report["findings"])
+        # What tells of its saves writes folders, or files of a known kind: any other file was in the way.
+        in_the_way = not report["kind"] and os.path.isfile(path)
+        damaged = in_the_way or any(f["verdict"] == BLOCK for f in report["findings"])
         if report["kind"] != "adapter" and not report["whole"] and not damaged:
             return  # other ranks' files may lie on their own nodes
         self.say("checkpoint", {"path": path, "whole": report["whole"], "step": report["step"]})
         if not report["whole"]:
             # A script's own save is no rehearsal: other ranks may still write their part.
-            self._statements.append(self._not_whole(path, report, first and report["kind"] == "adapter"))
+            self._statements.append(
+                self._not_whole(path, report, first and (in_the_way or report["kind"] == "adapter"))
+            )
             return
         self._prune(int(self.task["keep"]))
         self._make_room(path)

@@ -28,6 +28,15 @@ def one_behind(sim: Simulated) -> None:
     sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks))]
 
 
+def at_a_stage(reached: str):
+    def change(sim: Simulated) -> None:
+        hangs(sim)
+        ranks = tuple(replace(rank, reached=reached) for rank in sim.collectives[0].ranks)
+        sim.collectives = [replace(sim.collectives[0], ranks=ranks)]
+
+    return change
+
+
 def two_fail(sim: Simulated) -> None:
     ranks = list(sim.collectives[0].ranks)
     ranks[1] = replace(ranks[1], code=1, reached="imported", tail="first\n", wrong=None)
@@ -38,6 +47,11 @@ def two_fail(sim: Simulated) -> None:
 CASES = (
     fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
     fires(hangs, verdict="block", saw="4 ranks came only to `joined`: it waits for the others' data"),
+    fires(
+        at_a_stage("computed"),
+        saw="4 ranks came only to `computed`: it waits for the others at the rendezvous",
+    ),
+    fires(at_a_stage("nowhere"), verdict="block"),
     fires(one_behind, node="n2", saw="1 rank came only to `imported`"),
     fires(two_fail, node="n1", saw="first"),
     silent(),

@@ -8,8 +8,8 @@ rank came, what it printed, and what was ended at the limit.
 It is what the run's first seconds do. What fails here fails there, after the model was loaded.
 
 ## What to do
-The evidence holds the rank's last lines. A rank that stops at `imported` waits for the others at the rendezvous;
-at `joined` it waits for their data.
+The evidence holds the rank's last lines. A rank that stops at `imported` or `computed` waits for the others at the
+rendezvous; at `joined` it waits for their data.
 
 ## Source
 torch.distributed: init_process_group, all_reduce, barrier.
@@ -24,12 +24,13 @@ from allranks.core.text import last_line, plural
 from allranks.probe.judge import Context
 from allranks.probe.results import Collective, RankSaid
 
-STAGES = ("started", "begun", "imported", "device", "joined", "summed", "measured", "done")
+STAGES = ("started", "begun", "imported", "device", "computed", "joined", "summed", "measured", "done")
 WAITS = {
     "started": "its Python did not begin",
     "begun": "it imports torch",
     "imported": "it waits for the others at the rendezvous",
     "device": "it waits for the others at the rendezvous",
+    "computed": "it waits for the others at the rendezvous",
     "joined": "it waits for the others' data",
     "summed": "it waits for the others' data",
     "measured": "it waits for the others' end",
@@ -63,9 +64,7 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
         )
     if broken or not one.stopped:
         return
-    behind = min(
-        (r for r in one.ranks if r.reached != "done"), key=lambda r: STAGES.index(r.reached), default=None
-    )
+    behind = min((r for r in one.ranks if r.reached != "done"), key=lambda r: stage(r), default=None)
     if behind is None:
         return
     same = [rank for rank in one.ranks if rank.reached == behind.reached]
@@ -83,5 +82,10 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
 
 def collateral(rank: RankSaid, one: Collective) -> bool:
     """It came as far as those who did not fail: another one is to blame, that failed earlier."""
-    first = min(STAGES.index(r.reached) for r in one.ranks if r.code not in (None, 0))
-    return STAGES.index(rank.reached) > first
+    first = min(stage(r) for r in one.ranks if r.code not in (None, 0))
+    return stage(rank) > first
+
+
+def stage(rank: RankSaid) -> int:
+    """How far it came; what a rank says is a text that may be anything."""
+    return STAGES.index(rank.reached) if rank.reached in STAGES else 0
