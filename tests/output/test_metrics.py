@@ -124,3 +124,10 @@ def test_without_runs_it_says_so_in_metrics(home: Path, capsys: pytest.CaptureFi
 def test_a_textfile_that_cannot_be_written_is_bad_input(home: Path, tmp_path: Path, capsys) -> None:
     assert cli.main(["metrics", "--textfile", str(tmp_path / "no" / "such" / "x.prom")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "70000", "http"])
+def test_a_port_that_is_none_is_bad_input(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["metrics", "--port", port])
+    assert ended.value.code == 2 and port in capsys.readouterr().err

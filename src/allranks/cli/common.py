@@ -163,6 +163,14 @@ def positive(text: str) -> int:
     return number
 
 
+def tcp_port(text: str) -> int:
+    """A TCP port, 1 to 65,535, for argparse."""
+    number = positive(text)
+    if number > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: 1 to 65535")
+    return number
+
+
 def at_least_zero(text: str) -> float:
     """A finite number from 0, for argparse."""
     return _finite(text, text_of="number from 0", fits=lambda value: value >= 0)

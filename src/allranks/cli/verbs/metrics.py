@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 
-from allranks.cli.common import above_zero, positive
+from allranks.cli.common import above_zero, tcp_port
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="a run's id; all that have not ended if none is named"
     )
-    parser.add_argument("--port", type=positive, default=9464, metavar="PORT", help="where to listen (9464)")
+    parser.add_argument("--port", type=tcp_port, default=9464, metavar="PORT", help="where to listen (9464)")
     parser.add_argument(
         "--address", default="127.0.0.1", metavar="ADDRESS", help="on which address (127.0.0.1)"
     )

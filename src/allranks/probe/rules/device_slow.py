@@ -37,7 +37,7 @@ SHARE_OF_PROCESSORS = 0.2
 is said."""
 
 SHARE_OF_PEAK = 0.33
-"""Large products reach more than half of a data sheet's peak even on GPUs that are limited in power."""
+"""Our own choice, and a low one: no published figure says what every GPU reaches. So it is only a note."""
 
 
 def check(context: Context) -> Iterator[Finding]:
