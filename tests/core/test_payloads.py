@@ -25,10 +25,10 @@ def read(kind, **data):
 
 
 def test_a_beat_is_read_with_its_types():
-    steps = [[7, 3, 1.5, None, 64, 1e-5, 0.25], [8, math.nan]]
+    steps = [[7, 3, 1.5, None, 64, 1e-5, 0.25, 1.75], [8, math.nan]]
     beat: Beat = read("beat", phase="training", step=8.0, steps=steps, carried=[7, None], newer=1).payload
     assert type(beat) is Beat and beat.step == 8 and type(beat.step) is int
-    assert beat.steps[0] == (7, 3.0, 1.5, None, 64.0, 1e-5, 0.25)
+    assert beat.steps[0] == (7, 3.0, 1.5, None, 64.0, 1e-5, 0.25, 1.75)
     assert math.isnan(beat.steps[1].loss or 0.0) and beat.steps[1].tokens is None
     assert beat.gpu_bytes is None and beat.trouble == () and not hasattr(beat, "newer")
 
@@ -39,7 +39,7 @@ def test_a_beat_is_read_with_its_types():
         ("beat", {"step": "8"}, "beat: step: '8' is not a whole number"),
         ("beat", {"step": True}, "beat: step: True is not"),
         ("beat", {"steps": [[1, 3.0, math.inf]]}, "beat: steps: seconds: inf is not a finite number"),
-        ("beat", {"steps": [[]]}, "beat: steps: [] is not a row of 7"),
+        ("beat", {"steps": [[]]}, "beat: steps: [] is not a row of 8"),
         ("beat", {"steps": {"a": 1}}, "beat: steps: {'a': 1} is not a list"),
         ("beat", {"rss_bytes": 10**400}, "beat: rss_bytes: a huge number is not"),
         ("beat", {"progress": []}, "beat: progress: [] is not an object"),
@@ -148,7 +148,7 @@ def test_only_the_wrong_part_is_left_out():
     rows = [[7, 3.0, 1.0, 0.1, "64", 10**400, 0.2], ["8", 2.5]]
     beat = read("beat", step=8, steps=rows, gpu_bytes="3")
     assert beat.payload.step == 8 and not beat.payload.has("gpu_bytes")
-    assert beat.payload.steps == ((7, 3.0, 1.0, 0.1, None, None, 0.2), (None, 2.5, *[None] * 5))
+    assert beat.payload.steps == ((7, 3.0, 1.0, 0.1, None, None, 0.2, None), (None, 2.5, *[None] * 6))
     assert [why.split(" ")[1] for why in beat.odd] == ["tokens:", "learning_rate:", "step:", "'3'"]
     gpus = [{"uuid": "a", "utilization": "N/A", "throttle": ["x"]}]
     (gpu,) = read("sample", gpus=gpus, memory_total_bytes=5).payload.gpus

@@ -235,15 +235,18 @@ def test_samples_come_at_uneven_times(tmp_path, monkeypatch):
 
 
 def test_nvidia_smi_rows_are_read_and_odd_ones_left_out():
-    row = "GPU-1, 0, 97, Active, Not Active, Not Active, Not Active, Active"
-    found = samples.gpu_rows(f"{row}\nNo devices were found\nGPU-2, 1, [N/A], " + ", ".join(["[N/A]"] * 5))
+    row = "GPU-1, 0, 97, 61, 312.44, 40960, Active, Not Active, Not Active, Not Active, Active"
+    found = samples.gpu_rows(f"{row}\nNo devices were found\nGPU-2, 1, [N/A], " + ", ".join(["[N/A]"] * 8))
     assert found[0] == {
         "uuid": "GPU-1",
         "index": 0,
         "utilization": 97,
+        "temperature": 61,
+        "power_watts": 312.44,
+        "memory_bytes": 40 << 30,
         "throttle": ["hw_slowdown", "sw_power_cap"],
     }
-    assert (found[1]["utilization"], found[1]["throttle"]) == (None, [])
+    assert [value for name, value in found[1].items() if name not in ("uuid", "index")] == [None] * 4 + [[]]
 
 
 def test_a_sample_is_cheap(tmp_path):

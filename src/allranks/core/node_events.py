@@ -150,6 +150,9 @@ class GpuSample(Payload):
     index: Optional[int] = None
     utilization: Optional[float] = None  # percent
     throttle: Sequence[str] = ()  # nvidia-smi's clocks_event_reasons that are active
+    temperature: Optional[float] = None  # degrees Celsius
+    power_watts: Optional[float] = None
+    memory_bytes: Optional[int] = None  # in use, by all processes
 
 
 class Sample(Payload, kind="sample", by="supervisor"):

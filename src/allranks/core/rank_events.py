@@ -63,6 +63,7 @@ class Step(NamedTuple):
     tokens: Optional[float] = None
     learning_rate: Optional[Number] = None
     own_seconds: Optional[float] = None
+    gradient_norm: Optional[Number] = None
 
 
 class Operator(Payload):

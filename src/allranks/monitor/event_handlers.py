@@ -142,6 +142,8 @@ def _on_step(rank: RankState, step: Step) -> None:
             rank.steps_seen += kept is rank.seconds
     if step.learning_rate is not None:
         rank.learning_rate = step.learning_rate
+    if step.gradient_norm is not None:
+        rank.gradient_norm = step.gradient_norm
 
 
 def _advance(run: RunState, rank: RankState, step: Optional[int], at: float) -> None:

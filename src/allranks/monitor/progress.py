@@ -23,6 +23,8 @@ class RankProgress:
     step: Optional[int] = None
     step_seconds: Optional[float] = None
     data_seconds: Optional[float] = None
+    own_seconds: Optional[float] = None
+    """Of its steps' time, what lies before their first collective (`core.rank_events.Step`)."""
     loss: Optional[float] = None
     rss_bytes: Optional[int] = None
     gpu_bytes: Optional[int] = None
@@ -39,6 +41,7 @@ class Progress:
     total_steps: Optional[int] = None
     loss: Optional[float] = None
     learning_rate: Optional[float] = None
+    gradient_norm: Optional[float] = None
     step_seconds: Optional[float] = None
     data_seconds: Optional[float] = None
     tokens_per_second: Optional[float] = None
@@ -85,6 +88,7 @@ def progress_of(run: RunState, now: "float | None" = None) -> Progress:
         total_steps=total,
         loss=first.loss if first else None,
         learning_rate=first.learning_rate if first else None,
+        gradient_norm=first.gradient_norm if first else None,
         step_seconds=step_seconds,
         data_seconds=middle(r.data_seconds for r in ranks.values() if r.data_seconds is not None),
         tokens_per_second=_tokens_per_second(run),
@@ -105,6 +109,7 @@ def _of_rank(rank: RankState, clock: "float | None") -> RankProgress:
         step=rank.step,
         step_seconds=middle(rank.seconds),
         data_seconds=middle(rank.data_seconds),
+        own_seconds=middle(rank.own_seconds),
         loss=rank.loss,
         rss_bytes=rank.rss_bytes,
         gpu_bytes=rank.gpu_bytes,

@@ -30,7 +30,7 @@ class RankState:
 
     __slots__ = (
         "beat_at", "bus_id", "busy_at", "cpu", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
-        "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "host", "identity",
+        "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "gradient_norm", "host", "identity",
         "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_since", "nan_steps",
         "node", "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "prepared", "progress", "rank",
         "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at",
@@ -66,6 +66,7 @@ class RankState:
         self.first_step_at: Optional[float] = None
         self.loss: Optional[float] = None
         self.learning_rate: Optional[float] = None
+        self.gradient_norm: Optional[float] = None
         self.nan_steps = 0
         self.nan_since: Optional[int] = None
         """The first step of those that are no number."""

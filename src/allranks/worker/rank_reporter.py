@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
     Record = List[Any]
-    """`[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds]`, as docs/architecture.md has it."""
+    """The fields of `core.rank_events.Step`, in its order."""
 
 PHASES = ("importing", "preparing", "training", "done")
 """The phases that a run moves through; `loading`, `compiling`, `evaluating` and `saving` lie on top for
@@ -184,6 +184,7 @@ class Rank:
             self._tokens if self._tokens else None,
             learning_rate,
             self._own_seconds(),
+            None,
         ]
         self._start_clock(now)
         self.exit_code = None

@@ -9,6 +9,9 @@ from allranks.worker import guard, preemption_notice, save_events, settings
 from allranks.worker.gpu import Meter
 from allranks.worker.rank_reporter import Rank
 
+LOGGED = ((1, "loss"), (5, "learning_rate"), (7, "grad_norm"))
+"""Where what a Trainer logs stands in a step's record (`core.rank_events.Step`)."""
+
 
 def on_trainer(rank: Rank, module: Any) -> None:
     """transformers.trainer: every Trainer begins with the callbacks of this list."""
@@ -75,9 +78,8 @@ def callback(rank: Rank, base: Any) -> Any:
             record = rank.held
             if record is None or record[0] != state.global_step or not logs or "loss" not in logs:
                 return
-            record[1] = float(logs["loss"])
-            if logs.get("learning_rate") is not None:
-                record[5] = float(logs["learning_rate"])
+            for place, name in LOGGED:
+                record[place] = record[place] if logs.get(name) is None else float(logs[name])
             rank.release()
 
         @guard.guarded
