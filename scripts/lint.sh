@@ -10,4 +10,5 @@ $bin/lint-imports
 $bin/vermin -t=3.8- --no-tips --violations --no-parse-comments \
   src/allranks/{core,node,worker,monitor,diagnose,checkpoints} src/allranks/runs/keeper*.py src/allranks/output/report*.py
 $bin/pyright
+$bin/python scripts/language.py # docs/contributing/style.md
 $bin/python scripts/audit.py
