@@ -120,7 +120,11 @@ HABITS = {
         "active voice",
     ),
     "blocks": habit(r"\b\d+ blocks\b|\bblocks, \d|\bfinding that blocks\b", "error"),
-    "separator": habit(r"(?<!port )(?<!ports )(?<!pid )(?<!job )(?<![\w.,/:#=@'\"()\[\]+-])(?:[1-9]\d{4,})(?![\w,./:\])-]|\.\d)", "10,000"),
+    "separator": habit(
+        r"(?<!port )(?<!ports )(?<!pid )(?<!job )"
+        r"(?<![\w.,/:#=@'\"()\[\]+-])(?:[1-9]\d{4,})(?![\w,./:\])-]|\.\d)",
+        "10,000",
+    ),
 }  # fmt: skip
 
 CODE = re.compile(r"`[^`]*`")
