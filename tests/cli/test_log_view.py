@@ -33,10 +33,10 @@ def test_pieces_become_whole_lines() -> None:
     said: list[tuple[str, int | None, str]] = []
     lines = Lines(lambda node, rank, text: said.append((node, rank, text)))
     lines.add("nodes/a/logs/rank-1.log", "on")
-    lines.add("nodes/b/logs/torchrun.log", "\x1b[31mred\n")
+    lines.add("nodes/b/logs/torchrun.log", "\x1b[31mred \x1b[2J\n")
     lines.add("nodes/a/logs/rank-1.log", "e\ntw")
     lines.end()
-    assert said == [("b", None, "\\x1b[31mred"), ("a", 1, "one"), ("a", 1, "tw")]
+    assert said == [("b", None, "red \\x1b[2J"), ("a", 1, "one"), ("a", 1, "tw")]
 
 
 def test_a_log_that_grows_faster_than_it_is_read_has_an_end() -> None:
@@ -58,6 +58,35 @@ def test_json_is_one_document_with_every_line(a_run: str, capsys: pytest.Capture
     assert answer["id"] == a_run
     assert [line["text"] for line in answer["lines"]] == ["one", "100%", "last"]
     assert {(line["node"], line["rank"]) for line in answer["lines"]} <= {("node-0", 0)}
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--tail", "2"], ["98", "\\x07 99"]),
+        (["--grep", "^9[0-2]$"], ["90", "91", "92"]),
+        (["--grep", "Future|client"], []),
+        (["--grep", "Future|return", "--noise"], ["/x/a.py:3: FutureWarning: old", "  return old()"] * 2),
+        (["--grep", "9", "--tail", "1"], ["\\x07 99"]),
+        (["--tail", "2", "-f"], ["98", "\\x07 99"]),
+    ],
+)
+def test_lines_are_chosen_and_noise_and_colours_are_left_out(
+    a_run: str, words: list[str], shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [str(n) for n in range(30_000)]
+    said[29_000] = "\x1b[1;31mred\x1b[0m \x1b[K"
+    noise = [
+        "/x/a.py:3: FutureWarning: old",
+        "  return old()",
+        "The client socket has failed to connect to [localhost]",
+    ]
+    lines = [*said, *noise, "98", "\x07 99", *noise]
+    Path(RunDirectory(a_run).root, "nodes/node-0/logs/rank-0.log").write_text("\n".join(lines) + "\n")
+    assert cli.main(["logs", a_run, "--rank", "0", *words]) == 0
+    said_now = capsys.readouterr()
+    assert [line.split(" ", 2)[2] for line in said_now.out.splitlines()] == shown
+    assert ("lines that healthy runs print are hidden" in said_now.err) is ("--noise" not in words)
 
 
 def test_following_ends_with_the_run(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,6 +53,16 @@ def test_a_line_a_run():
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_a_run_that_failed_has_its_cause():
+    where = {"node": "node-1", "rank": 3}
+    failed = {"id": "a", "state": "failed", "diagnosis": {"cause": "cuda-oom", "where": where}}
+    lost = {"id": "b", "state": "lost", "why": "the head does not answer"}
+    lines = runs(120, some=[failed, lost, {**failed, "id": "c", "state": "running"}])
+    assert lines[0].split() == ["id", "name", "state", "step", "nodes", "age", "cause", "adapter"]
+    assert "  cuda-oom, node-1 rank 3  " in lines[1] and "  the head does not answer  " in lines[2]
+    assert "cuda-oom" not in lines[3]
+
+
 def test_a_narrow_terminal_keeps_what_matters():
     lines = runs(55, live=True)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from allranks.cli.common import print_json
 from allranks.core import BadInput, Problem
+from allranks.core.log_noise import Noise, without_colours
 from allranks.core.text import fold, spans, spelt_out
 from allranks.runs import index
 from allranks.transport import NodeProgram, Nodes
 
 CHUNK_BYTES = 1 << 20
+TAIL_BYTES = 64 << 10
 
 Wanted = dict[str, dict[str, int]]
 """Node → path → size in bytes of each of its logs."""
@@ -24,7 +29,12 @@ class Lines:
     """Takes pieces of files, gives whole lines to `say(node, rank, text)`; rank None is torchrun's own log."""
 
     say: Callable[[str, int | None, str], None]
+    pattern: re.Pattern[str] | None = None
+    noise: bool = True
+    """Whether known noise is said, too; else it is counted in `hidden`."""
     rests: dict[str, str] = field(default_factory=dict)
+    filters: dict[str, Noise] = field(default_factory=dict)
+    hidden: int = 0
 
     def add(self, path: str, text: str) -> None:
         *whole, self.rests[path] = (self.rests.get(path, "") + text).split("\n")
@@ -40,8 +50,11 @@ class Lines:
 
     def _say(self, path: str, line: str) -> None:
         # A progress bar writes over itself: a terminal would show what stands after the last return.
-        shown = line.rstrip("\r").rsplit("\r", 1)[-1]
-        self.say(node_of(path), rank_of(path), spelt_out(shown))
+        shown = without_colours(line.rstrip("\r").rsplit("\r", 1)[-1])
+        if not self.noise and self.filters.setdefault(path, Noise()).holds(shown):
+            self.hidden += 1
+        elif self.pattern is None or self.pattern.search(shown):
+            self.say(node_of(path), rank_of(path), spelt_out(shown))
 
 
 def logs_command(options: argparse.Namespace) -> int:
@@ -55,21 +68,34 @@ def logs_command(options: argparse.Namespace) -> int:
                 "--fold with --json or -f", why="folding needs all lines, and changes them.", do="one of them"
             )
         )
+    pattern = pattern_of(options.grep)
     found: list[tuple[str, int | None, str]] = []
 
     def keep(node: str, rank: int | None, text: str) -> None:
         found.append((node, rank, text))
 
     try:
-        keeps = options.json or options.fold
-        run_id = asyncio.run(show(options, Lines(keep if keeps else print_line)))
+        lines = Lines(keep if options.json or options.fold else print_line, pattern, options.noise)
+        run_id = asyncio.run(show(options, lines))
     except KeyboardInterrupt:
         return 0
     if options.json:
         print_json({"id": run_id, "lines": [{"node": n, "rank": r, "text": text} for n, r, text in found]})
     elif options.fold:
         print("\n".join(fold_lines(found)))
+    if lines.hidden and not options.json:
+        said = f"{lines.hidden:,} lines that healthy runs print are hidden; --noise shows them"
+        print(said, file=sys.stderr)
     return 0
+
+
+def pattern_of(text: str | None) -> re.Pattern[str] | None:
+    """Raises BadInput for a pattern that is none."""
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        do = "a regular expression of Python; a \\ before . ( ) [ ] { } + * ? ^ $ | means the sign itself"
+        raise BadInput(Problem(f"--grep {text}: {error}", do=do)) from None
 
 
 def fold_lines(said: Iterable[tuple[str, int | None, str]]) -> list[str]:
@@ -138,10 +164,6 @@ def is_asked_for(path: str, options: argparse.Namespace) -> bool:
     )
 
 
-def first_byte(size: int, options: argparse.Namespace) -> int:
-    return max(0, size - options.tail) if options.tail else 0
-
-
 async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines) -> None:
     """All that stands in the logs now. A rank that was asked for and is nowhere is an error."""
     seen: set[int | None] = set()
@@ -149,7 +171,10 @@ async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Name
         for path, size in logs.items():
             if is_asked_for(path, options):
                 seen.add(rank_of(path))
-                await read_file(nodes[name], run_id, path, range(first_byte(size, options), size), lines)
+                if options.tail:
+                    await read_tail(nodes[name], run_id, path, size, options.tail, lines)
+                else:
+                    await read_file(nodes[name], run_id, path, range(size), lines)
                 lines.end()
     missing = sorted(set(options.rank) - seen)
     if missing:
@@ -157,15 +182,42 @@ async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Name
         raise BadInput(Problem(f"rank {rank} of {run_id} has no log here", do=do) for rank in missing)
 
 
-async def read_file(program: NodeProgram, run_id: str, path: str, wanted: range, lines: Lines) -> None:
-    """These bytes, and what came behind them with the last piece: a rank may write faster than anybody asks."""
+async def read_tail(program: NodeProgram, run_id: str, path: str, size: int, most: int, lines: Lines) -> int:
+    """Says the last `most` lines that `lines` lets through; the byte after them. It reads as far back as it must."""
+    back = min(size, max(TAIL_BYTES, most * 200))
+    while True:
+        kept: deque[tuple[str, int | None, str]] = deque(maxlen=most)
+        amount = 0
+
+        def keep(node: str, rank: int | None, text: str, kept: deque = kept) -> None:
+            nonlocal amount
+            amount += 1
+            kept.append((node, rank, text))
+
+        last = Lines(keep, lines.pattern, lines.noise)
+        end = await read_file(program, run_id, path, range(size - back, size), last)
+        # The first line of what was read may be the end of one: it does not count, and is not said unless all was read.
+        if back >= size or amount > most:
+            break
+        back = min(size, back * 4)
+    for line in kept:
+        lines.say(*line)
+    lines.hidden += last.hidden
+    lines.rests.update(last.rests)
+    return end
+
+
+async def read_file(program: NodeProgram, run_id: str, path: str, wanted: range, lines: Lines) -> int:
+    """These bytes, and what came behind them with the last piece: a rank may write faster than anybody asks. The byte
+    after them."""
     offset = wanted.start
     while offset < wanted.stop:
         answer = await program.call("read", "chunk", run_id, path, str(offset), str(CHUNK_BYTES))
         text, offset = str(answer.get("text", "")), int(answer["next_offset"])
         if not text:
-            return
+            break
         lines.add(path, text)
+    return offset
 
 
 async def follow(
@@ -175,8 +227,10 @@ async def follow(
 
     async def one(name: str, logs: dict[str, int]) -> None:
         words = [f"nodes/{'*' if name == index.HERE.name else name}/logs/*.log"]
-        for path, size in logs.items():
-            words += ["--from", path, str(first_byte(size, options))]
+        for path, size in logs.items() if options.tail else ():
+            if is_asked_for(path, options):
+                size = await read_tail(nodes[name], run_id, path, size, options.tail, lines)
+            words += ["--from", path, str(size)]
         async for piece in nodes[name].follow(run_id, *words):
             if is_asked_for(str(piece.get("path", "")), options):
                 lines.add(str(piece["path"]), str(piece.get("text", "")))

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from allranks.core.run_states import NOT_SEEN
 from allranks.core.untrusted import integer, number
 from allranks.output.console import Out
-from allranks.output.report_findings import Folded, adapter_of
+from allranks.output.report_findings import Folded, adapter_of, diagnosis_of, place
 from allranks.output.report_text import MISSING, count, one_line, seconds
 
 STATE_STYLES = {
@@ -28,16 +28,18 @@ Row = Sequence[str]
 
 
 def print_runs(runs: Sequence[Mapping[str, Any]], out: Out | None = None, now: float | None = None) -> None:
-    """One line a run: id, name, state, step, nodes, age, adapter."""
+    """One line a run: id, name, state, step, nodes, age, why it failed, adapter."""
     out = out or Out()
     if not runs:
         out.line("no runs are known here.")
         return
     now = time.time() if now is None else now
-    heads = ("id", "name", "state", "step", "nodes", "age", "adapter")
+    heads = ("id", "name", "state", "step", "nodes", "age", "cause", "adapter")
     rows = [run_row(run, now) for run in runs]
-    # A narrow terminal loses first the path, which is long, then the name, which the id begins with.
-    keep = [0, 2, 3, 4, 5, 1, 6]
+    # A narrow terminal loses first the path, which is long, then the name, which the id begins with, then the cause.
+    keep = [0, 2, 3, 4, 5, 6, 1, 7]
+    if all(row[6] == "" for row in rows):
+        keep.remove(6)
     while out.live and len(keep) > 5 and total_width([heads, *rows], keep) > out.width:
         keep.pop()
     columns(out, heads, rows, sorted(keep), {2: STATE_STYLES})
@@ -59,9 +61,21 @@ def run_row(run: Mapping[str, Any], now: float) -> Row:
             MISSING
             if started is None
             else seconds(float(round(max(now - started, 0.0)))).replace(".0 s", " s"),
+            cause(run),
             adapter_of(run.get("adapter")).get("path") or MISSING,
         )
     ]
+
+
+def cause(run: Mapping[str, Any]) -> str:
+    """Why a run failed or is lost, and where: `cuda-oom, node-1 rank 3`; nothing of one that did neither."""
+    if run.get("state") not in ("failed", "lost"):
+        return ""
+    found = diagnosis_of(run.get("diagnosis"))
+    if found is None or not found["cause"]:
+        return one_line(run.get("why") or MISSING, 60)
+    where = place([found["where"]])
+    return found["cause"] + (f", {where}" if where else "")
 
 
 def print_fine(groups: Sequence[Folded], out: Out | None = None) -> None:

@@ -17,7 +17,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", action="append", default=[], help="only this node")
     parser.add_argument("-f", "--follow", action="store_true", help="go on as lines come, until the run ends")
     parser.add_argument(
-        "--tail", type=positive, metavar="BYTES", help="begin this many bytes before the end of each log"
+        "--tail", type=positive, metavar="LINES", help="only the last LINES lines of each log that are shown"
+    )
+    parser.add_argument(
+        "--grep", metavar="PATTERN", help="only lines in which this regular expression of Python is found"
+    )
+    parser.add_argument(
+        "--noise",
+        action="store_true",
+        help="also lines that healthy runs print over and over, such as deprecation warnings of libraries",
     )
     parser.add_argument(
         "--fold", action="store_true", help="a line that several ranks or nodes say once, with who says it"
