@@ -161,7 +161,7 @@ def needs_rich(measure: Any) -> Any:
     """The command line needs its own packages, which a bare machine may lack."""
 
     def looked(machine: Machine) -> dict[str, Any]:
-        lacking = missing(("yaml", "rich", "packaging", "shtab", "asyncssh"))
+        lacking = missing(("yaml", "rich", "packaging", "argcomplete", "asyncssh"))
         if lacking:
             raise LeftOut(f"allranks' own packages are not installed: {', '.join(lacking)}")
         return measure(machine)

@@ -39,13 +39,6 @@ def test_an_unknown_verb_is_bad_input(capsys: pytest.CaptureFixture[str]) -> Non
     assert "rum" in capsys.readouterr().err
 
 
-def test_completion_is_a_script_that_bash_reads(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--print-completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    done = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
-    assert done.returncode == 0 and "checkpoints" in script
-
-
 def test_a_run_file_that_is_not_there_is_bad_input(capsys: pytest.CaptureFixture[str], tmp_path) -> None:
     assert cli.main(["plan", str(tmp_path / "no.yaml")]) == 2
     assert "no.yaml" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from allranks import __version__
+from allranks.cli import completion
 from allranks.core.errors import AllranksError, BadInput, Blocked, Problem
 
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
@@ -55,7 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"allranks {__version__}")
     parser.add_argument(
-        "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell"
+        "--print-completion", choices=completion.SHELLS, help="print a completion script for this shell"
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=Parser)
     for name in verb_names():
@@ -74,6 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line's entry. Every error of ours ends here as its text and its exit code."""
+    if "_ARGCOMPLETE" in os.environ:
+        completion.answer(build_parser())
     words = sys.argv[1:] if argv is None else list(argv)
     words, command = split_command(words)
     # Set on the class: the error may be a verb's parser's, and it comes before there are options to look at.
@@ -125,9 +128,7 @@ def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequen
 def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """The verb's exit code; every error but a closed pipe as its text and its code."""
     if options.print_completion:
-        import shtab
-
-        print(shtab.complete(parser, shell=options.print_completion))
+        print(completion.script(options.print_completion))
         return 0
     if options.verb is None:
         parser.print_help()
