@@ -27,7 +27,7 @@ test-all: system legacy tests-are-ready ## what `make test` runs, and what is lo
 	@scripts/tests.sh fast slow seldom
 
 tests-are-ready:
-	@$(MAKE) --no-print-directory -j2 setup ray
+	@$(MAKE) --no-print-directory -j2 setup ray .venvs/docs/bin/sphinx-build
 	@$(MAKE) --no-print-directory -j2 lint $(TINY)/model/config.json
 
 .PHONY: legacy
@@ -102,8 +102,15 @@ rig: setup ## N=3 nodes with their own network and sshd, and a shell where they 
 	@scripts/system.sh sshd ip iptables
 	@$(PY) tests/rig/rig.py shell $(or $(N),3)
 
-docs: setup ## the catalogue pages under docs/, made from the code
+docs: setup .venvs/docs/bin/sphinx-build ## the catalogue pages under docs/, made from the code, and all of it in build/site
 	@$(PY) scripts/make_docs.py
+	@.venvs/docs/bin/sphinx-build -q -W --keep-going -b html docs build/site
+	@echo build/site/index.html
+
+.venvs/docs/bin/sphinx-build: requirements/locked/docs.txt
+	@python3 -m venv .venvs/docs
+	@scripts/locked.sh .venvs/docs docs
+	@touch $@
 
 picture: setup ## docs/picture.svg from the newest run on this machine
 	@$(PY) scripts/make_picture.py

@@ -29,6 +29,7 @@ LISTS = {
     "wandb": ("wandb",),
     "bench": ("bench",),
     "audit": ("audit",),
+    "docs": ("docs",),
 }
 """What is installed together, and the lists that say so."""
 

@@ -1,5 +1,5 @@
 """Writes what is generated under docs/: the catalogue of all findings, the run file's reference and
-JSON schema, the model families, the table of events.
+JSON schema, the verbs, the model families, the table of events.
 
 `--check` writes nothing, names the pages that are not what the code says, and fails if there is one.
 """
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import event_table
+import verbs_page
 
 from allranks.output.pages import known
 from allranks.plan import families
@@ -52,6 +53,8 @@ def rendered() -> dict[str, str]:
         "findings.md": findings(),
         "plan.md": filled("plan.md", "families", families.table()),
         "run-file.md": page(),
+        "verbs.md": verbs_page.page(),
+        "allranks.1": verbs_page.man_page(),
         "run-file.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }
 

@@ -22,6 +22,7 @@ declare -A needs=(
   [slurmctld]=slurmctld          # sbatch --test-only asks it; the rig's SLURM: this and the next two
   [slurmd]=slurmd
   [munged]=munge
+  [groff]=groff-base             # reads the man page as man does
   [prometheus]=prometheus        # scrapes a run's metrics, and its promtool checks them
   [tcsh]=tcsh                    # login shells that users have: these three
   [zsh]=zsh

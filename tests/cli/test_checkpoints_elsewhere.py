@@ -17,7 +17,7 @@ from allranks import cli
 from allranks.checkpoints import verify
 from allranks.core import BadInput, Blocked, CouldNotTell, Node
 from allranks.node.paths import RunDirectory, write_json
-from allranks.runs import checkpoint_fetch
+from allranks.runs import checkpoint_fetch, checkpoint_places
 from allranks.runs.checkpoint_fetch import FETCHING, fetch
 from allranks.runs.checkpoint_places import CheckpointPlace, of_text
 from allranks.transport import Nodes
@@ -258,6 +258,16 @@ def test_a_checkpoint_that_could_not_be_judged_is_fetched_and_said_to_be_so(tmp_
 def test_a_node_and_a_path(home: Path, text: str, node: str, path: str) -> None:
     place = of_text(text)
     assert (place.node, place.path) == (node, path)
+
+
+def test_a_run_file_means_its_newest_run(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("nodes: localhost\n")
+    asked: list[str | None] = []
+    monkeypatch.setattr(checkpoint_places, "found", lambda text: asked.append(text) or "demo-1")
+    monkeypatch.setattr(checkpoint_places.index, "directory_here", lambda run_id: tmp_path)
+    assert of_text(str(file), file=True).request == of_text(str(file)).request == {"run": "demo-1"}
+    assert asked == [str(file), str(file)]
 
 
 @pytest.mark.parametrize("text", ["-oProxyCommand=x:/a", "node:relative", "a b:/x", "node[1-2]:/x"])

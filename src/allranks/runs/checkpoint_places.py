@@ -71,13 +71,14 @@ def refused(node: str | None, error: ProgramFailed) -> BadInput:
 
 
 def of_text(text: str | None, access: Access | None = None, file: bool = False) -> CheckpointPlace:
-    """The place that `text` means; without one that of the newest run. With `file` it may be a file here. Raises
-    BadInput if it is none."""
+    """The place that `text` means; without one that of the newest run. A run file means its newest run. With `file`
+    it may be a checkpoint's file here. Raises BadInput if it is none."""
     text = text if text is not None else found(None)
-    if text and (Path(text).is_dir() or (file and Path(text).is_file())):
+    is_run_file = text.endswith((".yaml", ".yml")) and Path(text).is_file()
+    if text and (Path(text).is_dir() or (file and Path(text).is_file() and not is_run_file)):
         path = str(Path(text).absolute())
         return CheckpointPlace(text, {"path": path}, path=path)
-    if text and Path(text).exists():
+    if text and Path(text).exists() and not is_run_file:
         raise BadInput(Problem(f"{text} is a file", do="the folder of the checkpoint, or of all of a run"))
     match = OVER_THERE.fullmatch(text)
     if match:

@@ -10,7 +10,7 @@ import argparse
 
 from allranks.cli.common import add_hosts, add_json, positive
 
-PLACE = "a folder, node:/path, or a run's id"
+PLACE = "a folder, node:/path, a run's id, or its run file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
