@@ -14,7 +14,7 @@ from pathlib import Path
 import event_table
 import verbs_page
 
-from allranks.output.pages import known
+from allranks.output.pages import by_topic
 from allranks.plan import families
 from allranks.spec import json_schema
 from allranks.spec.reference import page
@@ -22,17 +22,20 @@ from allranks.spec.reference import page
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FINDINGS = """# Findings
 
-Every id that `allranks` can print, with its page. Made by `make docs` from the code; `allranks explain ID`
-prints the same.
+Every id that `allranks` can print, by topic, with its page. `make docs` makes this page from the code, and
+`allranks explain ID` prints the same text.
 """
 
 
 def findings() -> str:
-    pages = known()
     parts = [FINDINGS]
-    for name in sorted(pages):
-        text = "\n".join(line.rstrip() for line in pages[name](name).strip().splitlines())
-        parts.append(f"## {name}\n\n{text}\n")
+    topics = by_topic()
+    for title, pages in topics.items():
+        links = ", ".join(f"[{page.id}](#{page.id})" for page in pages)
+        parts.append(f"**{title}**: {links}\n")
+    for title, pages in topics.items():
+        parts.append(f"## {title}\n")
+        parts += [f"### {page.id}\n\n{page.markdown('**{}.**' + chr(10))}" for page in pages]
     return "\n".join(parts)
 
 

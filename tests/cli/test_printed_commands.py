@@ -1,6 +1,6 @@
 """Every `allranks …` that is printed or written down can be typed: the real parser takes it.
 
-Read are all texts of the package (messages, fixes, pages), README.md and docs/*.md. Values that are filled in at run
+Read are all texts of the package (messages, fixes, pages), README.md, and all pages of docs and examples. Values that are filled in at run
 time stand as placeholders. A fix and a line of a code block must be a whole command; elsewhere a sentence may name
 a verb and its option without the run file ("`allranks run --debug`").
 """
@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "allranks"
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
 ]
 FILLED = "\ue000"
 """What stands for a value that is filled in at run time."""

@@ -12,6 +12,7 @@ import pytest
 from allranks import checks, diagnose, monitor, probe
 from allranks.core import causes
 from allranks.core.causes import AFTER_A_STEP, BLAME, END, NEVER, PASSES, REASON, Cause
+from allranks.core.pages import is_page
 from allranks.diagnose import catalogue, cause
 
 IDS = frozenset(diagnose.ids()) | frozenset(monitor.ids())
@@ -65,8 +66,10 @@ def test_a_wrong_attribute_or_a_wrong_name_is_an_error() -> None:
 def test_a_cause_has_one_page_and_its_files_id(name: str) -> None:
     assert cause(name).id == name
     both = [folder[name] for folder in (diagnose.modules(), monitor.rules()) if name in folder]
-    assert sum("## What is seen" in (module.__doc__ or "") for module in both) == 1
-    assert catalogue.section(name, "What to do") and diagnose.page(name) == monitor.page(name)
+    assert sum(is_page(module.__doc__) for module in both) == 1
+    assert catalogue.section(name, "What to do") == " ".join(
+        diagnose.page(name).sections["What to do"].split()
+    )
     assert sum("CAUSE" in vars(module) for module in both) <= 1
 
 

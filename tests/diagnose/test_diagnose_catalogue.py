@@ -13,10 +13,12 @@ import allranks
 from allranks.core.rules import modules
 from allranks.diagnose import catalogue, diagnose, ids, parse
 
-NEW = '''"""The coffee is out
+NEW = '''"""The coffee is out.
 
-## What is seen
+## How it is found
 `coffee reservoir empty`.
+
+Easily confused with nothing.
 
 ## Why it matters
 Nobody watches the run.
@@ -24,8 +26,7 @@ Nobody watches the run.
 ## What to do
 Fill it.
 
-## Confused with
-Nothing.
+Topic: nodes
 """
 
 from allranks.diagnose.symptom import Pattern

@@ -1,13 +1,19 @@
-"""Every id that can be printed has a page, and docs/findings.md is what the code says."""
+"""Every id that can be printed has one page, all in one form, and docs/findings.md is what the code says."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
-from allranks.output.pages import books, known
+import pytest
+
+from allranks import cli
+from allranks.core.pages import HEADINGS, PageError, parse
+from allranks.output.pages import books, by_topic, known
 
 
 def test_every_id_in_the_code_has_a_page(root: Path) -> None:
@@ -23,20 +29,79 @@ def test_every_rule_that_is_a_file_has_a_page(root: Path) -> None:
     assert {"gpu-ecc", "not-probed"} <= rules and not rules - set(known())
 
 
-def test_no_page_of_an_id_is_hidden_by_another() -> None:
-    pages = known()
-    for book in books():
-        for name in book.ids():
-            assert book.page(name).strip() in pages[name](name), (book.__name__, name)
-    assert pages["duplicate-gpu"]("duplicate-gpu").count("## What is seen") == 1, (
-        "one page of two rooms is shown once"
-    )
+LONGEST = 100
+"""Words of a paragraph: more is a wall of text on a terminal."""
 
 
-def test_every_page_says_what_why_and_what_to_do() -> None:
-    pages = known()
-    for name in pages:
-        assert len(pages[name](name).strip().splitlines()) >= 3, name
+def test_no_id_has_two_pages() -> None:
+    having = Counter(name for book in books() for name in book.ids() if book.page(name) is not None)
+    assert {name for name, count in having.items() if count != 1} == set() and set(having) == set(known())
+
+
+@pytest.mark.parametrize("book", books(), ids=lambda book: book.__name__)
+def test_pages_have_one_form(book: ModuleType) -> None:
+    wrong = []
+    for page in filter(None, map(book.page, book.ids())):
+        paragraphs = [part for text in page.sections.values() for part in text.split("\n\n")]
+        wrong += [(page.id, part[:60]) for part in paragraphs if len(part.split()) > LONGEST]
+        wrong += [
+            (page.id, name)
+            for name, text in page.sections.items()
+            if len(text) < 4 or text[-1] not in ".:)`?"
+        ]
+        wrong += [(page.id, page.title)] if len(page.title) > 150 or "\n" in page.title else []
+        assert tuple(page.sections) == HEADINGS
+    assert not wrong
+
+
+GOOD = "A thing." + "".join(f"\n\n## {name}\nx." for name in HEADINGS[1:]) + "\n\nTopic: gpus\n"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (GOOD.replace("gpus", "cars"), "Topic"),
+        (GOOD.replace("Topic: gpus", ""), "Topic"),
+        (GOOD.replace("## Source\nx.", ""), "nothing under Source"),
+        (GOOD.replace("A thing.", ""), "nothing under What it means"),
+        (GOOD.replace("## Source", "## Sauce"), "'Sauce' is unknown"),
+        (GOOD.replace("## Source", "## What to do"), "there twice"),
+        (
+            GOOD.replace("## Source", "## Q")
+            .replace("## What to do", "## Source")
+            .replace("## Q", "## What to do"),
+            "order",
+        ),
+    ],
+)
+def test_another_form_is_refused(wrong: str, why: str) -> None:
+    with pytest.raises(PageError, match=why):
+        parse("x", wrong)
+
+
+def test_a_page_in_a_terminal_is_as_wide_as_asked_and_keeps_code() -> None:
+    code = "    a command that is longer than the line that was asked for --with options\n"
+    page = parse("x", GOOD.replace("A thing.", "A thing. " + "word " * 40 + "\n\n" + code))
+    lines = page.text(50).splitlines()
+    assert page.title.startswith("A thing. word")
+    assert [line for line in lines if len(line) > 50] == ["  " + code.rstrip()]
+
+
+def test_the_catalogue_lists_every_id_once_under_its_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")] == [
+        page.id for pages in by_topic().values() for page in pages
+    ]
+    assert sorted(page.id for pages in by_topic().values() for page in pages) == sorted(known())
+
+
+def test_explain_takes_several_ids_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "gpu-ecc", "port-held", "gpu-ecc"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("What it means") == 2 and "\033" not in out
+    assert cli.main(["explain", "gpu-ecc", "prot-held"]) == 2
+    assert "port-held" in capsys.readouterr().err
 
 
 def test_the_docs_are_what_the_code_says(root: Path) -> None:

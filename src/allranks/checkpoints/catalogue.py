@@ -1,6 +1,6 @@
 """Every finding that this room makes: its id, verdict, what it means, why it matters, what to do.
 
-One entry a kind of damage. `docs/checkpoints.md` is written from this table, and a test compares them.
+One entry for each kind of damage; `page` makes the page of `allranks explain ID` from it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Dict, NamedTuple, Tuple
 
 from allranks.core import BLOCK, NOTE, OK, UNKNOWN, WARN, Finding, Where
+from allranks.core.pages import Page, parse
 
 
 class Kind(NamedTuple):
@@ -259,12 +260,48 @@ def found(
     )
 
 
-def as_markdown() -> str:
-    """The catalogue as the section "Findings" of docs/checkpoints.md."""
-    lines = []
-    for kind in _KINDS:
-        lines.append("### %s\n\n%s (`%s`)" % (kind.id, kind.title, kind.verdict))
-        if kind.why:
-            lines.append("\n- **Why it matters**: %s\n- **What to do**: %s" % (kind.why, kind.fix))
-        lines.append("")
-    return "\n".join(lines)
+def page(id: str) -> Page:
+    """The page of a kind. KeyError if there is none of that id."""
+    kind = CATALOGUE[id]
+    topic, found = _FOUND[id.split("-")[0]]
+    why = kind.why or "It is not a problem: this is the good result."
+    fix = kind.fix or "Nothing."
+    text = "%s\n\n## Why it matters\n%s\n\n## What to do\n%s\n" % (kind.title, capital(why), capital(fix))
+    return parse(id, text, topic=topic, found=found, source=SOURCE)
+
+
+def capital(text: str) -> str:
+    """The text as a sentence; a command keeps its letters."""
+    return (
+        text
+        if text.startswith(("allranks", "adapter_", "kv_b", "optimizer.pt"))
+        else text[:1].upper() + text[1:]
+    )
+
+
+SOURCE = "The files themselves, read on the machine that holds them. No pickle is loaded."
+_FOUND = {
+    "checkpoint": (
+        "checkpoints",
+        "`checkpoints verify`, `fetch` and `prune`, and the keeper after each save, compare the files of the "
+        "folder with its manifest, with their own headers and tables, and with one another.",
+    ),
+    "adapter": (
+        "adapters",
+        "`checkpoints verify`, and the keeper after each save, read every byte of the adapter: its header, "
+        "config and tensors against one another, against the base model's config.json and against the run's plan.",
+    ),
+    "prune": (
+        "checkpoints",
+        "`checkpoints prune`, and the keeper after each save, judge every folder before they remove one.",
+    ),
+    "save": (
+        "checkpoints",
+        "The size of the newest save against the free space of the disk that it is on.",
+    ),
+    "export": (
+        "export",
+        "`checkpoints export` reads base and adapter before it writes, and reads back what it wrote.",
+    ),
+}
+"""By the first word of an id: its topic, and how it is found."""

@@ -2,8 +2,8 @@
 
 A check is one file of `rules/`; its id is the file's name with `-` for `_`. It has
 
-- a docstring with the headings *What it looks at*, *Why it matters*, *What to do* and *Source*, which
-  `allranks explain ID` prints;
+- a docstring that is the page of `allranks explain ID` (`core/pages.py`): what it means, and the headings *How it is
+  found*, *Why it matters*, *What to do* and *Source*;
 - `NEEDS`, the facts it judges by: where a node could not read one, `unreadable-facts` says so;
 - `check(context)`, which yields findings made with `context.block`, `.warn`, `.note` or `.ok`;
 - where it applies to some runs only, `applies(context)`;
@@ -26,6 +26,7 @@ from allranks.checks.node_verdict import COLUMNS, Standing
 from allranks.checks.node_verdict import standings as standings_of
 from allranks.checks.phrases import named, shown
 from allranks.core import UNKNOWN, WARN, Facts, Finding, Where
+from allranks.core.pages import Page
 from allranks.core.rules import page_of
 from allranks.spec import Run
 
@@ -102,6 +103,6 @@ def ids() -> list[str]:
     return list(all_rules())
 
 
-def page(check_id: str) -> str:
-    """What `allranks explain` prints of a check. KeyError where there is none of that id."""
+def page(check_id: str) -> Page | None:
+    """The page of a check; None if a cause of the same id has it. KeyError if there is no check of that id."""
     return page_of(check_id, all_rules()[check_id].module)

@@ -11,8 +11,6 @@ from typing import Any
 from allranks.core import Finding
 from allranks.core.rules import modules
 
-HEADINGS = ("What it looks at", "Why it matters", "What to do", "Source")
-
 
 @dataclass(frozen=True)
 class Rule:

@@ -126,7 +126,7 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
 def print_diagnosis(answer: Answer, paths: list[str]) -> None:
     """What, how sure, where, by which lines; why, what to do, what else it may be, and the next command."""
     from allranks.diagnose import title
-    from allranks.diagnose.catalogue import section
+    from allranks.diagnose.catalogue import similar
 
     diagnosis, also = answer.diagnosis, answer.also
     unproven = diagnosis.cause == UNPROVEN
@@ -139,7 +139,7 @@ def print_diagnosis(answer: Answer, paths: list[str]) -> None:
     rows += [("why", diagnosis.why), ("fix", diagnosis.fix)]
     rows += [("or" if n == 0 else "", f"{cause}: {text}") for n, (cause, text) in enumerate(also)]
     if not also and diagnosis.confidence == "likely":
-        rows.append(("or", section(diagnosis.cause, "Confused with")))
+        rows.append(("or", similar(diagnosis.cause)))
     if diagnosis.collateral:
         rows.append(("affected", affected(diagnosis.collateral)))
     rows += figure_rows(answer)

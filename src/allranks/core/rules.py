@@ -6,7 +6,9 @@ import functools
 import importlib
 import pkgutil
 from types import ModuleType
-from typing import Dict
+from typing import Dict, Optional
+
+from allranks.core.pages import Page, is_page, parse
 
 
 @functools.lru_cache(maxsize=None)
@@ -16,6 +18,7 @@ def modules(package: str) -> Dict[str, ModuleType]:
     return {name.replace("_", "-"): importlib.import_module(f"{package}.{name}") for name in names}
 
 
-def page_of(rule_id: str, module: ModuleType) -> str:
-    """What `allranks explain` prints of a rule whose docstring has no title."""
-    return f"{rule_id}\n\n{(module.__doc__ or '').strip()}\n"
+def page_of(rule_id: str, module: ModuleType, source: str = "") -> Optional[Page]:
+    """The page in a rule's docstring; None if it has none, because a rule of another room has the page of this id."""
+    text = module.__doc__ or ""
+    return parse(rule_id, text, source=source) if is_page(text) else None

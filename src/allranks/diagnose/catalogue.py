@@ -9,9 +9,17 @@ from types import ModuleType
 from typing import Dict, List, Tuple
 
 from allranks.core.causes import NOTHING, UNPROVEN, Cause
+from allranks.core.pages import FOUND, Page
 from allranks.core.rules import modules as modules_of
+from allranks.core.rules import page_of
 from allranks.diagnose import symptoms as _package
 from allranks.diagnose.symptom import Pattern
+
+SOURCE = "The logs of the ranks, of their launcher and of the node's kernel."
+"""Of a cause that names no other source."""
+
+SIMILAR = "Easily confused with "
+"""Begins the paragraph of a page that names causes which look alike."""
 
 _packages: List[ModuleType] = [_package]
 _index: Dict[str, List[Tuple[str, Pattern]]] = {}
@@ -63,19 +71,28 @@ def ids() -> List[str]:
     return list(modules())
 
 
-def page(cause_id: str) -> str:
+def page(cause_id: str) -> Page:
     """The page of a cause: the symptom's, if it also has a detector. KeyError if there is none of that id."""
-    module = next((m for m in (modules(p).get(cause_id) for p in _packages) if m is not None), None)
-    if module is None:
-        raise KeyError(cause_id)
-    return (module.__doc__ or "").strip() + "\n"
+    for package in _packages:
+        module = modules(package).get(cause_id)
+        found = page_of(cause_id, module, SOURCE) if module is not None else None
+        if found is not None:
+            return found
+    raise KeyError(cause_id)
 
 
 def title(cause_id: str) -> str:
-    return page(cause_id).split("\n", 1)[0]
+    return page(cause_id).title
 
 
 def section(cause_id: str, heading: str) -> str:
-    """One section of a cause's page as one line of text, empty if the page has none."""
-    _, _, rest = page(cause_id).partition("## " + heading + "\n")
-    return " ".join(rest.split("\n## ", 1)[0].split())
+    """One section of a cause's page as one line of text."""
+    return " ".join(page(cause_id).sections[heading].split())
+
+
+def similar(cause_id: str) -> str:
+    """What the page says this cause is easily confused with, as one line of text; empty if it says nothing of it."""
+    for paragraph in page(cause_id).sections[FOUND].split("\n\n"):
+        if paragraph.startswith(SIMILAR):
+            return " ".join(paragraph[len(SIMILAR) :].split())
+    return ""

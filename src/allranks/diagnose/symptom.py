@@ -1,8 +1,8 @@
 """What a symptom's file is made of: patterns to look for, and what a file may state of a log.
 
 A file under `symptoms/` is a module with
-- a docstring: its page, with the headings of `HEADINGS`; its first line is the title, "Why it matters" and
-  "What to do" are printed with the diagnosis;
+- a docstring: its page (`core/pages.py`); its first paragraph is the title, "Why it matters" and "What to do" are
+  printed with the diagnosis;
 - `PATTERNS`, and if lines of several ranks must be compared `judge(evidence)`;
 - `CAUSE`, if it is more than a text (`core/causes.py`): what it explains, whether a restart helps, what follows;
 Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
@@ -15,8 +15,6 @@ from typing import NamedTuple, Optional, Tuple
 from typing import Pattern as Regex
 
 from allranks.diagnose.lines import Line
-
-HEADINGS = ("## What is seen", "## Why it matters", "## What to do", "## Confused with")
 
 # Weights: a heavier statement wins over an earlier lighter one. They order kinds of statements, they measure nothing.
 PROVEN = 103

@@ -8,14 +8,19 @@ Both return findings; what they return again is said once. Its cases are in `tes
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Dict, List
+from typing import Dict, List, Optional
 
-from allranks.core.rules import modules
+from allranks.core.pages import Page
+from allranks.core.rules import modules, page_of
 from allranks.diagnose import catalogue
 from allranks.monitor import detectors as _package
 
 catalogue.include(_package)
-page = catalogue.page
+
+SOURCE = (
+    "What ranks and supervisors report while the run is watched: the table of events in docs/architecture.md."
+)
+"""Of a detector that names no other source."""
 
 
 def rules() -> Dict[str, ModuleType]:
@@ -25,3 +30,8 @@ def rules() -> Dict[str, ModuleType]:
 
 def ids() -> List[str]:
     return list(rules())
+
+
+def page(rule_id: str) -> Optional[Page]:
+    """The page of a detector; None if a symptom of the same id has it. KeyError if there is none of that id."""
+    return page_of(rule_id, rules()[rule_id], SOURCE)

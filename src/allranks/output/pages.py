@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from functools import cache
 from types import ModuleType
+
+from allranks.core.pages import TOPICS, Page, PageError
 
 
 def books() -> list[ModuleType]:
-    """The rooms that have pages: each offers `ids()` and `page(id)`."""
+    """The rooms that have pages: each offers `ids()` and `page(id)`, which is None for an id of another room."""
     from importlib import import_module
 
     from allranks import checks, monitor, probe
@@ -33,15 +34,22 @@ def books() -> list[ModuleType]:
     ]
 
 
-def known() -> dict[str, Callable[[str], str]]:
-    """Every id and the function that gives its page: of all rooms that know the id, each text once."""
-    found: dict[str, list[Callable[[str], str]]] = {}
+@cache
+def known() -> dict[str, Page]:
+    """The page of every id. Raises PageError if two rooms have one for the same id."""
+    found: dict[str, Page] = {}
     for book in books():
         for name in book.ids():
-            found.setdefault(name, []).append(book.page)
-    return {name: partial(joined, pages) for name, pages in found.items()}
+            page = book.page(name)
+            if page is not None and name in found:
+                raise PageError(f"{name}: a second page, in {book.__name__}")
+            if page is not None:
+                found[name] = page
+    return found
 
 
-def joined(pages: list[Callable[[str], str]], name: str) -> str:
-    """The pages of one id. A check and a cause may have one name, for what they look at is the same."""
-    return "\n\n".join(dict.fromkeys(page(name).strip() for page in pages))
+def by_topic() -> dict[str, list[Page]]:
+    """The pages of each topic, by its title, in the order of the topics and of the ids."""
+    pages = sorted(known().values(), key=lambda page: page.id)
+    found = {title: [page for page in pages if page.topic == topic] for topic, title in TOPICS.items()}
+    return {title: group for title, group in found.items() if group}

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from allranks.checkpoints import CATALOGUE
+from allranks.checkpoints.catalogue import page
+
+__all__ = ["ids", "page"]
 
 
 def ids() -> list[str]:
     return sorted(CATALOGUE)
-
-
-def page(name: str) -> str:
-    """One finding's page. Raises KeyError for an unknown id."""
-    kind = CATALOGUE[name]
-    return f"{kind.title}\n\nWhy it matters\n  {kind.why}\n\nWhat to do\n  {kind.fix}\n"

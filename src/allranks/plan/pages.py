@@ -2,296 +2,357 @@
 
 from __future__ import annotations
 
+from allranks.core.pages import Page, parse
+
 PAGES = {
     "batch-changed": """A step sees another number of samples than in the run before, at the same learning rate.
 
-What it looks at
-  Ranks × per_device_train_batch_size × gradient_accumulation_steps, and learning_rate, of this run and of the newest
-  run of the same name that was started from here.
+## How it is found
+Ranks × per_device_train_batch_size × gradient_accumulation_steps, and learning_rate, of this run and of the newest
+run of the same name that was started from here.
 
-Why it matters
-  On more nodes an epoch has fewer steps. At the old learning rate they learn less from the same data; on fewer
-  nodes the steps are noisier and may diverge.
+## Why it matters
+On more nodes an epoch has fewer steps. At the old learning rate they learn less from the same data; on fewer
+nodes the steps are noisier and may diverge.
 
-What to do
-  Keep the samples a step by gradient_accumulation_steps, or scale the learning rate: with the batch for SGD, after a
-  warm-up (Goyal et al. 2017, arXiv:1706.02677), with its square root for Adam (Malladi et al. 2022, arXiv:2205.10287).
-  Both hold up to a batch that the model and the data decide: watch the loss.
+## What to do
+Keep the samples a step by gradient_accumulation_steps, or scale the learning rate: with the batch for SGD, after a
+warm-up (Goyal et al. 2017, arXiv:1706.02677), with its square root for Adam (Malladi et al. 2022, arXiv:2205.10287).
+Both hold up to a batch that the model and the data decide: watch the loss.
+
+Topic: plan
 """,
     "lora-targets-missing": """A LoRA target exists in no layer of the model.
 
-What it looks at
-  lora_target (and additional_target) against the module names of the model's config.json, matched as PEFT
-  matches them: a name is a module's last name or a suffix of its path, an expression must match the whole path.
+## How it is found
+lora_target (and additional_target) against the module names of the model's config.json, matched as PEFT
+matches them: a name is a module's last name or a suffix of its path, an expression must match the whole path.
 
-Why it matters
-  PEFT leaves out names that match nothing and says nothing while one of them matches. The run then trains less
-  than was meant: on DeepSeek-V3, q_proj,k_proj,v_proj,o_proj trains o_proj alone.
+## Why it matters
+PEFT leaves out names that match nothing and says nothing while one of them matches. The run then trains less
+than was meant: on DeepSeek-V3, q_proj,k_proj,v_proj,o_proj trains o_proj alone.
 
-What to do
-  Take the printed list: the model's own names for the same projections.
+## What to do
+Take the printed list: the model's own names for the same projections.
+
+Topic: plan
 """,
     "lora-target-unsupported": """A LoRA target is no Linear layer.
 
-What it looks at
-  Modules that lora_target matches: containers (mlp), norms, routers and fused experts among them.
+## How it is found
+Modules that lora_target matches: containers (mlp), norms, routers and fused experts among them.
 
-Why it matters
-  PEFT raises ValueError, after the model was loaded.
+## Why it matters
+PEFT raises ValueError, after the model was loaded.
 
-What to do
-  Name the Linear layers inside it. Fused experts are tensors, not modules: target_parameters reaches them.
+## What to do
+Name the Linear layers inside it. Fused experts are tensors, not modules: target_parameters reaches them.
+
+Topic: plan
 """,
     "lora-target-pattern": """lora_target is a regular expression.
 
-What it looks at
-  Characters in lora_target that no module's name has.
+## How it is found
+Characters in lora_target that no module's name has.
 
-Why it matters
-  LLaMA-Factory splits lora_target at commas and hands PEFT a list, in which an expression is only a name that
-  matches nothing. allranks hands over the names that the expression matches instead.
+## Why it matters
+LLaMA-Factory splits lora_target at commas and hands PEFT a list, in which an expression is only a name that
+matches nothing. allranks hands over the names that the expression matches instead.
 
-What to do
-  Nothing, or write the printed names.
+## What to do
+Nothing, or write the printed names.
+
+Topic: plan
 """,
     "finetuning-type-unknown": """The kind of fine-tuning is not planned here.
 
-What it looks at
-  finetuning_type against lora, full and freeze.
+## How it is found
+finetuning_type against lora, full and freeze.
 
-Why it matters
-  What trains, and the memory for it, cannot be told before the run.
+## Why it matters
+What trains, and the memory for it, cannot be told before the run.
 
-What to do
-  Take a few real steps with --smoke --accept finetuning-type-unknown; then start the run with the same --accept.
+## What to do
+Take a few real steps with --smoke --accept finetuning-type-unknown; then start the run with the same --accept.
+
+Topic: plan
 """,
     "freeze-modules-missing": """A module to be left trainable does not exist.
 
-What it looks at
-  freeze_trainable_modules against the names inside a layer, freeze_extra_modules against those outside.
+## How it is found
+freeze_trainable_modules against the names inside a layer, freeze_extra_modules against those outside.
 
-Why it matters
-  LLaMA-Factory raises ValueError, after the model was loaded.
+## Why it matters
+LLaMA-Factory raises ValueError, after the model was loaded.
 
-What to do
-  Take names from the printed list.
+## What to do
+Take names from the printed list.
+
+Topic: plan
 """,
     "model-config-unreadable": """The model's numbers are not known.
 
-What it looks at
-  The config.json in the model's folder here, beside the run file, in this machine's cache of the Hugging Face Hub, as a
-  node sent it (of its folder, or of its cache of the Hub), or from the Hub; its model_type against the families that
-  are described. Another family is described by the first Python with torch and transformers: the training
-  environment's, allranks' own, then those of PATH.
+## How it is found
+The config.json in the model's folder here, beside the run file, in this machine's cache of the Hugging Face Hub, as a
+node sent it (of its folder, or of its cache of the Hub), or from the Hub; its model_type against the families that
+are described. Another family is described by the first Python with torch and transformers: the training
+environment's, allranks' own, then those of PATH.
 
-Why it matters
-  Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
-  size is not known before it is saved. For a script of your own (train.command) it is only noted. With a container
-  the image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
+## Why it matters
+Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
+size is not known before it is saved. For a script of your own (train.command) it is only noted. With a container
+the image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
 
-What to do
-  The finding says why nobody could read it. Name a local copy of the model (model_name_or_path: /PATH), or put its
-  config.json beside the run file, as NAME.config.json (NAME is the run file's name without .yaml). If the Hub does not
-  give it to everybody, export HF_TOKEN here and add secrets: [HF_TOKEN]; if the Hub is not reached, name a mirror by
-  HF_ENDPOINT.
-  If the finding names a Python that lacks something, install that there. If you know that the run fits, go on
-  with --accept model-config-unreadable.
+## What to do
+The finding says why nobody could read it. Name a local copy of the model (model_name_or_path: /PATH), or put its
+config.json beside the run file, as NAME.config.json (NAME is the run file's name without .yaml). If the Hub does not
+give it to everybody, export HF_TOKEN here and add secrets: [HF_TOKEN]; if the Hub is not reached, name a mirror by
+HF_ENDPOINT.
+If the finding names a Python that lacks something, install that there. If you know that the run fits, go on
+with --accept model-config-unreadable.
+
+Topic: plan
 """,
     "node-twice": """One host is in the run twice.
 
-What it looks at
-  Equal names, and equal addresses (with equal ports) of nodes.
+## How it is found
+Equal names, and equal addresses (with equal ports) of nodes.
 
-Why it matters
-  Two torchruns on one host take the same GPUs; NCCL stops with "Duplicate GPU detected".
+## Why it matters
+Two torchruns on one host take the same GPUs; NCCL stops with "Duplicate GPU detected".
 
-What to do
-  Keep one entry. Where several nodes on one host are meant: same_host: true.
+## What to do
+Keep one entry. Where several nodes on one host are meant: same_host: true.
+
+Topic: settings
 """,
     "gpu-twice": """Two ranks run on one GPU.
 
-What it looks at
-  Address and device of every rank, through CUDA_VISIBLE_DEVICES. Equal indices on different hosts are normal.
+## How it is found
+Address and device of every rank, through CUDA_VISIBLE_DEVICES. Equal indices on different hosts are normal.
 
-Why it matters
-  NCCL stops with "Duplicate GPU detected", and each rank has half of the memory.
+## Why it matters
+NCCL stops with "Duplicate GPU detected", and each rank has half of the memory.
 
-What to do
-  Give each node of the host GPUs of its own: env: {CUDA_VISIBLE_DEVICES: "0,1"} under that node.
+## What to do
+Give each node of the host GPUs of its own: env: {CUDA_VISIBLE_DEVICES: "0,1"} under that node.
+
+Topic: settings
 """,
     "gpu-count": """CUDA_VISIBLE_DEVICES names fewer GPUs than there are ranks.
 
-Why it matters
-  The ranks without a GPU end with "invalid device ordinal".
+## How it is found
+allranks compares the devices in CUDA_VISIBLE_DEVICES (`env` of the run file or of a node) with `gpus`.
 
-What to do
-  Make both numbers equal.
+## Why it matters
+The ranks without a GPU end with "invalid device ordinal".
+
+## What to do
+Make both numbers equal.
+
+Topic: plan
 """,
     "memory-does-not-fit": """The run does not fit the GPUs.
 
-What it looks at
-  Memory of the fullest rank at its fullest moment, by part, against what a process can have of the GPU: the
-  weights (or a rank's part of them), what ZeRO-3 gathers at once, adapters, gradients, optimizer, activations,
-  logits, buffers, the CUDA context and NCCL, and what the allocator cannot use.
+## How it is found
+Memory of the fullest rank at its fullest moment, by part, against what a process can have of the GPU: the
+weights (or a rank's part of them), what ZeRO-3 gathers at once, adapters, gradients, optimizer, activations,
+logits, buffers, the CUDA context and NCCL, and what the allocator cannot use.
 
-Why it matters
-  More than 105 % of the GPU: out of memory at the printed moment, after the whole model was loaded.
+## Why it matters
+More than 105 % of the GPU: out of memory at the printed moment, after the whole model was loaded.
 
-What to do
-  The printed setting is the nearest that fits, planned again with it.
+## What to do
+The printed setting is the nearest that fits, planned again with it.
+
+Topic: plan
 """,
     "memory-too-close": """The run may not fit the GPUs.
 
-What it looks at
-  The same as memory-does-not-fit: between 92 and 105 % of what a process can have.
+## How it is found
+The same as memory-does-not-fit: between 92 and 105 % of what a process can have.
 
-Why it matters
-  The estimate is off by up to 5 %; a longer sample or fragmentation decides, perhaps hours later.
+## Why it matters
+The estimate is off by up to 5 %; a longer sample or fragmentation decides, perhaps hours later.
 
-What to do
-  The printed setting is the nearest that fits. To try as it is: allranks run FILE --smoke.
+## What to do
+The printed setting is the nearest that fits. To try as it is: allranks run FILE --smoke.
+
+Topic: plan
 """,
-    "gpu-memory-unknown": """Nobody said which GPUs there are.
+    "gpu-memory-unknown": """The GPUs of the run are not known, so nor is their memory.
 
-Why it matters
-  What the run needs is planned; whether it fits cannot be said.
+## How it is found
+The run file has no `gpus.model`, and no node has reported its GPUs.
 
-What to do
-  gpus: {count: 8, model: A100-SXM4-80GB}, or let the nodes be asked: allranks check FILE. If the nodes were asked
-  and it is still unknown, they did not say how much memory their GPUs have.
+## Why it matters
+What the run needs is planned; whether it fits cannot be said.
+
+## What to do
+gpus: {count: 8, model: A100-SXM4-80GB}, or let the nodes be asked: allranks check FILE. If the nodes were asked
+and it is still unknown, they did not say how much memory their GPUs have.
+
+Topic: plan
 """,
     "host-memory-short": """A node has too little host memory.
 
-What it looks at
-  Host memory while loading, training (offload) and saving, against the smallest node's memory or limit.
+## How it is found
+Host memory while loading, training (offload) and saving, against the smallest node's memory or limit.
 
-Why it matters
-  The kernel kills a rank, and every other one waits for it.
+## Why it matters
+The kernel kills a rank, and every other one waits for it.
 
-What to do
-  The printed setting. A save that gathers the whole model is avoided by allranks' own adapter save.
+## What to do
+The printed setting. A save that gathers the whole model is avoided by allranks' own adapter save.
+
+Topic: plan
 """,
     "stage-not-planned": """The stage keeps more than the model that is planned.
 
-What it looks at
-  stage and pref_loss: ppo has a value head, a reward model and generation; dpo and kto that train the whole model
-  keep a reference model.
+## How it is found
+stage and pref_loss: ppo has a value head, a reward model and generation; dpo and kto that train the whole model
+keep a reference model.
 
-Why it matters
-  The printed memory is too little by that much, so nothing is said to fit.
+## Why it matters
+The printed memory is too little by that much, so nothing is said to fit.
 
-What to do
-  Take a few real steps with --smoke --accept stage-not-planned; then start the run with the same --accept.
+## What to do
+Take a few real steps with --smoke --accept stage-not-planned; then start the run with the same --accept.
+
+Topic: plan
 """,
     "deepspeed-refuses": """DeepSpeed refuses a value of the JSON.
 
-What it looks at
-  optimizer.type: OneBitAdam, ZeroOneAdam and OneBitLamb, which DeepSpeed 0.19 no longer has and earlier versions
-  refuse together with ZeRO. communication_data_type: fp16, bf16 or fp32. zero_optimization.stage: 0 to 3.
-  prescale_gradients with ZeRO-3.
+## How it is found
+optimizer.type: OneBitAdam, ZeroOneAdam and OneBitLamb, which DeepSpeed 0.19 no longer has and earlier versions
+refuse together with ZeRO. communication_data_type: fp16, bf16 or fp32. zero_optimization.stage: 0 to 3.
+prescale_gradients with ZeRO-3.
 
-Why it matters
-  deepspeed.initialize raises on every rank, after the model was loaded.
+## Why it matters
+deepspeed.initialize raises on every rank, after the model was loaded.
 
-What to do
-  The printed value.
+## What to do
+The printed value.
+
+Topic: settings
 """,
     "host-memory-unknown": """A node may have too little host memory.
 
-What it looks at
-  Host memory while loading, training (offload) and saving, where no node was asked and 1 TiB or more is needed.
+## How it is found
+Host memory while loading, training (offload) and saving, where no node was asked and 1 TiB or more is needed.
 
-Why it matters
-  The GPUs alone may suffice and the node still run out: the kernel then kills a rank.
+## Why it matters
+The GPUs alone may suffice and the node still run out: the kernel then kills a rank.
 
-What to do
-  allranks check FILE asks the nodes; the plan is made again with what they say.
+## What to do
+allranks check FILE asks the nodes; the plan is made again with what they say.
+
+Topic: plan
 """,
     "host-memory-loading": """Loading needs more host memory than a node usually has.
 
-What it looks at
-  transformers 5 with routed experts under ZeRO-3: every rank reads all files and joins the experts, which are
-  stored one by one, into new tensors before any of them is split.
+## How it is found
+transformers 5 with routed experts under ZeRO-3: every rank reads all files and joins the experts, which are
+stored one by one, into new tensors before any of them is split.
 
-Why it matters
-  Eight ranks hold eight copies of all experts: 9.5 TiB on a node for DeepSeek-V3.
+## Why it matters
+Eight ranks hold eight copies of all experts: 9.5 TiB on a node for DeepSeek-V3.
 
-What to do
-  transformers 4.52 reads file by file on rank 0 alone.
+## What to do
+transformers 4.52 reads file by file on rank 0 alone.
+
+Topic: plan
 """,
     "checkpointing-holds-layers": """Reentrant gradient checkpointing would keep every layer whole.
 
-What it looks at
-  DeepSpeed 0.19.3 or later, ZeRO-3, frozen weights, and reentrant checkpointing (LLaMA-Factory's default).
+## How it is found
+DeepSpeed 0.19.3 or later, ZeRO-3, frozen weights, and reentrant checkpointing (LLaMA-Factory's default).
 
-Why it matters
-  Frozen weights that a recomputation gathers are kept until the module in whose backward it happens is done.
-  Under reentrant checkpointing that is the whole model: at the end of backward every rank holds all of it.
+## Why it matters
+Frozen weights that a recomputation gathers are kept until the module in whose backward it happens is done.
+Under reentrant checkpointing that is the whole model: at the end of backward every rank holds all of it.
 
-What to do
-  use_reentrant_gc: false, which allranks sets where the run file says nothing.
+## What to do
+use_reentrant_gc: false, which allranks sets where the run file says nothing.
+
+Topic: plan
 """,
     "checkpointing-fails-frozen": """Non-reentrant checkpointing fails with this DeepSpeed.
 
-What it looks at
-  DeepSpeed before 0.19.3, ZeRO-3, frozen weights, use_reentrant_gc: false.
+## How it is found
+DeepSpeed before 0.19.3, ZeRO-3, frozen weights, use_reentrant_gc: false.
 
-Why it matters
-  The first backward raises CheckpointError: the recomputed weights have shape [0].
+## Why it matters
+The first backward raises CheckpointError: the recomputed weights have shape [0].
 
-What to do
-  use_reentrant_gc: true, or a later DeepSpeed.
+## What to do
+use_reentrant_gc: true, or a later DeepSpeed.
+
+Topic: plan
 """,
     "deepspeed-version": """The DeepSpeed JSON needs a later DeepSpeed.
 
-What it looks at
-  stage3_allgather_sequential, which `deepspeed: auto` sets for models whose largest gathered unit is above
-  1 GiB: gathered together, its tensors would need their memory twice.
+## How it is found
+stage3_allgather_sequential, which `deepspeed: auto` sets for models whose largest gathered unit is above
+1 GiB: gathered together, its tensors would need their memory twice.
 
-Why it matters
-  DeepSpeed before 0.18.5 refuses the key at its start.
+## Why it matters
+DeepSpeed before 0.18.5 refuses the key at its start.
 
-What to do
-  Pin DeepSpeed in the container's pip list. Without a pin, the version is read once the container is prepared,
-  before the launch: until then `check` warns, and `plan`, which asks nobody, cannot tell.
+## What to do
+Pin DeepSpeed in the container's pip list. Without a pin, the version is read once the container is prepared,
+before the launch: until then `check` warns, and `plan`, which asks nobody, cannot tell.
+
+Topic: settings
 """,
     "deepspeed-key-void": """A section of the DeepSpeed JSON has no effect.
 
-What it looks at
-  Sections that nothing reads when transformers trains: moe, activation_checkpointing, pipeline.
+## How it is found
+Sections that nothing reads when transformers trains: moe, activation_checkpointing, pipeline.
 
-Why it matters
-  What it promises does not happen.
+## Why it matters
+What it promises does not happen.
 
-What to do
-  Take it out.
+## What to do
+Take it out.
+
+Topic: settings
 """,
     "deepspeed-key-unknown": """zero_optimization has a key that DeepSpeed does not know.
 
-Why it matters
-  DeepSpeed refuses a configuration with an unknown ZeRO key.
+## How it is found
+allranks compares the keys of `zero_optimization` with those of the DeepSpeed versions that it knows.
 
-What to do
-  The nearest known name is printed.
+## Why it matters
+DeepSpeed refuses a configuration with an unknown ZeRO key.
+
+## What to do
+The nearest known name is printed.
+
+Topic: settings
 """,
     "deepspeed-contradicts": """The DeepSpeed JSON and the training arguments differ.
 
-What it looks at
-  Batch sizes, accumulation, clipping, optimizer, scheduler and precision in the JSON against the arguments.
+## How it is found
+Batch sizes, accumulation, clipping, optimizer, scheduler and precision in the JSON against the arguments.
 
-Why it matters
-  transformers raises ValueError at the start.
+## Why it matters
+transformers raises ValueError at the start.
 
-What to do
-  "auto" in the JSON: transformers then fills in its own value.
+## What to do
+"auto" in the JSON: transformers then fills in its own value.
+
+Topic: settings
 """,
 }
+
+SOURCE = "The run file, the trainer's settings, the model's config.json and the plan: `allranks plan FILE --explain`."
 
 
 def ids() -> list[str]:
     return sorted(PAGES)
 
 
-def page(name: str) -> str:
-    """One finding's page. Raises KeyError for an unknown id."""
-    return f"{name}\n\n{PAGES[name]}"
+def page(name: str) -> Page:
+    """The page of an id. Raises KeyError for an unknown one."""
+    return parse(name, PAGES[name], source=SOURCE)

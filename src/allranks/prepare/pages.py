@@ -2,225 +2,265 @@
 
 from __future__ import annotations
 
+from allranks.core.pages import Page, parse
+
 PAGES: dict[str, str] = {
     "container-engine-failed": """The container engine of a node fails at a simple question.
 
-What it looks at
-  What docker, podman or apptainer answers when allranks asks for an image or a container.
+## How it is found
+What docker, podman or apptainer answers when allranks asks for an image or a container.
 
-Why it matters
-  No container can be made there, and a run needs every node.
+## Why it matters
+No container can be made there, and a run needs every node.
 
-What to do
-  The same command by hand on that node shows the same error: cure it there.
+## What to do
+The same command by hand on that node shows the same error: cure it there.
+
+Topic: software
 """,
     "image-missing": """A node does not have the image that the head has, and cannot pull it.
 
-What it looks at
-  The image's id on the head, and whether a registry gave it a digest by which others can have the same.
+## How it is found
+The image's id on the head, and whether a registry gave it a digest by which others can have the same.
 
-Why it matters
-  A name alone may mean another image on each node.
+## Why it matters
+A name alone may mean another image on each node.
 
-What to do
-  Push the image to a registry that all nodes reach, or load it from a file: `docker save` and `docker load`.
+## What to do
+Push the image to a registry that all nodes reach, or load it from a file: `docker save` and `docker load`.
+
+Topic: software
 """,
     "image-differs": """The image's name means another image on this node than on the head.
 
-What it looks at
-  The id of the image's configuration on each node.
+## How it is found
+The id of the image's configuration on each node.
 
-Why it matters
-  Ranks of different versions build different tensors, or refuse each other in the first collective.
+## Why it matters
+Ranks of different versions build different tensors, or refuse each other in the first collective.
 
-What to do
-  Name the image by its digest (`container: {image: name@sha256:…}`), or pull it anew on that node.
+## What to do
+Name the image by its digest (`container: {image: name@sha256:…}`), or pull it anew on that node.
+
+Topic: software
 """,
     "image-not-pulled": """The engine cannot pull the image.
 
-What it looks at
-  The engine's own answer to `pull`.
+## How it is found
+The engine's own answer to `pull`.
 
-Why it matters
-  No container can be made there.
+## Why it matters
+No container can be made there.
 
-What to do
-  Log in to the registry on that node, mend its network, or load the image from a file. Docker Hub allows few
-  pulls an hour without a login: with many nodes behind one address it is soon used up.
+## What to do
+Log in to the registry on that node, mend its network, or load the image from a file. Docker Hub allows few
+pulls an hour without a login: with many nodes behind one address it is soon used up.
+
+Topic: software
 """,
     "container-pip-failed": """pip cannot install the packages of `container.pip` inside.
 
-What it looks at
-  pip's own exit code, in the container, on each node.
+## How it is found
+pip's own exit code, in the container, on each node.
 
-Why it matters
-  The ranks would run the image's versions instead of the ones asked for.
+## Why it matters
+The ranks would run the image's versions instead of the ones asked for.
 
-What to do
-  Cure what pip says. Where nodes have no network, put wheels into a folder that the container sees and name it:
-  `container: {wheels: /nfs/wheels}`.
+## What to do
+Cure what pip says. Where nodes have no network, put wheels into a folder that the container sees and name it:
+`container: {wheels: /nfs/wheels}`.
+
+Topic: software
 """,
     "container-not-made": """The engine cannot make the container.
 
-What it looks at
-  The engine's own answer to `run`: a mount's folder that is not there, an image without Python, a GPU runtime
-  that is not installed.
+## How it is found
+The engine's own answer to `run`: a mount's folder that is not there, an image without Python, a GPU runtime
+that is not installed.
 
-Why it matters
-  No rank can run on that node.
+## Why it matters
+No rank can run on that node.
 
-What to do
-  The message names the option. A mount's folder is not made by allranks: docker would make an empty one that
-  belongs to root, and the run would find no model in it.
+## What to do
+The message names the option. A mount's folder is not made by allranks: docker would make an empty one that
+belongs to root, and the run would find no model in it.
+
+Topic: software
 """,
     "container-foreign": """A container of our name was made by somebody else.
 
-What it looks at
-  The labels `org.allranks.home` and `org.allranks.node` of the container that has the name.
+## How it is found
+The labels `org.allranks.home` and `org.allranks.node` of the container that has the name.
 
-Why it matters
-  What allranks did not make it neither uses nor removes.
+## Why it matters
+What allranks did not make it neither uses nor removes.
 
-What to do
-  Ask who made it, rename it, or give the run another name.
+## What to do
+Ask who made it, rename it, or give the run another name.
+
+Topic: software
 """,
     "container-busy": """Something runs in the container already.
 
-What it looks at
-  The processes in it besides its first.
+## How it is found
+The processes in it besides its first.
 
-Why it matters
-  Two runs in one container share its /dev/shm and end with it together.
+## Why it matters
+Two runs in one container share its /dev/shm and end with it together.
 
-What to do
-  `allranks stop RUN` for the run in it, or another `name` for this one.
+## What to do
+`allranks stop RUN` for the run in it, or another `name` for this one.
+
+Topic: software
 """,
     "container-goes-on": """A run was stopped, and its container runs on, because others live in it.
 
-What it looks at
-  After a run's own processes have ended, those that are left in its container besides its first: somebody's shell
-  of `docker exec`, another program that was started in it by hand.
+## How it is found
+After a run's own processes have ended, those that are left in its container besides its first: somebody's shell
+of `docker exec`, another program that was started in it by hand.
 
-Why it matters
-  allranks ends only what a run of its own started. The container keeps its memory, its GPUs and its /dev/shm as long
-  as it runs.
+## Why it matters
+allranks ends only what a run of its own started. The container keeps its memory, its GPUs and its /dev/shm as long
+as it runs.
 
-What to do
-  Ask whose they are; `docker top NAME` on the node lists them with their users. When the last has ended the container
-  ends by itself within two minutes; `allranks clean RUN` removes it then.
+## What to do
+Ask whose they are; `docker top NAME` on the node lists them with their users. When the last has ended the container
+ends by itself within two minutes; `allranks clean RUN` removes it then.
+
+Topic: software
 """,
     "container-shm": """`/dev/shm` in the container is not as large as `container.shm` asked.
 
-What it looks at
-  The size of /dev/shm, read inside the container after it was made.
+## How it is found
+The size of /dev/shm, read inside the container after it was made.
 
-Why it matters
-  Data loaders end with "Bus error", NCCL with "Error while creating shared memory segment". With `--ipc host`
-  the host's /dev/shm is used and `--shm-size` does nothing, though both stand in many guides.
+## Why it matters
+Data loaders end with "Bus error", NCCL with "Error while creating shared memory segment". With `--ipc host`
+the host's /dev/shm is used and `--shm-size` does nothing, though both stand in many guides.
 
-What to do
-  `container: {shm: 16GiB}` without `ipc: host` in `container.extra`.
+## What to do
+`container: {shm: 16GiB}` without `ipc: host` in `container.extra`.
+
+Topic: software
 """,
     "container-mount": """A mount of the container is not what the run file says.
 
-What it looks at
-  Each target of `container.mounts`, read inside: whether it is a mount of its own, and whether the run's user may
-  write where the mount is not `:ro`.
+## How it is found
+Each target of `container.mounts`, read inside: whether it is a mount of its own, and whether the run's user may
+write where the mount is not `:ro`.
 
-Why it matters
-  What is written outside the mounts fills the host's image store and is lost with the container.
+## Why it matters
+What is written outside the mounts fills the host's image store and is lost with the container.
 
-What to do
-  Give the run's user the folder, or write `:ro`. The user inside is the one that logs in to the node.
+## What to do
+Give the run's user the folder, or write `:ro`. The user inside is the one that logs in to the node.
+
+Topic: software
 """,
     "environment-not-built": """The training environment cannot be built on a node from its lock file.
 
-What it looks at
-  `python -m venv` and `pip install -r` with the file of `environment.lock`, on each node.
+## How it is found
+`python -m venv` and `pip install -r` with the file of `environment.lock`, on each node.
 
-Why it matters
-  Its ranks would have no environment, or another one than the rest.
+## Why it matters
+Its ranks would have no environment, or another one than the rest.
 
-What to do
-  Cure what pip says. Where nodes have no network: `environment: {wheels: a folder of wheels}`.
+## What to do
+Cure what pip says. Where nodes have no network: `environment: {wheels: a folder of wheels}`.
+
+Topic: software
 """,
     "activation-failed": """The modules or the activation script of the environment fail on a node.
 
-What it looks at
-  `module load …` and the sourcing of `environment.activate` in a login shell on each node.
+## How it is found
+`module load …` and the sourcing of `environment.activate` in a login shell on each node.
 
-Why it matters
-  Libraries and programs that the ranks need would not be found there.
+## Why it matters
+Libraries and programs that the ranks need would not be found there.
 
-What to do
-  The same in a login shell on that node shows the same error.
+## What to do
+The same in a login shell on that node shows the same error.
+
+Topic: software
 """,
     "conda-environment": """A node has no conda environment of the name that the run file gives, or several.
 
-What it looks at
-  ~/.conda/environments.txt of the node, its conda's folder of environments, CONDA_ENVS_PATH, and the places where
-  the installers put conda. conda is not run.
+## How it is found
+~/.conda/environments.txt of the node, its conda's folder of environments, CONDA_ENVS_PATH, and the places where
+the installers put conda. conda is not run.
 
-Why it matters
-  The ranks would have no Python to train with.
+## Why it matters
+The ranks would have no Python to train with.
 
-What to do
-  Take one of the names that are listed, or the path of its Python: environment: {python: PATH/bin/python}.
+## What to do
+Take one of the names that are listed, or the path of its Python: environment: {python: PATH/bin/python}.
+
+Topic: software
 """,
     "port-freed": """A port that this run needs was held by a dead run of ours, and was freed.
 
-What it looks at
-  Who listens on the run's ports at the head, and whether that process was recorded by a run whose supervisor and
-  keeper are gone.
+## How it is found
+Who listens on the run's ports at the head, and whether that process was recorded by a run whose supervisor and
+keeper are gone.
 
-Why it matters
-  The new rendezvous would have waited for the old one until it timed out.
+## Why it matters
+The new rendezvous would have waited for the old one until it timed out.
 
-What to do
-  Nothing. A port of a run that is still led, or of anybody else, is only reported: `port-held`.
+## What to do
+Nothing. A port of a run that is still led, or of anybody else, is only reported: `port-held`.
+
+Topic: start
 """,
     "node-excluded": """A node failed its check and was left out of the run, as `run --exclude-unready` asks.
 
-What it looks at
-  The findings about each node that stop a launch, of all checks. Findings about the run file or about all nodes leave
-  no node out: they stop the launch as they always do.
+## How it is found
+The findings about each node that stop a launch, of all checks. Findings about the run file or about all nodes leave
+no node out: they stop the launch as they always do.
 
-Why it matters
-  The run begins without that node. A spare (`launch.spares`) takes its place. Without a spare fewer ranks train: a step
-  sees fewer samples, and each rank holds a larger part of the model.
+## Why it matters
+The run begins without that node. A spare (`launch.spares`) takes its place. Without a spare fewer ranks train: a step
+sees fewer samples, and each rank holds a larger part of the model.
 
-What to do
-  Mend the node and take it up again in the next run; `allranks check FILE` shows what is wrong there.
+## What to do
+Mend the node and take it up again in the next run; `allranks check FILE` shows what is wrong there.
+
+Topic: start
 """,
     "ops-not-built": """DeepSpeed's operators cannot be compiled ahead on a node.
 
-What it looks at
-  The build of the operators that the planned configuration uses, on each node before the launch.
+## How it is found
+The build of the operators that the planned configuration uses, on each node before the launch.
 
-Why it matters
-  The ranks would try the same in the middle of the start, all at once, and end with the same error.
+## Why it matters
+The ranks would try the same in the middle of the start, all at once, and end with the same error.
 
-What to do
-  Install what the build misses: a C++ compiler and ninja, for CUDA operators the toolkit that fits torch.
+## What to do
+Install what the build misses: a C++ compiler and ninja, for CUDA operators the toolkit that fits torch.
+
+Topic: software
 """,
     "dataset-not-tokenized": """The dataset could not be tokenized before the launch.
 
-What it looks at
-  LLaMA-Factory's own preprocessing, run once on a node.
+## How it is found
+LLaMA-Factory's own preprocessing, run once on a node.
 
-Why it matters
-  The ranks will do it in the launch: one of each node works while the others wait.
+## Why it matters
+The ranks will do it in the launch: one of each node works while the others wait.
 
-What to do
-  The message is the trainer's own: a wrong column or template shows here as it would there.
+## What to do
+The message is the trainer's own: a wrong column or template shows here as it would there.
+
+Topic: storage
 """,
 }
+
+SOURCE = "The exit code and output of each command that prepares a node."
 
 
 def ids() -> list[str]:
     return sorted(PAGES)
 
 
-def page(name: str) -> str:
-    """One finding's page. Raises KeyError for an unknown id."""
-    return f"{name}\n\n{PAGES[name]}"
+def page(name: str) -> Page:
+    """The page of an id. Raises KeyError for an unknown one."""
+    return parse(name, PAGES[name], source=SOURCE)

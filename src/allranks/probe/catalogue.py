@@ -1,13 +1,14 @@
 """The rules, found by their files being there.
 
-A rule is a module of `rules/` with a docstring (the page of `allranks explain ID`, under the headings of the
-checks) and `check(context)`, which yields findings without their id. Its cases are in `tests/probe/cases/`.
+A rule is a module of `rules/` with a docstring (the page of `allranks explain ID`: `core/pages.py`) and
+`check(context)`, which yields findings without their id. Its cases are in `tests/probe/cases/`.
 """
 
 from __future__ import annotations
 
 from types import ModuleType
 
+from allranks.core.pages import Page
 from allranks.core.rules import modules, page_of
 
 
@@ -20,6 +21,6 @@ def ids() -> list[str]:
     return list(all_rules())
 
 
-def page(rule_id: str) -> str:
-    """What `allranks explain` prints. KeyError where there is none of that id."""
+def page(rule_id: str) -> Page | None:
+    """The page of a rule. KeyError if there is none of that id."""
     return page_of(rule_id, all_rules()[rule_id])

@@ -4,357 +4,434 @@ from __future__ import annotations
 
 from typing import Dict, List
 
+from allranks.core.pages import Page, parse
+
 PAGES: Dict[str, str] = {
     "node-did-not-join": """A node's supervisor did not reach the keeper.
 
-What it looks at
-  The connection that each supervisor opens to the head node, within 60 s of its start.
+## How it is found
+The connection that each supervisor opens to the head node, within 60 s of its start.
 
-Why it matters
-  No rank is started anywhere until all have joined: torchrun would wait for the missing node until its
-  own time-out and then name no node.
+## Why it matters
+No rank is started anywhere until all have joined: torchrun would wait for the missing node until its
+own time-out and then name no node.
 
-What to do
-  allranks logs RUN --node NODE shows the supervisor's own log. A firewall between the node and the head
-  is the usual cause: network.keeper_port fixes the port so that it can be opened.
+## What to do
+allranks logs RUN --node NODE shows the supervisor's own log. A firewall between the node and the head
+is the usual cause: network.keeper_port fixes the port so that it can be opened.
+
+Topic: start
 """,
     "processes-left": """Processes of the run would not end.
 
-What it looks at
-  What each supervisor tells of its sweep: the processes that live 10 s after the first SIGKILL.
+## How it is found
+What each supervisor tells of its sweep: the processes that live 10 s after the first SIGKILL.
 
-Why it matters
-  No signal ends a process in state D: it waits in the kernel for a file server or a driver. It holds its GPU memory
-  and its ports, and goes on when the server answers. So the node keeps its place: a spare that took it would
-  write the same checkpoint.
+## Why it matters
+No signal ends a process in state D: it waits in the kernel for a file server or a driver. It holds its GPU memory
+and its ports, and goes on when the server answers. So the node keeps its place: a spare that took it would
+write the same checkpoint.
 
-What to do
-  /proc/PID/stack on that node says what it waits for. Mend the file server or the driver, or restart the node; then
-  allranks clean RUN shows whether anything is left.
+## What to do
+/proc/PID/stack on that node says what it waits for. Mend the file server or the driver, or restart the node; then
+allranks clean RUN shows whether anything is left.
+
+Topic: ends
 """,
     "journal-unwritten": """The head cannot write the run's journal.
 
-What it looks at
-  The keeper's own writes on the head, and, for who watches from elsewhere, the free space of the disk that holds the
-  run's folder there.
+## How it is found
+The keeper's own writes on the head, and, for who watches from elsewhere, the free space of the disk that holds the
+run's folder there.
 
-Why it matters
-  The training goes on, and what is shown of it stands still. If the disk stays full, the end of the run, its report
-  and the proof of its adapter are not written down either; what the ranks save elsewhere is not touched.
+## Why it matters
+The training goes on, and what is shown of it stands still. If the disk stays full, the end of the run, its report
+and the proof of its adapter are not written down either; what the ranks save elsewhere is not touched.
 
-What to do
-  Make room on that disk: the journal goes on by itself, and says how much it lost. Else allranks stop RUN --save.
+## What to do
+Make room on that disk: the journal goes on by itself, and says how much it lost. Else allranks stop RUN --save.
+
+Topic: storage
 """,
     "spare-lost": """A spare node is no longer heard.
 
-What it looks at
-  The connections of the nodes that `launch.spares` keeps back.
+## How it is found
+The connections of the nodes that `launch.spares` keeps back.
 
-Why it matters
-  The training is not touched. A node that fails twice, or is gone, could not be replaced by this one.
+## Why it matters
+The training is not touched. A node that fails twice, or is gone, could not be replaced by this one.
 
-What to do
-  Look whether the node is up. Its supervisor dials again by itself for as long as its lease lasts.
+## What to do
+Look whether the node is up. Its supervisor dials again by itself for as long as its lease lasts.
+
+Topic: start
 """,
     "submission-cut": """The controller ended while it started the nodes.
 
-What it looks at
-  The word that the controller leaves on the head when every supervisor has been started.
+## How it is found
+The word that the controller leaves on the head when every supervisor has been started.
 
-Why it matters
-  Nodes that it did not come to have no supervisor: no rank is started anywhere.
+## Why it matters
+Nodes that it did not come to have no supervisor: no rank is started anywhere.
 
-What to do
-  Start the run again. From the moment that all nodes are started nothing depends on the controller any more.
+## What to do
+Start the run again. From the moment that all nodes are started nothing depends on the controller any more.
+
+Topic: start
 """,
     "keeper-fault": """The keeper itself failed.
 
-Why it matters
-  Nothing watches the run any more, so it is stopped; what it had saved is kept.
+## How it is found
+An exception in the keeper, the process on the head that watches the run.
 
-What to do
-  It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
+## Why it matters
+Nothing watches the run any more, so it is stopped; what it had saved is kept.
+
+## What to do
+It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
+
+Topic: ends
 """,
     "aborted-after-the-end": """A rank died of a signal after its script had ended well.
 
-What it looks at
-  A torchrun that failed although every rank trained and said that its Python ended with 0, where those that
-  failed died of SIGABRT or SIGSEGV. "terminate called without an active exception" is such an end.
+## How it is found
+A torchrun that failed although every rank trained and said that its Python ended with 0, where those that
+failed died of SIGABRT or SIGSEGV. "terminate called without an active exception" is such an end.
 
-Why it matters
-  Every step was trained. The run's adapter is verified like any other's, and the run is called succeeded only if
-  it is whole. A rank that was ended before its own end (torchrun ends the others by SIGTERM) has not finished:
-  then the run has failed.
+## Why it matters
+Every step was trained. The run's adapter is verified like any other's, and the run is called succeeded only if
+it is whole. A rank that was ended before its own end (torchrun ends the others by SIGTERM) has not finished:
+then the run has failed.
 
-What to do
-  Nothing for this run. torch.distributed.destroy_process_group() at the end of the script often avoids it.
+## What to do
+Nothing for this run. torch.distributed.destroy_process_group() at the end of the script often avoids it.
+
+Topic: ends
 """,
     "no-training-seen": """A run ended without an error, and nobody saw it train.
 
-What it looks at
-  Whether any rank took a training step or saved something, and whether it came as far as a process group, a Trainer
-  or a first batch.
+## How it is found
+Whether any rank took a training step or saved something, and whether it came as far as a process group, a Trainer
+or a first batch.
 
-Why it matters
-  A script may print that it found too few GPUs, or no data, and end with 0. Then nothing was trained, although
-  nothing failed. It may also train in a way in which its steps cannot be seen from outside. If there was not even a
-  process group, the run is called `unproven` and allranks ends with 3; else it is a warning, since a script may only
-  evaluate.
+## Why it matters
+A script may print that it found too few GPUs, or no data, and end with 0. Then nothing was trained, although
+nothing failed. It may also train in a way in which its steps cannot be seen from outside. If there was not even a
+process group, the run is called `unproven` and allranks ends with 3; else it is a warning, since a script may only
+evaluate.
 
-What to do
-  Read the ranks' logs (`allranks logs`), and look for what the script should have written.
+## What to do
+Read the ranks' logs (`allranks logs`), and look for what the script should have written.
+
+Topic: ends
 """,
     "output-not-whole": """What a script saved last cannot be loaded.
 
-What it looks at
-  The ranks tell the path of each save. At the end the newest that are still there are judged by their kind: the index
-  against the shards, headers and tables against sizes, the files of all ranks (docs/checkpoints.md, "Other kinds").
-  No pickle is loaded.
+## How it is found
+The ranks tell the path of each save. At the end the newest that are still there are judged by their kind: the index
+against the shards, headers and tables against sizes, the files of all ranks (docs/checkpoints.md, "Other kinds").
+No pickle is loaded.
 
-Why it matters
-  The run ended with 0, and what it trained is lost if no older save is whole. A disk that was full, and several ranks
-  that write one file at the same time, leave such files.
+## Why it matters
+The run ended with 0, and what it trained is lost if no older save is whole. A disk that was full, and several ranks
+that write one file at the same time, leave such files.
 
-What to do
-  `allranks checkpoints verify PATH` says it in full. Let rank 0 alone write a file that all ranks share.
+## What to do
+`allranks checkpoints verify PATH` says it in full. Let rank 0 alone write a file that all ranks share.
+
+Topic: checkpoints
 """,
     "detector-fault": """A detector of the watch failed over what a node sent.
 
-Why it matters
-  What it looks for is not seen any more in this run; the others go on.
+## How it is found
+An exception in a detector, the code that looks for one kind of trouble in the events of a run.
 
-What to do
-  It is a fault of allranks: report it with the journal of the run.
+## Why it matters
+What it looks for is not seen any more in this run; the others go on.
+
+## What to do
+It is a fault of allranks: report it with the journal of the run.
+
+Topic: ends
 """,
     "output-not-writable": """The run's output folder cannot be made on the head node.
 
-What it looks at
-  `save.to` with the run's id below it, which the keeper makes and marks before any rank starts.
+## How it is found
+`save.to` with the run's id below it, which the keeper makes and marks before any rank starts.
 
-Why it matters
-  The first save would end the run, hours from now.
+## Why it matters
+The first save would end the run, hours from now.
 
-What to do
-  Name a folder that the run's user may write on the head node, on a disk with room.
+## What to do
+Name a folder that the run's user may write on the head node, on a disk with room.
+
+Topic: storage
 """,
     "key-without-effect": """A key of the run file that nothing carries out with this launcher.
 
-What it looks at
-  `sweep` with a launcher that has no queue: the combinations are the tasks of a job array, as SLURM has them.
+## How it is found
+`sweep` with a launcher that has no queue: the combinations are the tasks of a job array, as SLURM has them.
 
-Why it matters
-  The run would not be the ones that were asked for: one instead of one for each combination.
+## Why it matters
+The run would not be the ones that were asked for: one instead of one for each combination.
 
-What to do
-  A launcher with a queue (docs/run-file.md), or take the key out of the run file. Accepted, one run starts without it.
+## What to do
+A launcher with a queue (docs/run-file.md), or take the key out of the run file. Accepted, one run starts without it.
+
+Topic: settings
 """,
     "script-key-unheard": """A key of the run file that a script of the user's own hears of only in part.
 
-What it looks at
-  The keys `deepspeed`, `save`, `resume` and `launch.restarts` beside `train.command`, and whether `{output}` and
-  `{resume}` stand in its arguments.
+## How it is found
+The keys `deepspeed`, `save`, `resume` and `launch.restarts` beside `train.command`, and whether `{output}` and
+`{resume}` stand in its arguments.
 
-Why it matters
-  LLaMA-Factory is handed these settings as its own arguments. A script is started as it is: what it is not told it does
-  not do, and a resume would begin at the first step without a word.
+## Why it matters
+LLaMA-Factory is handed these settings as its own arguments. A script is started as it is: what it is not told it does
+not do, and a resume would begin at the first step without a word.
 
-What to do
-  Put `{output}` and `{resume}` where the script's own options want them (docs/checkpoints.md, "Scripts"). A script that
-  uses allranks' Checkpoints, or reads ALLRANKS_OUTPUT_DIR, needs neither.
+## What to do
+Put `{output}` and `{resume}` where the script's own options want them (docs/checkpoints.md, "Scripts"). A script that
+uses allranks' Checkpoints, or reads ALLRANKS_OUTPUT_DIR, needs neither.
+
+Topic: settings
 """,
     "restarted": """The whole job failed and was started again.
 
-What it looks at
-  The cause: faults of machines, networks and signals may pass; a wrong argument, a missing file or an exception
-  before the first step would come again and is never tried twice. `launch.restarts` says how often at most.
+## How it is found
+The cause: faults of machines, networks and signals may pass; a wrong argument, a missing file or an exception
+before the first step would come again and is never tried twice. `launch.restarts` says how often at most.
 
-Why it matters
-  The steps after the newest verified checkpoint are trained again. The same fault at the same step ends the run.
+## Why it matters
+The steps after the newest verified checkpoint are trained again. The same fault at the same step ends the run.
 
-What to do
-  Read the evidence: a machine that fails once a day fails again. Save more often if much was lost.
+## What to do
+Read the evidence: a machine that fails once a day fails again. Save more often if much was lost.
+
+Topic: ends
 """,
     "adapter-unverified": """The output folder could not be looked at.
 
-What it looks at
-  The folder is read by a process of its own with a time limit, so that storage that hangs ends no watch.
+## How it is found
+The folder is read by a process of its own with a time limit, so that storage that hangs ends no watch.
 
-Why it matters
-  Whether the adapter or its checkpoints are whole is not known; a run is no success on trust.
+## Why it matters
+Whether the adapter or its checkpoints are whole is not known; a run is no success on trust.
 
-What to do
-  When the storage answers again: allranks checkpoints verify PATH.
+## What to do
+When the storage answers again: allranks checkpoints verify PATH.
+
+Topic: adapters
 """,
     "rehearsal-failed": """The first save, after the first step, is not whole.
 
-What it looks at
-  An adapter is saved after the first step of every attempt, and verified at once: every file, every tensor,
-  every value. `env: {ALLRANKS_REHEARSE: "0"}` leaves that save out.
+## How it is found
+An adapter is saved after the first step of every attempt, and verified at once: every file, every tensor,
+every value. `env: {ALLRANKS_REHEARSE: "0"}` leaves that save out.
 
-Why it matters
-  A run that cannot save would show it after hours or days. It stops at its first step instead.
+## Why it matters
+A run that cannot save would show it after hours or days. It stops at its first step instead.
 
-What to do
-  The finding names the damage; allranks explain ID says what it means and what helps.
+## What to do
+The finding names the damage; allranks explain ID says what it means and what helps.
+
+Topic: start
 """,
     "save-not-whole": """A later save is not whole.
 
-What it looks at
-  Every checkpoint of the run, right after it was saved.
+## How it is found
+Every checkpoint of the run, right after it was saved.
 
-Why it matters
-  A resume goes back to the newest whole one: the steps since then are trained again.
+## Why it matters
+A resume goes back to the newest whole one: the steps since then are trained again.
 
-What to do
-  Look at the disk it lies on. The training goes on, and the next save is looked at too.
+## What to do
+Look at the disk it lies on. The training goes on, and the next save is looked at too.
+
+Topic: checkpoints
 """,
     "save-paused": """A save was left out: the disk is too full for it.
 
-What it looks at
-  Before each save the free space of the output folder's disk, against the bytes of the adapter and of what
-  a resume needs, and a tenth more. Before that the janitor has removed what could go.
+## How it is found
+Before each save the free space of the output folder's disk, against the bytes of the adapter and of what
+a resume needs, and a tenth more. Before that the janitor has removed what could go.
 
-Why it matters
-  A save into a full disk is truncated and ends the run. Without it the training goes on, and what it learns
-  is lost if it breaks off. At the first save the run stops.
+## Why it matters
+A save into a full disk is truncated and ends the run. Without it the training goes on, and what it learns
+is lost if it breaks off. At the first save the run stops.
 
-What to do
-  Free space on that disk. The next save is tried again.
+## What to do
+Free space on that disk. The next save is tried again.
+
+Topic: checkpoints
 """,
     "save-unread": """A save was left out: PEFT could not read the adapter's state.
 
-What it looks at
-  Before a save PEFT is asked which parameters the adapter has. If it raises an error, all that may belong to the
-  adapter is gathered, also what does not train, and PEFT is asked again with the real values. If it raises an
-  error then too, nothing is written.
+## How it is found
+Before a save PEFT is asked which parameters the adapter has. If it raises an error, all that may belong to the
+adapter is gathered, also what does not train, and PEFT is asked again with the real values. If it raises an
+error then too, nothing is written.
 
-Why it matters
-  An adapter without its frozen half is not the one that was trained. The training goes on, and what it learns
-  is lost if no later save succeeds. At the first save the run stops.
+## Why it matters
+An adapter without its frozen half is not the one that was trained. The training goes on, and what it learns
+is lost if no later save succeeds. At the first save the run stops.
 
-What to do
-  Look at the error that is quoted: often the library was updated, or the base model's config cannot be read
-  because the hub does not answer. The next save is tried again.
+## What to do
+Look at the error that is quoted: often the library was updated, or the base model's config cannot be read
+because the hub does not answer. The next save is tried again.
+
+Topic: checkpoints
 """,
     "copy-failed": """A checkpoint could not be copied to `save.copy_to`.
 
-What it looks at
-  The copy, written in the background at 64 MiB/s at most, read back and compared by SHA-256.
+## How it is found
+The copy, written in the background at 64 MiB/s at most, read back and compared by SHA-256.
 
-Why it matters
-  The checkpoint lies on the head node's own disk alone. The training is not delayed by it.
+## Why it matters
+The checkpoint lies on the head node's own disk alone. The training is not delayed by it.
 
-What to do
-  Nothing, if the storage answers again: the next copy goes on from where this one broke off.
+## What to do
+Nothing, if the storage answers again: the next copy goes on from where this one broke off.
+
+Topic: checkpoints
 """,
     "resume-unknown": """What to go on from could not be looked at.
 
-What it looks at
-  The output folders of this run and of earlier runs of its name, by a process with a time limit. Before a restart
-  this run's alone; storage that does not answer, or takes no word for the ranks, is asked again for ten minutes.
+## How it is found
+The output folders of this run and of earlier runs of its name, by a process with a time limit. Before a restart
+this run's alone; storage that does not answer, or takes no word for the ranks, is asked again for ten minutes.
 
-Why it matters
-  The run would begin from the start, or from a checkpoint that nobody verified. So it does not begin, and is not
-  started again.
+## Why it matters
+The run would begin from the start, or from a checkpoint that nobody verified. So it does not begin, and is not
+started again.
 
-What to do
-  The same command, when the storage answers again; with --resume auto where the run had begun.
+## What to do
+The same command, when the storage answers again; with --resume auto where the run had begun.
+
+Topic: checkpoints
 """,
     "adapter-without-effect": """The adapter is whole and changes nothing.
 
-What it looks at
-  The base model's outputs for a fixed input, with the adapter and without it.
+## How it is found
+The base model's outputs for a fixed input, with the adapter and without it.
 
-Why it matters
-  Whoever loads it gets the untrained model. A learning rate of zero, targets that are not on the path of the
-  data, or a save of the initial weights look like this.
+## Why it matters
+Whoever loads it gets the untrained model. A learning rate of zero, targets that are not on the path of the
+data, or a save of the initial weights look like this.
 
-What to do
-  Look at the loss in the report; compare lora_target with the model's layers (allranks plan).
+## What to do
+Look at the loss in the report; compare lora_target with the model's layers (allranks plan).
+
+Topic: adapters
 """,
     "adapter-does-not-fit": """The adapter's tensors are not all found in its base model.
 
-What it looks at
-  What peft says is missing or unexpected when the adapter is loaded onto the base model.
+## How it is found
+What peft says is missing or unexpected when the adapter is loaded onto the base model.
 
-Why it matters
-  The parts that do not fit are dropped in silence: the model is trained in part, or not at all.
+## Why it matters
+The parts that do not fit are dropped in silence: the model is trained in part, or not at all.
 
-What to do
-  Compare adapter_config.json's target_modules and base model with what the run trained.
+## What to do
+Compare adapter_config.json's target_modules and base model with what the run trained.
+
+Topic: adapters
 """,
     "adapter-not-loaded": """The adapter was not loaded onto its base model.
 
-What it looks at
-  The bytes of the base model against a quarter of the free memory of the head node.
+## How it is found
+The bytes of the base model against a quarter of the free memory of the head node.
 
-Why it matters
-  Its tensors were verified; what it does to the model's outputs was not shown here.
+## Why it matters
+Its tensors were verified; what it does to the model's outputs was not shown here.
 
-What to do
-  python -m allranks.worker.proof --base BASE --adapter ADAPTER, where the base model fits.
+## What to do
+python -m allranks.worker.proof --base BASE --adapter ADAPTER, where the base model fits.
+
+Topic: adapters
 """,
     "adapter-unproved": """The adapter could not be loaded onto its base model.
 
-Why it matters
-  Its tensors are whole; that they load, and do something, is not shown.
+## How it is found
+After the save is verified, the training environment loads it onto its base model with PEFT.
 
-What to do
-  Load it by hand with peft.PeftModel.from_pretrained and read the error there.
+## Why it matters
+Its tensors are whole; that they load, and do something, is not shown.
+
+## What to do
+Load it by hand with peft.PeftModel.from_pretrained and read the error there.
+
+Topic: adapters
 """,
     "prune-failed": """Old checkpoints could not be removed.
 
-Why it matters
-  The disk fills by one checkpoint each save.
+## How it is found
+After each verified save the keeper removes the checkpoints that `save.keep` does not keep.
 
-What to do
-  allranks checkpoints prune PATH -n shows what would go and what is in the way.
+## Why it matters
+The disk fills by one checkpoint each save.
+
+## What to do
+allranks checkpoints prune PATH -n shows what would go and what is in the way.
+
+Topic: checkpoints
 """,
     "ray-actor-died": """Ray lost the actor that holds a node's resources.
 
-What it looks at
-  In Ray one actor a node stays for as long as the run's supervisor works there. The driver of
-  the run's Ray job waits for all of them, and hands on what Ray says of one that is gone: its process was killed,
-  its node fell silent (Ray notices after about 30 s), somebody ended the job (`ray job stop`).
+## How it is found
+In Ray one actor a node stays for as long as the run's supervisor works there. The driver of
+the run's Ray job waits for all of them, and hands on what Ray says of one that is gone: its process was killed,
+its node fell silent (Ray notices after about 30 s), somebody ended the job (`ray job stop`).
 
-Why it matters
-  Ray gives the node's CPUs and GPUs to others then. The supervisor there is told by the kernel when its actor
-  ends: the ranks save where they can, and the run ends.
+## Why it matters
+Ray gives the node's CPUs and GPUs to others then. The supervisor there is told by the kernel when its actor
+ends: the ranks save where they can, and the run ends.
 
-What to do
-  `ray logs` on that node, and `ray list actors --detail`, say why. A node that is gone is named by node-lost too.
-  `resume: auto` goes on from the save.
+## What to do
+`ray logs` on that node, and `ray list actors --detail`, say why. A node that is gone is named by node-lost too.
+`resume: auto` goes on from the save.
+
+Topic: ends
 """,
     "supervisor-not-started": """A node's supervisor did not start.
 
-What it looks at
-  The answer of each node to the order to start its supervisor, over the connection that the checks used.
+## How it is found
+The answer of each node to the order to start its supervisor, over the connection that the checks used.
 
-Why it matters
-  torchrun needs every node. The launch is undone: supervisors that stood are stopped, and the run's folders,
-  containers and orders are removed on every node that answers. No rank had been started anywhere. The verdict is
-  unknown where the node fell silent: its supervisor may have begun, and ends by itself within its lease, since no
-  keeper answers.
+## Why it matters
+torchrun needs every node. The launch is undone: supervisors that stood are stopped, and the run's folders,
+containers and orders are removed on every node that answers. No rank had been started anywhere. The verdict is
+unknown where the node fell silent: its supervisor may have begun, and ends by itself within its lease, since no
+keeper answers.
 
-What to do
-  The text is the node's own: a full disk, no memory, a Python that cannot be run, a connection that broke. allranks
-  check FILE looks again; a node that cannot be mended is taken out of `nodes`.
+## What to do
+The text is the node's own: a full disk, no memory, a Python that cannot be run, a connection that broke. allranks
+check FILE looks again; a node that cannot be mended is taken out of `nodes`.
+
+Topic: start
 """,
     "start-not-undone": """A start that failed could not be undone on a node.
 
-Why it matters
-  A supervisor or a folder of that run may be left there.
+## How it is found
+The launch failed, and the controller could not stop the supervisor of a node or remove its folder.
 
-What to do
-  allranks clean RUN, once the node answers again.
+## Why it matters
+A supervisor or a folder of that run may be left there.
+
+## What to do
+allranks clean RUN, once the node answers again.
+
+Topic: start
 """,
 }
+
+SOURCE = "The run's own events and checks, which its journal keeps: `allranks report RUN` shows them."
 
 
 def ids() -> List[str]:
     return sorted(PAGES)
 
 
-def page(name: str) -> str:
-    """One finding's page. Raises KeyError for an unknown id."""
-    return PAGES[name]
+def page(name: str) -> Page:
+    """The page of an id. Raises KeyError for an unknown one."""
+    return parse(name, PAGES[name], source=SOURCE)

@@ -2,89 +2,105 @@
 
 from __future__ import annotations
 
+from allranks.core.pages import Page, parse
+
 PAGES = {
     "setting-said-twice": """One setting stands in two places, and one of them is not used.
 
-What it looks at
-  LLaMA-Factory's output_dir, save_steps, save_strategy, save_total_limit, resume_from_checkpoint and deepspeed
-  against save, resume and deepspeed of the run file; the variables in env that torchrun sets for every rank
-  (RANK, WORLD_SIZE, MASTER_ADDR, …), and NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME where network.interface
-  names an interface.
+## How it is found
+LLaMA-Factory's output_dir, save_steps, save_strategy, save_total_limit, resume_from_checkpoint and deepspeed
+against save, resume and deepspeed of the run file; the variables in env that torchrun sets for every rank
+(RANK, WORLD_SIZE, MASTER_ADDR, …), and NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME where network.interface
+names an interface.
 
-Why it matters
-  Only one value can hold. The run file's save, resume, deepspeed and network win over the trainer's own keys.
+## Why it matters
+Only one value can hold. The run file's save, resume, deepspeed and network win over the trainer's own keys.
 
-What to do
-  Take one of the two out; the note names the line of the one that is not used.
+## What to do
+Take one of the two out; the note names the line of the one that is not used.
+
+Topic: settings
 """,
     "setting-unread": """A key of launch that the chosen launcher does not read.
 
-What it looks at
-  launch.partition, launch.account and launch.time, which only SLURM reads, and launch.address, which only Ray
-  reads, against launch.with.
+## How it is found
+launch.partition, launch.account and launch.time, which only SLURM reads, and launch.address, which only Ray
+reads, against launch.with.
 
-Why it matters
-  The key has no effect: a time limit, for one, is not kept.
+## Why it matters
+The key has no effect: a time limit, for one, is not kept.
 
-What to do
-  A launcher that reads it (docs/run-file.md lists them), or take the key out.
+## What to do
+A launcher that reads it (docs/run-file.md lists them), or take the key out.
+
+Topic: settings
 """,
     "launcher-dropped": """A launcher before the training script was left out; what it says became keys.
 
-What it looks at
-  The first words of train.command, or of the command after `--`: variables, python, and the launchers of
-  docs/scripts.md with their options.
+## How it is found
+The first words of train.command, or of the command after `--`: variables, python, and the launchers of
+docs/scripts.md with their options.
 
-Why it matters
-  allranks starts torchrun on every node, with the training environment's own Python. Nodes, ranks, ports and
-  variables of the command are taken over where the run file does not say them itself.
+## Why it matters
+allranks starts torchrun on every node, with the training environment's own Python. Nodes, ranks, ports and
+variables of the command are taken over where the run file does not say them itself.
 
-What to do
-  Nothing. The note prints the keys and the command that would say the same; --save-as writes them to a run file.
+## What to do
+Nothing. The note prints the keys and the command that would say the same; --save-as writes them to a run file.
+
+Topic: settings
 """,
     "launcher-contradicts": """A launcher in the command says one thing, and something else another.
 
-What it looks at
-  Machines, ranks, tasks, ports and variables in the options of the launchers in train.command, against each other,
-  against the run file's own keys, and against the nodes that the run has.
+## How it is found
+Machines, ranks, tasks, ports and variables in the options of the launchers in train.command, against each other,
+against the run file's own keys, and against the nodes that the run has.
 
-Why it matters
-  Only one of them can hold. A key that stands in the run file does; else the first launcher's.
+## Why it matters
+Only one of them can hold. A key that stands in the run file does; else the first launcher's.
 
-What to do
-  Take one of the two out.
+## What to do
+Take one of the two out.
+
+Topic: settings
 """,
     "shell-left-out": """A part of a pasted command or script was not taken over.
 
-What it looks at
-  Redirections, pipes and `&` around the training command; in a script also commands that are no part of the training,
-  and variables whose value only a shell would find out.
+## How it is found
+Redirections, pipes and `&` around the training command; in a script also commands that are no part of the training,
+and variables whose value only a shell would find out.
 
-Why it matters
-  No shell runs on the nodes. Each rank has a log of its own, and a run goes on without its terminal.
+## Why it matters
+No shell runs on the nodes. Each rank has a log of its own, and a run goes on without its terminal.
 
-What to do
-  What the note says; what has to happen before the training is done by hand, or by the script itself.
+## What to do
+What the note says; what has to happen before the training is done by hand, or by the script itself.
+
+Topic: settings
 """,
     "gpus-not-said": """Nothing says how many GPUs a node has, so that each node trains with one.
 
-What it looks at
-  A command or LLaMA-Factory YAML on the command line that names other machines, without --gpus, and without a launcher
-  that counts ranks.
+## How it is found
+A command or LLaMA-Factory YAML on the command line that names other machines, without --gpus, and without a launcher
+that counts ranks.
 
-Why it matters
-  The other GPUs of the nodes would stay idle.
+## Why it matters
+The other GPUs of the nodes would stay idle.
 
-What to do
-  --gpus N.
+## What to do
+--gpus N.
+
+Topic: settings
 """,
 }
+
+SOURCE = "The run file and the command line."
 
 
 def ids() -> list[str]:
     return sorted(PAGES)
 
 
-def page(name: str) -> str:
-    """One note's page. Raises KeyError for an unknown id."""
-    return f"{name}\n\n{PAGES[name]}"
+def page(name: str) -> Page:
+    """The page of an id. Raises KeyError for an unknown one."""
+    return parse(name, PAGES[name], source=SOURCE)

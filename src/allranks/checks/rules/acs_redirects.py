@@ -1,6 +1,6 @@
 """PCIe Access Control Services send traffic between devices up to the processor.
 
-## What it looks at
+## How it is found
 The ACS control register (root can read it) of the PCIe bridges above the machine's GPUs and InfiniBand devices,
 if there are at least two of these. Other bridges, above disks or USB, do not matter.
 
@@ -14,6 +14,8 @@ leave it on where the IOMMU gives devices to virtual machines.
 
 ## Source
 NCCL user guide, "Troubleshooting, PCI Access Control Services"; PCI Express base specification 7.7.8.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The allocator's settings contradict each other, or are misspelt.
 
-## What it looks at
+## How it is found
 PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF in `env`.
 
 ## Why it matters
@@ -14,6 +14,8 @@ version which one counts. A key that torch does not know ends every rank at its 
 ## Source
 torch `c10/cuda/CUDACachingAllocator.cpp` (garbage_collect_cached_blocks skips expandable segments);
 `torch.cuda` memory management documentation.
+
+Topic: settings
 """
 
 from __future__ import annotations

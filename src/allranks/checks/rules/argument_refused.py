@@ -1,12 +1,15 @@
 """The trainer refuses an argument.
 
-## What it looks at
-The keys of `train.llamafactory` against the names that the LLaMA-Factory installed on the nodes accepts
-(asked of its own parser). Without an answer (a container that is not there yet), against the arguments that the
-run's transformers dropped, and against the names of LLaMA-Factory 0.9.5: one that is nearly a known name is a slip of
-the hand, and a warning. If nobody has read which transformers an image has, an argument that some version dropped is a
-warning, too: the image is looked into before the launch. What the installed libraries accepted when they were asked
-(`library-refuses`) is a note.
+## How it is found
+allranks asks the argument parser of the LLaMA-Factory on the nodes whether it accepts the keys of
+`train.llamafactory`.
+
+If the parser cannot be asked (the container does not exist yet), allranks compares the keys with the arguments that
+the run's transformers dropped, and with the names of LLaMA-Factory 0.9.5. A name that nearly matches is a typing
+error, and a warning. If the version of transformers in an image is not known, an argument that some version dropped is
+a warning, too: allranks reads the image before the launch.
+
+A name that the installed libraries accepted when they were asked (`library-refuses`) is a note.
 
 ## Why it matters
 Every rank ends at its start with "Some specified arguments are not used by the HfArgumentParser".
@@ -18,6 +21,8 @@ Take it out, or write the name that the finding gives.
 ## Source
 LLaMA-Factory 0.9.5 `hparams/parser.py` (`_parse_args` raises ValueError); the dataclasses of the installed
 version.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An argument of the trainer has no effect.
 
-## What it looks at
+## How it is found
 The keys of `train.llamafactory` that the installed versions accept and do not read.
 
 ## Why it matters
@@ -13,6 +13,8 @@ What the finding gives in its place.
 ## Source
 torchrun sets LOCAL_RANK, which transformers 5.6 `training_args.py` reads; `integrations/integration_utils.py` reads
 TENSORBOARD_LOGGING_DIR.
+
+Topic: settings
 """
 
 from __future__ import annotations

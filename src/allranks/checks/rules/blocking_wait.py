@@ -1,6 +1,6 @@
 """Every collective is waited for on the processor.
 
-## What it looks at
+## How it is found
 TORCH_NCCL_BLOCKING_WAIT (and its old name) in `env`.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Take it out of `env`; a time-out is set with `ddp_timeout`.
 
 ## Source
 torch 2.13 `ProcessGroupNCCL.hpp`: with blocking wait, asynchronous error handling is off.
+
+Topic: settings
 """
 
 from __future__ import annotations

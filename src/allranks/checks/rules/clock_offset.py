@@ -1,6 +1,6 @@
 """A node's clock is wrong.
 
-## What it looks at
+## How it is found
 Each node's clock against the clock of this machine, as far as one question and its answer can tell: only
 an offset that the time of the question does not explain counts.
 
@@ -13,6 +13,8 @@ minutes of offset. (The keeper corrects each node's events to the head's clock b
 
 ## Source
 Cristian's algorithm: with a question at t0 and the answer at t1, the node's time lies between them.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node's clock is kept by no time service.
 
-## What it looks at
+## How it is found
 The kernel's own word (adjtimex) on whether a time service keeps its clock, where the run has several
 machines.
 
@@ -14,6 +14,8 @@ Start chrony or systemd-timesyncd on that node (`timedatectl set-ntp true`).
 
 ## Source
 adjtimex(2), STA_UNSYNC.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The code that a node will run is not that of the others.
 
-## What it looks at
+## How it is found
 By digest, on every machine: the Python files of LLaMA-Factory's package, those beside the user's script
 (with its JSON and YAML files), and those beside the model, which run with `trust_remote_code`. Of a folder that
 allranks ships (`code:`), whether all of it arrived.
@@ -17,6 +17,8 @@ failing one is the usual cause. The next run ships it again.
 
 ## Source
 SHA-256 of each file, read on the node (`node/facts/code.py`).
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DeepSpeed must compile an operator, and cannot.
 
-## What it looks at
+## How it is found
 For what this run will compile at its first use (the processor's Adam with offload, DeepSpeed's own optimizers,
 shared-memory collectives on CPU): ninja, a C++ compiler, and for CUDA operators nvcc, on every node.
 
@@ -14,6 +14,8 @@ ahead with `DS_BUILD_OPS=1` where DeepSpeed is installed.
 
 ## Source
 torch 2.13 `utils/cpp_extension.py`; DeepSpeed 0.19 `ops/op_builder`.
+
+Topic: software
 """
 
 from __future__ import annotations

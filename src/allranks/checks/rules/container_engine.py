@@ -1,6 +1,6 @@
 """The container engine of the run is not on a node, or does not answer.
 
-## What it looks at
+## How it is found
 `container.engine` on every node: whether the program is there, and for Docker whether its daemon answers the
 run's user.
 
@@ -13,6 +13,8 @@ gives root's rights on that node) and log in anew; Podman and Apptainer need no 
 
 ## Source
 The engine's own `--version` and `docker version`.
+
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Containers would see no GPU: NVIDIA's container toolkit is missing.
 
-## What it looks at
+## How it is found
 On nodes with GPUs, with Docker or Podman: whether `nvidia-ctk` or `nvidia-container-cli` is there.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Apptainer needs none (`--nv`).
 
 ## Source
 NVIDIA Container Toolkit documentation, "Installing"; docker run reference, `--gpus`.
+
+Topic: gpus
 """
 
 from __future__ import annotations

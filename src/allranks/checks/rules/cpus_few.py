@@ -1,6 +1,6 @@
 """A machine has fewer processors than its ranks keep busy.
 
-## What it looks at
+## How it is found
 The processors that the run may use on each machine (its affinity mask) against its ranks, their data loader
 workers and tokenizing processes.
 
@@ -14,6 +14,8 @@ Ask the scheduler for more (`--cpus-per-task`), lower `dataloader_num_workers`, 
 
 ## Source
 sched_getaffinity(2); NCCL user guide (proxy threads).
+
+Topic: nodes
 """
 
 from __future__ import annotations

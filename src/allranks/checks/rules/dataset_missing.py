@@ -1,6 +1,6 @@
 """The dataset cannot be found on a node.
 
-## What it looks at
+## How it is found
 On every node: LLaMA-Factory's `dataset_info.json` in `dataset_dir`, whether it names each dataset of the
 run, and whether the files that those entries name are there.
 
@@ -14,6 +14,8 @@ named in it.
 
 ## Source
 LLaMA-Factory 0.9.5 `data/parser.py`: `get_dataset_list`, `data/loader.py`.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A debugging switch is on.
 
-## What it looks at
+## How it is found
 NCCL_DEBUG, NCCL_DEBUG_SUBSYS, TORCH_DISTRIBUTED_DEBUG, CUDA_LAUNCH_BLOCKING,
 PYTORCH_NO_CUDA_MEMORY_CACHING and TORCH_NCCL_NAN_CHECK in `env`.
 
@@ -13,6 +13,8 @@ Take it out, and use `allranks run --debug` for the one run that needs it.
 
 ## Source
 torch `torch.distributed` documentation, "Debugging"; NCCL user guide, NCCL_DEBUG; CUDA programming guide.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A key of the DeepSpeed JSON is read by nobody, or removed, or paid for.
 
-## What it looks at
+## How it is found
 The top keys of the user's own DeepSpeed JSON: unknown ones, ones that current versions have removed, and
 `wall_clock_breakdown`. (Blocks without effect under transformers, contradictions to the trainer's arguments and
 unknown keys of `zero_optimization` are the planner's findings.) A removed key that the installed DeepSpeed accepted
@@ -15,6 +15,8 @@ The nearest right key, which the finding gives, or take it out.
 
 ## Source
 DeepSpeed 0.19.8 `runtime/config.py` (`_initialize_params`, `_reject_removed_config_keys`).
+
+Topic: settings
 """
 
 from __future__ import annotations

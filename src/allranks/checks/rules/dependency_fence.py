@@ -1,6 +1,6 @@
 """Installed packages do not fit together by their own word.
 
-## What it looks at
+## How it is found
 What LLaMA-Factory, transformers, PEFT, accelerate, TRL and DeepSpeed say in their metadata that they need,
 against the versions installed beside them on each node.
 
@@ -14,6 +14,8 @@ LLaMA-Factory, at one's own risk.
 
 ## Source
 The packages' own metadata (Requires-Dist); LLaMA-Factory `extras/misc.py`, `check_dependencies`.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GPUs are not numbered by their PCI bus.
 
-## What it looks at
+## How it is found
 CUDA_DEVICE_ORDER in the environment of the ranks. allranks sets PCI_BUS_ID; this is about an `env` that says
 otherwise.
 
@@ -13,6 +13,8 @@ Take CUDA_DEVICE_ORDER out of `env`, or set it to PCI_BUS_ID.
 
 ## Source
 CUDA programming guide, "Environment variables".
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Too little space for what the run will save.
 
-## What it looks at
+## How it is found
 The free space of the folder that checkpoints go to, against what the plan says they take: as many as
 `save.keep` keeps and one more, since the new one is written before the oldest is removed; and the free
 inodes.
@@ -17,6 +17,8 @@ A LoRA checkpoint under ZeRO-3 holds the adapter (4 bytes a trainable parameter 
 `save_only_model`, the optimizer's states: 12 bytes a trainable parameter over all ranks (fp32 parameter, two
 moments of Adam) and the trainable parameters once more in each rank's model states; DeepSpeed 0.19
 `runtime/engine.py`.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Nodes have different NVIDIA drivers.
 
-## What it looks at
+## How it is found
 The version of the loaded kernel module (or what nvidia-smi says) on every machine.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Install one version on all nodes, together with its Fabric Manager, and reboot.
 
 ## Source
 `/proc/driver/nvidia/version`, nvidia-smi `driver_version`.
+
+Topic: gpus
 """
 
 from __future__ import annotations

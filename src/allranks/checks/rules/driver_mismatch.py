@@ -1,6 +1,6 @@
 """The loaded kernel module and the driver's libraries are of different versions.
 
-## What it looks at
+## How it is found
 The version of the loaded `nvidia` module against those of libcuda and libnvidia-ml that the loader finds.
 
 ## Why it matters
@@ -16,6 +16,8 @@ host's.
 ## Source
 `/proc/driver/nvidia/version`; the names of the libraries' files; CUDA error 803
 (cudaErrorSystemDriverMismatch).
+
+Topic: gpus
 """
 
 from __future__ import annotations

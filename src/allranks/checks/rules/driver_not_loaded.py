@@ -1,6 +1,6 @@
 """A machine has GPUs on its bus and no working NVIDIA driver.
 
-## What it looks at
+## How it is found
 On machines with NVIDIA GPUs on the PCI bus: whether the `nvidia` and `nvidia_uvm` modules are loaded
 (`nouveau` in their place), and whether the device files may be opened.
 
@@ -14,6 +14,8 @@ the container its devices (`--gpus all`).
 
 ## Source
 `/sys/module`, `/dev/nvidia*`; NVIDIA driver README, "Device files".
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The driver is too old for torch's CUDA.
 
-## What it looks at
+## How it is found
 The CUDA version that the installed torch was built for, against the loaded driver.
 
 ## Why it matters
@@ -11,6 +11,8 @@ Update the driver, or install a torch that is built for an older CUDA (`--index-
 
 ## Source
 NVIDIA "CUDA Compatibility": CUDA 11.x needs driver 450 or newer, 12.x 525, 13.x 580.
+
+Topic: gpus
 """
 
 from __future__ import annotations

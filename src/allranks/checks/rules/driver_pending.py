@@ -1,6 +1,6 @@
 """Another driver is installed than the one that is loaded.
 
-## What it looks at
+## How it is found
 The version of the `nvidia` module on disk against the loaded one.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Reboot before a long run, and hold the packages (`apt-mark hold`) or switch unat
 
 ## Source
 `modinfo -F version nvidia`, `/proc/driver/nvidia/version`.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The training environment cannot be imported on a node.
 
-## What it looks at
+## How it is found
 Whether torch, and for a LLaMA-Factory run also DeepSpeed, transformers, PEFT and LLaMA-Factory's trainer,
 really import in the training environment of every node.
 
@@ -14,6 +14,8 @@ Run the same import by hand with that Python and cure its error, or install the 
 
 ## Source
 The node's own Python, which was asked to import them.
+
+Topic: software
 """
 
 from __future__ import annotations

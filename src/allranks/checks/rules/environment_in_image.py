@@ -1,6 +1,6 @@
 """The training environment is in a container's image, where nobody has looked yet.
 
-## What it looks at
+## How it is found
 Whether the run uses a container.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Nothing: the environment is looked at when the container has been prepared. Pin 
 
 ## Source
 docs/architecture.md; an image's digest names its content.
+
+Topic: software
 """
 
 from __future__ import annotations

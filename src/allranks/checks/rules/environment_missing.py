@@ -1,6 +1,6 @@
 """The training environment's Python does not answer on a node.
 
-## What it looks at
+## How it is found
 Whether the Python of `environment.python` (or `python3`) starts on every node, and is 3.8 or newer.
 
 ## Why it matters
@@ -11,6 +11,8 @@ Give `environment.python` a path that exists on every node, install the environm
 
 ## Source
 torch 2.13, `torch/distributed/run.py`.
+
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Fabric Manager of an NVSwitch machine is absent, stopped, or of another version than the driver.
 
-## What it looks at
+## How it is found
 On machines with NVSwitches: whether `nv-fabricmanager` is installed and active, its version against the
 loaded driver's, and on Hopper and later each GPU's fabric state.
 
@@ -17,6 +17,8 @@ Install the package of the driver's own branch and version, then restart it:
 ## Source
 NVIDIA "Fabric Manager User Guide": version match, CUDA_ERROR_SYSTEM_NOT_READY (802); NVML
 `nvmlGpuFabricState_t` (Not Started, In Progress, Completed).
+
+Topic: gpus
 """
 
 from __future__ import annotations

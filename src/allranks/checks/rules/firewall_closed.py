@@ -1,6 +1,6 @@
 """A node's packet filter refuses what the run needs.
 
-## What it looks at
+## How it is found
 On several machines: the input policy and rules of iptables or nftables on every node (root can read them),
 for the rendezvous port on the head, and for connections between nodes in general: NCCL and gloo listen on
 ports that the kernel chooses.
@@ -15,6 +15,8 @@ Let the nodes reach each other on all ports: `ufw allow from 10.0.0.0/24`, or
 
 ## Source
 NCCL user guide, "Troubleshooting, networking"; torch 2.13 TCPStore; gloo listens on ephemeral ports.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A folder that the run writes to cannot be written.
 
-## What it looks at
+## How it is found
 The allranks home (where each run's directory is made), `save.to` and, on the head, `save.copy_to`, by
 really writing a small file there on every node; of a folder that is not there yet, its nearest parent.
 
@@ -12,6 +12,8 @@ Give the run's user the folder, mount it read-write, or name another one in `sav
 
 ## Source
 The node's own answer to the write.
+
+Topic: storage
 """
 
 from __future__ import annotations

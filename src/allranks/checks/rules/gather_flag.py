@@ -1,6 +1,6 @@
 """How whole weights are saved under ZeRO-3 does not suit this run.
 
-## What it looks at
+## How it is found
 `stage3_gather_16bit_weights_on_model_save` of the DeepSpeed JSON together with what is trained and the
 installed transformers.
 
@@ -16,6 +16,8 @@ else: for a 671 B model `true` collects 1.3 TB on rank 0 at each save.
 ## Source
 DeepSpeed 0.19 `runtime/engine.py` `save_16bit_model`; seen with transformers 4.52.4 and 5.23 (40 bytes, 30
 tensors).
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,19 +1,4 @@
-"""A GPU of the run is in use.
-
-## What it looks at
-The processes that nvidia-smi lists on each GPU that the run uses, and memory that is taken although no
-process is shown (a process of another container, or one that hangs in the driver).
-
-## Why it matters
-The run would be out of memory at the first step, or run at half speed beside the other.
-
-## What to do
-A run of ours: `allranks stop` or `allranks clean`. A stranger's process is reported, never touched: ask its
-owner (its uid is named), or take other GPUs. A display server on GPU 0 of a workstation is only noted.
-
-## Source
-nvidia-smi `processes`, `fb_memory_usage`.
-"""
+"""A process that is not of this run uses one of its GPUs. The page is the cause's, in diagnose/symptoms/gpu_busy.py."""
 
 from __future__ import annotations
 

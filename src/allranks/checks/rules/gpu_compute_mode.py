@@ -1,6 +1,6 @@
 """A GPU admits no process, or only one.
 
-## What it looks at
+## How it is found
 The compute mode of the GPUs that the run uses.
 
 ## Why it matters
@@ -12,6 +12,8 @@ As root: `nvidia-smi -i INDEX -c DEFAULT`.
 
 ## Source
 NVIDIA nvidia-smi manual, compute mode.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A GPU has had memory errors that could not be corrected.
 
-## What it looks at
+## How it is found
 Uncorrectable ECC errors since the driver was loaded, the SRAM threshold that marks a GPU for replacement,
 and whether ECC is on for some GPUs of the run and off for others. If ECC is on and no count can be read, the check
 says so: it does not take that for none.
@@ -15,6 +15,8 @@ exceeded, have the GPU replaced. `nvidia-smi -e 1` turns ECC on at the next rebo
 
 ## Source
 NVIDIA "GPU Memory Error Management": row remapping, SRAM thresholds, RMA policy.
+
+Topic: gpus
 """
 
 from __future__ import annotations

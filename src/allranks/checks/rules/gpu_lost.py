@@ -1,6 +1,6 @@
 """The PCI bus holds more GPUs than the driver shows.
 
-## What it looks at
+## How it is found
 The NVIDIA display devices on the PCI bus against the list of nvidia-smi.
 
 ## Why it matters
@@ -13,6 +13,8 @@ as if it were not: what was GPU 5 yesterday is GPU 4 today.
 
 ## Source
 `/sys/bus/pci/devices` (class 0x0300, 0x0302, vendor 0x10de); NVIDIA "Xid errors", Xid 79.
+
+Topic: gpus
 """
 
 from __future__ import annotations

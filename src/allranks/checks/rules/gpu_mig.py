@@ -1,6 +1,6 @@
 """A GPU is split by MIG.
 
-## What it looks at
+## How it is found
 The MIG mode of every GPU that the run uses, current and pending.
 
 ## Why it matters
@@ -14,6 +14,8 @@ nodes.
 
 ## Source
 NVIDIA "Multi-Instance GPU User Guide": application considerations (one instance a process, no P2P).
+
+Topic: gpus
 """
 
 from __future__ import annotations

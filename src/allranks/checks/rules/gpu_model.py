@@ -1,6 +1,6 @@
 """A GPU is another model than the rest, or than was asked for.
 
-## What it looks at
+## How it is found
 The name and memory of every GPU that the run uses, between nodes and against `gpus.model`.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Take the node out, put the same models together, or leave `gpus.model` out where
 
 ## Source
 nvidia-smi `product_name` and `fb_memory_usage`; DeepSpeed ZeRO-3 partitions each tensor evenly.
+
+Topic: gpus
 """
 
 from __future__ import annotations

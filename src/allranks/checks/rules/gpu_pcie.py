@@ -1,6 +1,6 @@
 """A GPU's PCIe link is narrower than the others', or sends packets again.
 
-## What it looks at
+## How it is found
 The current width of each GPU's PCIe link, and the replay counter. A link is judged against the widest link that a GPU
 of the same model has in this run: many servers and cloud machines have x8 slots by design, and all their GPUs are
 linked so. The link's generation is not judged: an idle GPU lowers it by itself.
@@ -14,6 +14,8 @@ Reseat the board or riser; look at the slot's setting (bifurcation) in the firmw
 
 ## Source
 nvidia-smi `pci_gpu_link_info`, `replay_counter`; PCI Express base specification.
+
+Topic: gpus
 """
 
 from __future__ import annotations

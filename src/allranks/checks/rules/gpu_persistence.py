@@ -1,6 +1,6 @@
 """Persistence mode is off on a GPU.
 
-## What it looks at
+## How it is found
 The persistence mode of the GPUs that the run uses.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Start `nvidia-persistenced`, or as root `nvidia-smi -pm 1`.
 
 ## Source
 NVIDIA "Driver Persistence".
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A GPU's power limit is below its default, or below the others'.
 
-## What it looks at
+## How it is found
 The power limit of every GPU of the run against its board's default and against the other GPUs of its model.
 
 ## Why it matters
@@ -12,6 +12,8 @@ As root: `nvidia-smi -i INDEX -pl WATTS`, or leave it where somebody meant it (a
 
 ## Source
 nvidia-smi `current_power_limit`, `default_power_limit`.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A GPU asks to be reset or drained.
 
-## What it looks at
+## How it is found
 `gpu_recovery_action` and `reset_required` of the GPUs that the run uses.
 
 ## Why it matters
@@ -12,6 +12,8 @@ What the GPU asks for, while nothing runs on its node.
 
 ## Source
 NVML `nvmlDeviceGetGpuRecoveryAction` (None, Reset, Reboot, Drain P2P, Drain and Reset).
+
+Topic: gpus
 """
 
 from __future__ import annotations

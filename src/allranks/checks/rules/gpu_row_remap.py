@@ -1,6 +1,6 @@
 """A GPU waits for a memory row to be remapped, or cannot remap any more.
 
-## What it looks at
+## How it is found
 `remapped_row_failure` and `remapped_row_pending` (on older GPUs: pages that wait for retirement) of every
 GPU that the run uses.
 
@@ -13,6 +13,8 @@ Pending: reset the GPU or reboot its node while nothing runs there. Failure: hav
 
 ## Source
 NVIDIA "GPU Memory Error Management": row remapping, RMA policy.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A GPU's clock is held down by heat, power or its board.
 
-## What it looks at
+## How it is found
 The active clock event reasons of every GPU of the run: hardware slowdown, thermal slowdown (hardware or
 software), power brake; and temperatures at the slowdown threshold.
 
@@ -13,6 +13,8 @@ Look at fans, airflow and power supplies of that node; an external power brake c
 
 ## Source
 NVML "Clocks event reasons" (`nvmlClocksEventReason*`).
+
+Topic: gpus
 """
 
 from __future__ import annotations

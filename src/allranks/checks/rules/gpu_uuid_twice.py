@@ -1,6 +1,6 @@
 """One GPU shows up on two nodes.
 
-## What it looks at
+## How it is found
 The UUIDs of all GPUs of the run.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Remove one of the nodes, or give each its own GPUs with CUDA_VISIBLE_DEVICES and
 
 ## Source
 NVML: a GPU's UUID is globally unique.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The driver has reported serious errors of a GPU since boot.
 
-## What it looks at
+## How it is found
 The Xid lines of the kernel's log (root can read it; elsewhere this is unknown).
 
 ## Why it matters
@@ -15,6 +15,8 @@ Reboot the node, and have the GPU replaced where the same Xid returns.
 ## Source
 NVIDIA's Xid catalog, https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html. One table holds what
 allranks takes from it (`allranks/core/xids.py`); the check, the verdicts and the restarts all judge by it.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GPUDirect RDMA is not available: data takes the way over host memory.
 
-## What it looks at
+## How it is found
 On nodes with active InfiniBand ports: whether the `nvidia_peermem` module is loaded, or the open kernel
 module with a kernel that can share buffers by DMA-BUF (5.12 and later).
 
@@ -13,6 +13,8 @@ without, and the processor is busy with it.
 
 ## Source
 NVIDIA "GPUDirect RDMA": nvidia-peermem, DMA-BUF; AzNHC's thresholds for GPUDirect a NIC (185 and 375 Gb/s).
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node has fewer GPUs than its ranks need, or none.
 
-## What it looks at
+## How it is found
 How many GPUs `nvidia-smi` lists on each node, against the number of ranks that the run starts there (all
 nodes of one machine together); the NVIDIA devices on the PCI bus, and the driver's device files.
 
@@ -16,6 +16,8 @@ since a node without a GPU to be seen may have a dead driver.
 
 ## Source
 torch 2.13 `torch.cuda.set_device`; NVIDIA "Xid errors", Xid 79.
+
+Topic: gpus
 """
 
 from __future__ import annotations

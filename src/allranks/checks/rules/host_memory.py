@@ -1,6 +1,6 @@
 """The host has less memory left than the ranks take while they train.
 
-## What it looks at
+## How it is found
 The memory that is available on every machine (not what is built in), and its control group's limit, against
 what the plan says that the ranks of the machine hold in host memory while they train. What loading takes for a
 moment is the planner's finding.
@@ -15,6 +15,8 @@ Free memory, raise the control group's limit, use fewer ranks on that machine, o
 
 ## Source
 `/proc/meminfo` MemAvailable; `memory.max`; the plan's `memory.host_parts.train`.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An InfiniBand port has counted errors.
 
-## What it looks at
+## How it is found
 The error counters of the active ports that the ranks may use: link downed, symbol errors, receive errors, since they
 were last cleared.
 
@@ -13,6 +13,8 @@ Reseat or replace the cable; clear the counters (`perfquery -R`) and look again 
 
 ## Source
 InfiniBand architecture specification, port counters; `/sys/class/infiniband/*/ports/*/counters`.
+
+Topic: network
 """
 
 from __future__ import annotations

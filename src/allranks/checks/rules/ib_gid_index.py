@@ -1,6 +1,6 @@
 """NCCL_IB_GID_INDEX names no RoCE v2 address.
 
-## What it looks at
+## How it is found
 On RoCE ports: the GID at NCCL_IB_GID_INDEX on every active port. On InfiniBand ports the index has no
 effect.
 
@@ -15,6 +15,8 @@ them.
 
 ## Source
 NCCL user guide, NCCL_IB_GID_INDEX (default -1 since 2.21: chosen automatically).
+
+Topic: network
 """
 
 from __future__ import annotations

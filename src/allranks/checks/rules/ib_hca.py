@@ -1,6 +1,6 @@
 """NCCL_IB_HCA names devices that are not there.
 
-## What it looks at
+## How it is found
 NCCL_IB_HCA of each node's ranks against the devices and active ports of that node.
 
 ## Why it matters
@@ -13,6 +13,8 @@ mlx5_10 and mlx5_11.
 
 ## Source
 NCCL user guide, NCCL_IB_HCA (prefixes, `=` exact, `^` without, `:port`).
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """InfiniBand ports are active, and the run's user may not open them.
 
-## What it looks at
+## How it is found
 `/dev/infiniband/uverbs*` that the run's user may open, on nodes with active ports.
 
 ## Why it matters
@@ -13,6 +13,8 @@ owns the devices.
 
 ## Source
 ibverbs opens `/dev/infiniband/uverbs*`; NCCL user guide, "Running NCCL inside containers".
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An InfiniBand or RoCE port is not active.
 
-## What it looks at
+## How it is found
 The state of every port of `/sys/class/infiniband` on every node that the ranks may use (NCCL_IB_HCA, if it is set).
 
 ## Why it matters
@@ -13,6 +13,8 @@ share one, and all ranks go at their pace. A port that is INIT has a cable but n
 
 ## Source
 Linux `Documentation/ABI/stable/sysfs-class-infiniband`: port states DOWN, INIT, ARMED, ACTIVE.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An InfiniBand or RoCE port runs below the rate of the same port on other nodes.
 
-## What it looks at
+## How it is found
 The rate of every active port that the ranks may use, against the same device and port of the other nodes, if it is
 the same hardware. The ports of one node are not compared with each other: storage and compute ports differ by
 design. If all nodes have the same rates, in whatever order, nothing is said.
@@ -15,6 +15,8 @@ leave it out with NCCL_IB_HCA.
 
 ## Source
 `/sys/class/infiniband/*/ports/*/rate`.
+
+Topic: network
 """
 
 from __future__ import annotations

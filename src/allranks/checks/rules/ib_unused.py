@@ -1,6 +1,6 @@
 """InfiniBand is there, and the run does not use it.
 
-## What it looks at
+## How it is found
 Active InfiniBand or RoCE ports on every node, against NCCL_IB_DISABLE and `network.fabric`.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Take NCCL_IB_DISABLE out of `env` (or `network: {fabric: auto}`) once the smoke 
 
 ## Source
 NCCL user guide, NCCL_IB_DISABLE.
+
+Topic: network
 """
 
 from __future__ import annotations

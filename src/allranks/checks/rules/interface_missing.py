@@ -1,6 +1,6 @@
 """The network interface that ranks are told to use is not there, or is down.
 
-## What it looks at
+## How it is found
 `network.interface`, a node's own `interface`, NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME, against the
 interfaces of each node: present, up, with an address.
 
@@ -14,6 +14,8 @@ Name the interface that each node has: `interface:` under the node where names d
 
 ## Source
 NCCL user guide, NCCL_SOCKET_IFNAME (prefixes, `=` exact, `^` without); torch 2.13 gloo takes one exact name.
+
+Topic: network
 """
 
 from __future__ import annotations

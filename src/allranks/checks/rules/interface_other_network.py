@@ -1,6 +1,6 @@
 """The interface that a node's ranks use is in another network than the others', and one of its own is in theirs.
 
-## What it looks at
+## How it is found
 The IPv4 networks of the interface that each node's ranks use. A node is named only if its interface is in none of the
 networks that most nodes share, and another interface of it is: two ports with swapped cables, or names that the kernel
 gave in another order. Networks that are routed, with one for each node or rack, are not judged.
@@ -14,6 +14,8 @@ reach, or reach over a slow way: they wait in the first collective until the tim
 
 ## Source
 NCCL user guide, NCCL_SOCKET_IFNAME; torch 2.13 gloo binds to the address of the interface that it is told.
+
+Topic: network
 """
 
 from __future__ import annotations

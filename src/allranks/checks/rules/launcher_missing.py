@@ -1,6 +1,6 @@
 """The launcher's program is not on the head.
 
-## What it looks at
+## How it is found
 Whether the program of the launcher that `launch.with` names (srun, mpirun, pdsh, which DeepSpeed's launcher uses,
 flux) is on the head's path. A run that brings a Ray cluster of its own needs ray on every node's path.
 
@@ -13,6 +13,8 @@ on the nodes.
 
 ## Source
 The nodes' own PATH, with the training environment's programs first.
+
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Processes of an earlier run of ours still live on a node.
 
-## What it looks at
+## How it is found
 The run directories of every node: which supervisors, keepers and ranks that stand in them still live, by
 pid, start time and boot id.
 
@@ -14,6 +14,8 @@ any more. Both signal only processes that are proved to be the run's.
 
 ## Source
 The run directory of each run (docs/architecture.md).
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The training libraries refuse this run's configuration.
 
-## What it looks at
+## How it is found
 What LLaMA-Factory, transformers and DeepSpeed of the node say when they read the run's arguments and its DeepSpeed JSON
 as its first rank would: LLaMA-Factory's own parser, what transformers fills into the JSON, DeepSpeed's configuration
 for this many ranks, the quantizer, the optimizer, the schedule and the loggers. No model is loaded, no GPU and no
@@ -17,6 +17,8 @@ What the libraries say, which the finding cites; it names the argument, if one i
 ## Source
 The node's own libraries (`node/configuration_trial.py`). They end at their first error: there may be another one behind
 it.
+
+Topic: settings
 """
 
 from __future__ import annotations

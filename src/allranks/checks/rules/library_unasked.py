@@ -1,6 +1,6 @@
 """Nobody could ask the training libraries what they say to this run's configuration.
 
-## What it looks at
+## How it is found
 Whether each node's libraries answered the question of `library-refuses`: they may be too slow, or of a version that
 cannot be asked this way (they then refuse the simplest configuration, too). Facts that were recorded with another
 run file, or by an earlier allranks, hold no answer about this one.
@@ -14,6 +14,8 @@ Read the reason. `--accept library-unasked` goes on without them. Of recorded fa
 
 ## Source
 The node's own answer (`node/configuration_trial.py`).
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The data loader is set so that ranks wait for data.
 
-## What it looks at
+## How it is found
 `dataloader_num_workers: 0` and `dataloader_pin_memory: false` that a user wrote, for a run on GPUs.
 
 ## Why it matters
@@ -13,6 +13,8 @@ processors. The report says how much of each step waits for data.
 
 ## Source
 PyTorch `torch.utils.data`, "Multi-process data loading", "Memory pinning".
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Two machines have one machine id.
 
-## What it looks at
+## How it is found
 /etc/machine-id of every machine, where the kernels' boot ids differ.
 
 ## Why it matters
@@ -12,6 +12,8 @@ are mixed, and licences are counted once.
 
 ## Source
 machine-id(5); systemd-networkd's DHCP identifier.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Too little memory may be locked for InfiniBand.
 
-## What it looks at
+## How it is found
 The soft limit of locked memory (RLIMIT_MEMLOCK) of the run's user, on nodes with active InfiniBand ports.
 
 ## Why it matters
@@ -13,6 +13,8 @@ failed: Cannot allocate memory" or "ibv_create_cq failed".
 
 ## Source
 NCCL user guide, "Troubleshooting, RDMA"; getrlimit(2).
+
+Topic: nodes
 """
 
 from __future__ import annotations

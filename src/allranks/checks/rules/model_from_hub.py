@@ -1,6 +1,6 @@
 """A node lacks the model of the Hub, and would download it or cannot.
 
-## What it looks at
+## How it is found
 A `model_name_or_path` that names a model of the Hub rather than a folder: whether each node has it whole in the cache
 that its ranks will use, in the same version, and, if not, whether the Hub answers to that node.
 
@@ -15,6 +15,8 @@ ahead, with `HF_HUB_OFFLINE: "1"` and `model_revision`. Ranks do not inherit a n
 
 ## Source
 transformers 5.6 `from_pretrained`; huggingface_hub cache.
+
+Topic: storage
 """
 
 from __future__ import annotations

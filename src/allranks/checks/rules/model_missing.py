@@ -1,6 +1,6 @@
 """The model is not there, or not whole, or not the same on all nodes.
 
-## What it looks at
+## How it is found
 The model's folder on every node: whether it is there, its `config.json`, whether each file that the
 safetensors index names is there and as long as its own header says, and whether names and sizes agree
 between nodes.
@@ -15,6 +15,8 @@ Copy the model there again (`rsync -a --checksum`), or put it on storage that al
 ## Source
 transformers 5.6 `modeling_utils.py` (shards by the index); the safetensors format (8 bytes of header
 length, the header, the tensors up to the largest data offset).
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A mixture of experts would hang under ZeRO-3.
 
-## What it looks at
+## How it is found
 ZeRO-3 with transformers before 5 and a model of routed experts that allranks does not describe, and that neither
 LLaMA-Factory nor DeepSpeed marks as a leaf.
 
@@ -17,6 +17,8 @@ transformers 5. In a run, allranks marks each block of the model that has a list
 ## Source
 DeepSpeed 0.19.8 `runtime/zero/leaf_module_config.py` (Mixtral, Qwen2-MoE, Qwen3-MoE); LLaMA-Factory 0.9.3
 `model/model_utils/moe.py`; DeepSpeed#4966, #5008.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The interfaces that the ranks use have different MTUs.
 
-## What it looks at
+## How it is found
 The MTU of the interface that each node's ranks use.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Give all nodes and the switch ports between them the same MTU: `ip link set dev 
 
 ## Source
 RFC 1191 (path MTU discovery needs ICMP, which firewalls often drop).
+
+Topic: network
 """
 
 from __future__ import annotations

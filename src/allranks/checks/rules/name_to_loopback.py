@@ -1,6 +1,6 @@
 """A node's address leads the others to themselves.
 
-## What it looks at
+## How it is found
 On several machines: the addresses of the run's nodes as each node resolves them, and the head's own.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Give `nodes` addresses in place of names, or correct /etc/hosts on the nodes tha
 
 ## Source
 torch 2.13 `TCPStore` connects to what MASTER_ADDR resolves to on each node; hosts(5).
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node's name leads to another node of the run.
 
-## What it looks at
+## How it is found
 On several machines: the address that each node's name resolves to on every node, against the addresses that the
 nodes' own interfaces have. An address that several machines have (a container bridge's) proves nothing.
 
@@ -13,6 +13,8 @@ Correct /etc/hosts or DNS on the node that is named, or write addresses in `node
 
 ## Source
 hosts(5); the addresses come from the kernel of each node (SIOCGIFCONF, `/proc/net/if_inet6`).
+
+Topic: network
 """
 
 from __future__ import annotations

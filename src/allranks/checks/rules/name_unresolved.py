@@ -1,6 +1,6 @@
 """A node's name resolves to nothing, or to different addresses on different nodes.
 
-## What it looks at
+## How it is found
 Where `nodes` gives names: what each node resolves every name to.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Give addresses (`nodes: {node-0: 10.0.0.1}`), or correct DNS and /etc/hosts.
 
 ## Source
 torch 2.13 `TCPStore`; getaddrinfo(3).
+
+Topic: network
 """
 
 from __future__ import annotations

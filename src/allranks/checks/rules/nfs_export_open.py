@@ -1,6 +1,6 @@
 """A node serves a folder over NFS to everybody, or with root's rights.
 
-## What it looks at
+## How it is found
 What a node of the run exports (`/var/lib/nfs/etab`, `/etc/exports`): clients, `no_root_squash`, `insecure`.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Name the nodes' network in place of `*`, and leave `root_squash`, which is the d
 
 ## Source
 exports(5): `root_squash` is the default, a client may be a network.
+
+Topic: network
 """
 
 from __future__ import annotations

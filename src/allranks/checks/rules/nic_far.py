@@ -1,6 +1,6 @@
 """GPUs have no network device near them.
 
-## What it looks at
+## How it is found
 `nvidia-smi topo -m`: for every GPU of the run, its nearest InfiniBand device.
 
 ## Why it matters
@@ -14,6 +14,8 @@ Nothing in software where the board is built so. Where a virtual machine hides t
 
 ## Source
 nvidia-smi manual, `topo -m` legend; NCCL user guide, NCCL_NET_GDR_LEVEL (default PXB).
+
+Topic: gpus
 """
 
 from __future__ import annotations

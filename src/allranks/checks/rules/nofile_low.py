@@ -1,6 +1,6 @@
 """Few files may be open at once.
 
-## What it looks at
+## How it is found
 The soft limit of open files (RLIMIT_NOFILE) of the run's user on every node.
 
 ## Why it matters
@@ -13,6 +13,8 @@ by file descriptor.
 
 ## Source
 getrlimit(2); PyTorch `multiprocessing` (file_descriptor sharing strategy).
+
+Topic: nodes
 """
 
 from __future__ import annotations

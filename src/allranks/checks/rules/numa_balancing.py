@@ -1,6 +1,6 @@
 """The kernel moves memory between processors while the ranks run.
 
-## What it looks at
+## How it is found
 Automatic NUMA balancing on machines with several NUMA nodes that train on GPUs.
 
 ## Why it matters
@@ -13,6 +13,8 @@ steps become uneven by some percent.
 ## Source
 Linux `Documentation/admin-guide/sysctl/kernel.rst`, numa_balancing; NVIDIA and AMD tuning guides for GPU
 servers.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """nvcc compiles for another CUDA than torch's.
 
-## What it looks at
+## How it is found
 For a run that compiles a CUDA operator of DeepSpeed: nvcc's major version against the CUDA that torch was built
 for, and whether all nodes have the same nvcc.
 
@@ -14,6 +14,8 @@ JSON). `DS_SKIP_CUDA_CHECK: "1"` compiles all the same.
 
 ## Source
 DeepSpeed 0.19 `ops/op_builder/builder.py` `assert_no_cuda_mismatch`: another major version is an error.
+
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NVLinks are down, or fewer on one GPU than on the others.
 
-## What it looks at
+## How it is found
 The links that `nvidia-smi nvlink -s` lists for each GPU, and the relation between GPUs in
 `nvidia-smi topo -m`.
 
@@ -14,6 +14,8 @@ looked at where a link stays down.
 
 ## Source
 nvidia-smi manual: `nvlink -s`, `topo -m` (NV# is a connection of # bonded links).
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Two nodes of the run are one machine.
 
-## What it looks at
+## How it is found
 The kernel's boot id of every node: two nodes with the same one share a kernel, so they are one machine
 under two names, or two containers of one machine.
 
@@ -14,6 +14,8 @@ Remove one of the names from `nodes`. Where several nodes on one machine are mea
 
 ## Source
 `/proc/sys/kernel/random/boot_id` (random(4)); NCCL 2.30 `init.cc` compares host hash and bus id.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A lock of a compiled operator is left behind, and every run that needs the operator waits for it.
 
-## What it looks at
+## How it is found
 The files named `lock` below the folder of compiled operators on every node, and which process has each of them open.
 The folder is `TORCH_EXTENSIONS_DIR`, else the one that allranks gives this training environment. On shared storage, the
 processes of all nodes.
@@ -18,6 +18,8 @@ outside of this run compiles.
 ## Source
 torch 2.13 `utils/file_baton.py` (`wait` has no limit) and `utils/cpp_extension.py` (`_jit_compile`);
 DeepSpeed 0.19 `ops/op_builder/builder.py` loads its operators through it.
+
+Topic: software
 """
 
 from __future__ import annotations

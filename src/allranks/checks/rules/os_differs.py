@@ -1,6 +1,6 @@
 """Nodes run different systems or kernels.
 
-## What it looks at
+## How it is found
 The distribution and release, the kernel's version (its first two numbers, and its flavour: generic, aws, el8uek) and
 the processor's architecture of every machine.
 
@@ -13,6 +13,8 @@ Install the same system, or put the training environment into a container image.
 
 ## Source
 os-release(5), uname(2).
+
+Topic: nodes
 """
 
 from __future__ import annotations

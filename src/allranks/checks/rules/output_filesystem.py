@@ -1,6 +1,6 @@
 """Checkpoints would go to a filesystem that is made for something else.
 
-## What it looks at
+## How it is found
 The type of the filesystem below the folder that checkpoints go to: network filesystems (NFS, CIFS, SSHFS),
 a container's overlay, and tmpfs.
 
@@ -15,6 +15,8 @@ finished adapter goes there.
 
 ## Source
 `/proc/self/mountinfo`; the experience of the runs that this project comes from.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A package that this run needs is not installed on a node.
 
-## What it looks at
+## How it is found
 For a LLaMA-Factory run: llamafactory, torch, transformers, peft, accelerate, datasets, trl; deepspeed where
 the run uses it; the package of each logger that `report_to` names.
 
@@ -14,6 +14,8 @@ Install it in that node's training environment, or say `report_to: none` where i
 ## Source
 LLaMA-Factory 0.9.5 `hparams/parser.py`; transformers 5.6 `integrations/integration_utils.py`:
 `get_reporting_integration_callbacks` raises for a logger that is not installed.
+
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A path of the run is in no mount of its container.
 
-## What it looks at
+## How it is found
 `save.to`, the model and the dataset's folder of a run in a container, against `container.mounts`.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Mount its folder (`container: {mounts: ["/home/ubuntu:/host_home"]}`), or name a
 
 ## Source
 docker run reference, `--volume`; the experience of the runs that this project comes from.
+
+Topic: storage
 """
 
 from __future__ import annotations

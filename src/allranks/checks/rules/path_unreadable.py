@@ -1,6 +1,6 @@
 """A folder or file of the run does not answer.
 
-## What it looks at
+## How it is found
 Every folder that the run writes to, and every small file that its settings name, on every node: whether the
 node got an answer about it within its limit.
 
@@ -13,6 +13,8 @@ no signal reaches it (state D), also not SIGKILL. What could not be looked at is
 
 ## Source
 The node's own wait; nfs(5), option `hard`, which is the default.
+
+Topic: storage
 """
 
 from __future__ import annotations

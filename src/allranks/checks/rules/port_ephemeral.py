@@ -1,6 +1,6 @@
 """The rendezvous port may be taken by an outgoing connection before the run listens on it.
 
-## What it looks at
+## How it is found
 Whether `network.port` lies in the head's range for outgoing connections (`ip_local_port_range`, 32768-60999 by
 default) without being reserved, and how many ports of that range are in use there.
 
@@ -15,6 +15,8 @@ A port below the range (`network: {port: 29500}`), or as root on the head
 
 ## Source
 Linux `Documentation/networking/ip-sysctl.rst`: ip_local_port_range, ip_local_reserved_ports.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A port that the run will listen on is taken.
 
-## What it looks at
+## How it is found
 The rendezvous port (`network.port`) on the head, and the keeper's port where one is set, by really
 listening on it for a moment as torch's store does; and who holds it.
 
@@ -15,6 +15,8 @@ and is never ended for a port: take another `network.port`.
 
 ## Source
 torch 2.13 `TCPStore` listens on all addresses with SO_REUSEADDR; a port in TIME_WAIT alone is free for it.
+
+Topic: network
 """
 
 from __future__ import annotations

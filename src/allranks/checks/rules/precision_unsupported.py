@@ -1,6 +1,6 @@
 """The GPUs do not compute in the precision that the run asks for.
 
-## What it looks at
+## How it is found
 `bf16: true` against the compute capability of the GPUs that the run uses.
 
 ## Why it matters
@@ -12,6 +12,8 @@ setup doesn't support bf16/gpu".
 
 ## Source
 torch `torch.cuda.is_bf16_supported`; NVIDIA's table of compute capabilities.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rendezvous stands on a publicly routable address.
 
-## What it looks at
+## How it is found
 The head's address: whether it is one that the whole Internet can reach.
 
 ## Why it matters
@@ -14,6 +14,8 @@ Use the addresses of a private network in `nodes`, or close the ports to all but
 ## Source
 torch security policy (SECURITY.md): distributed features are "for internal communication only", without
 authentication or encryption.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The checkpoint to resume from is not where it is read.
 
-## What it looks at
+## How it is found
 The folder that `resume` names, on the head: rank 0 reads a checkpoint of allranks for all. Where
 `checkpoint-not-resumable` is accepted the trainer reads its own, each rank its part: then on every machine.
 
@@ -13,6 +13,8 @@ Copy the checkpoint to the machine that is named, or resume from storage that al
 
 ## Source
 DeepSpeed 0.19 `runtime/engine.py` `load_checkpoint`; transformers 5.6 `integrations/deepspeed.py`.
+
+Topic: storage
 """
 
 from __future__ import annotations

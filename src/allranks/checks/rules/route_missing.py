@@ -1,6 +1,6 @@
 """A node has no way to another, or a way that leads nowhere useful.
 
-## What it looks at
+## How it is found
 The interface and source address that each node's kernel takes to every other node.
 
 ## Why it matters
@@ -14,6 +14,8 @@ nodes share.
 
 ## Source
 The kernel's routing table, asked by connecting a UDP socket (no packet is sent).
+
+Topic: network
 """
 
 from __future__ import annotations

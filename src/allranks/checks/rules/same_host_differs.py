@@ -1,6 +1,6 @@
 """`same_host: true`, but the nodes are different machines.
 
-## What it looks at
+## How it is found
 The kernel's boot id of every node, where the run file says `same_host: true`.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Remove `same_host: true`.
 
 ## Source
 `/proc/sys/kernel/random/boot_id` (random(4)).
+
+Topic: nodes
 """
 
 from __future__ import annotations

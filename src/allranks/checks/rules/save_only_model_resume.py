@@ -1,6 +1,6 @@
 """A run that shall be resumable saves nothing to resume from.
 
-## What it looks at
+## How it is found
 `save_only_model: true` together with `resume`, `launch.restarts` or `launch.spares`.
 
 ## Why it matters
@@ -12,6 +12,8 @@ fails with "Can't find a valid checkpoint".
 
 ## Source
 transformers 5.6 `trainer.py` `_save_checkpoint`; DeepSpeed needs its optimizer states to resume.
+
+Topic: settings
 """
 
 from __future__ import annotations

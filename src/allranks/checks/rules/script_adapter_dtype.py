@@ -1,6 +1,6 @@
 """The script's adapter gets another type than its base.
 
-## What it looks at
+## How it is found
 `get_peft_model` without `autocast_adapter_dtype=False` in the training script, together with DeepSpeed 0.19.2
 or later.
 
@@ -13,6 +13,8 @@ all ranks with a TypeError about the types of input and output.
 
 ## Source
 trl#6091; PEFT `get_peft_model` (autocast_adapter_dtype, default True).
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The script's batch arithmetic gives 0 at this number of ranks.
 
-## What it looks at
+## How it is found
 Products with `world_size // N` in the training script, with N larger than the run's number of ranks.
 
 ## Why it matters
@@ -12,6 +12,8 @@ with "Train batch size: 0 has to be greater than 0". Where ranks are no multiple
 
 ## Source
 DeepSpeed 0.19 `runtime/config.py` `_batch_assertion`.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The DeepSpeed JSON of a script of one's own holds what DeepSpeed refuses, ignores or cannot fill.
 
-## What it looks at
+## How it is found
 JSON files that `train.command` names, read as a DeepSpeed configuration without transformers.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Numbers in place of `auto`; the nearest right key, which the finding gives.
 
 ## Source
 DeepSpeed 0.19.8 `runtime/config.py`, `runtime/zero/config.py`; transformers `integrations/deepspeed.py`.
+
+Topic: settings
 """
 
 from __future__ import annotations

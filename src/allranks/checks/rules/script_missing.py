@@ -1,6 +1,6 @@
 """The training script is not on a node, or is not Python.
 
-## What it looks at
+## How it is found
 The script of `train.command` on every node, or in the folder of `code` on this machine.
 
 ## Why it matters
@@ -11,6 +11,8 @@ Write its absolute path, or let `code:` ship its folder to every node.
 
 ## Source
 The node's own file; Python's own parser.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The script calls a collective on some ranks only.
 
-## What it looks at
+## How it is found
 Calls that all ranks must make together (a DeepSpeed save, a barrier, a reduction) that stand in the training
 script under a condition on the rank, or in an `except` clause.
 
@@ -14,6 +14,8 @@ Let all ranks call it and only rank 0 write; in `except` print the error and rai
 
 ## Source
 DeepSpeed documentation, `save_checkpoint`: "all processes must call this method"; torch.distributed.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The script starts ranks by itself, and does not look whether torchrun has started it.
 
-## What it looks at
+## How it is found
 Calls of `mp.spawn` (torch.multiprocessing) and `ray.init` in the training script. One that also names a variable of
 torchrun (`LOCAL_RANK`, `TORCHELASTIC_RUN_ID`), or asks `is_torchelastic_launched`, is taken to know both ways.
 
@@ -14,6 +14,8 @@ With Ray, `launch: {with: ray}` starts the ranks, and the script needs no `ray.i
 
 ## Source
 PyTorch documentation, "torchrun (Elastic Launch)" and "Multiprocessing: spawning subprocesses".
+
+Topic: settings
 """
 
 from __future__ import annotations

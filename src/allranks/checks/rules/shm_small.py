@@ -1,6 +1,6 @@
 """`/dev/shm` is small or full, or `shm` is set although it has no effect.
 
-## What it looks at
+## How it is found
 The size of `/dev/shm` on every node and how much of it is free, for the data loader's workers and NCCL's shared-memory
 transport; and `container.shm` together with a container that shares the host's IPC. In a container with a `/dev/shm`
 of its own, what fills the host's does not matter.
@@ -17,6 +17,8 @@ earlier program left its files there: `ls -l /dev/shm` shows whose they are, `ls
 ## Source
 docker run reference (`--shm-size`, `--ipc`); NCCL user guide, "Running NCCL inside containers"; PyTorch
 `multiprocessing` best practices.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ranks talk over a slower network than the nodes have.
 
-## What it looks at
+## How it is found
 The speed of the interface that each node's ranks use against the node's other interfaces that are up and
 have an address; where NCCL uses InfiniBand, only the rendezvous goes over it, and it is not judged.
 
@@ -13,6 +13,8 @@ Ethernet, and 1,030 s over 10 Gb/s.
 
 ## Source
 `/sys/class/net/*/speed`; 2P(N-1)/N bytes a rank and pass (docs/decisions/gather-replay.md).
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The training software differs between nodes.
 
-## What it looks at
+## How it is found
 The versions of Python (3.x), torch (and the CUDA that it was built for), DeepSpeed, transformers, PEFT, accelerate,
 LLaMA-Factory and the other packages that change what a rank computes or sends, on every node.
 
@@ -15,6 +15,8 @@ or a folder on shared storage.
 
 ## Source
 The packages' own metadata on each node. NCCL refuses peers of another version: NCCL 2.30, `bootstrap.cc`.
+
+Topic: software
 """
 
 from __future__ import annotations

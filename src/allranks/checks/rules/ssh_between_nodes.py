@@ -1,6 +1,6 @@
 """The head cannot start the other nodes over SSH, as this launcher does.
 
-## What it looks at
+## How it is found
 With a launcher that logs in from the head (pdsh, OpenMPI, DeepSpeed's): whether a command runs on every other node
 over SSH from the head, without a question being asked.
 
@@ -15,6 +15,8 @@ needs SSH from this machine only.
 
 ## Source
 pdsh(1) (PDSH_RCMD_TYPE=ssh), OpenMPI `plm_rsh_agent`, DeepSpeed `launcher/multinode_runner.py`.
+
+Topic: network
 """
 
 from __future__ import annotations

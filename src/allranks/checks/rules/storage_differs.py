@@ -1,6 +1,6 @@
 """The same path is another storage on another node.
 
-## What it looks at
+## How it is found
 The filesystem below the folders of the run on every machine: network storage on some nodes and a local disk
 on others, or another server.
 
@@ -13,6 +13,8 @@ there, or finds another model than the rest.
 
 ## Source
 `/proc/self/mountinfo`; where `storage-not-one` has seen another node's file there, names of servers do not matter.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Network storage of the same path is not the same storage on every node.
 
-## What it looks at
+## How it is found
 Where two machines or more have network storage at a folder of the run: a file of a random name, made on one
 of them and looked for on the others; it is removed at once.
 
@@ -16,6 +16,8 @@ export. Or give `save.to` a local disk: each node then keeps its own.
 ## Source
 A second look after the first round trip (docs/architecture.md): written before anybody looks, since an NFS client
 keeps the absence of a name for up to 60 s (nfs(5), `acdirmax`, `lookupcache`).
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The time-out of collectives is far too long, or too short.
 
-## What it looks at
+## How it is found
 `ddp_timeout` (seconds) of the trainer and DEEPSPEED_TIMEOUT (minutes).
 
 ## Why it matters
@@ -14,6 +14,8 @@ tokenizes the dataset while the others wait in a collective, and loading a large
 ## Source
 transformers 5.6 `ddp_timeout` (default 1800); LLaMA-Factory `examples/train_lora/*_ds3.yaml`; DeepSpeed
 `constants.py`.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NCCL_TOPO_FILE is missing, or no topology.
 
-## What it looks at
+## How it is found
 The file that NCCL_TOPO_FILE names, on every node: whether it is there, is XML, and has the elements and
 attributes that NCCL's reader needs.
 
@@ -16,6 +16,8 @@ provider's file; `NCCL_TOPO_DUMP_FILE` writes what NCCL has found.
 ## Source
 NCCL 2.32 `src/graph/xml.cc`: `<system version="1">`, `<cpu numaid affinity arch vendor familyid modelid>`,
 `<pci busid class>`, `<gpu dev sm rank gdr>`, `<nic><net name dev speed …>`.
+
+Topic: network
 """
 
 from __future__ import annotations

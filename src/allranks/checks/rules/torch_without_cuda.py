@@ -1,6 +1,6 @@
 """The installed torch is built without CUDA, and the run wants GPUs.
 
-## What it looks at
+## How it is found
 The CUDA version that torch was built for, in the training environment of every node.
 
 ## Why it matters
@@ -13,6 +13,8 @@ LLaMA-Factory, `gpus: {count: 2, model: cpu}` for a script.
 
 ## Source
 The installed torch's own `version.py`: `cuda` is None in a CPU build.
+
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Somebody else trains on a node.
 
-## What it looks at
+## How it is found
 The launchers of distributed training (torchrun, deepspeed, accelerate, llamafactory-cli, horovodrun) that run on
 the node and belong to no run of allranks, by their command lines: pid, user and age.
 
@@ -15,6 +15,8 @@ its own. GPU memory that strangers hold is `gpu-busy`, a port that they hold is 
 ## Source
 proc(5), `/proc/PID/cmdline`; the module names are those of torch 2.13, DeepSpeed 0.19, accelerate 1.11 and
 LLaMA-Factory 0.9.5.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NCCL may not use the way between GPUs.
 
-## What it looks at
+## How it is found
 NCCL_P2P_DISABLE and NCCL_SHM_DISABLE in `env`, on machines with several GPUs. (NCCL_IB_DISABLE is
 `ib-unused`'s, where there is InfiniBand.)
 
@@ -13,6 +13,8 @@ Take them out once the smoke test has passed.
 
 ## Source
 NCCL user guide, NCCL_P2P_DISABLE, NCCL_SHM_DISABLE; AzNHC's threshold for 8 A100, 228 GB/s.
+
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node answered, but some of what a launch hangs on could not be read there.
 
-## What it looks at
+## How it is found
 The facts that this run's checks judge by, where a node sent a reason in place of a value: a program that
 is not installed, a mount that does not answer, a driver that hangs.
 
@@ -13,6 +13,8 @@ Cure the reason; it is the message of the node's own system or program. Where yo
 
 ## Source
 The node's own message.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node could not be asked anything.
 
-## What it looks at
+## How it is found
 Whether each node of the run answered at all.
 
 ## Why it matters
@@ -14,6 +14,8 @@ written. The finding names the user and the port that were tried. Or take the no
 
 ## Source
 torch 2.13, `torch/distributed/elastic/rendezvous/dynamic_rendezvous.py`: `join` timeout 600 s.
+
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The run's user has another number on another node.
 
-## What it looks at
+## How it is found
 The uid that the run has on every machine, where folders of the run lie on shared storage.
 
 ## Why it matters
@@ -12,6 +12,8 @@ Give the user the same uid on all nodes (LDAP, or `usermod -u`), or keep the run
 
 ## Source
 NFS AUTH_SYS sends numeric user ids (RFC 5531).
+
+Topic: nodes
 """
 
 from __future__ import annotations

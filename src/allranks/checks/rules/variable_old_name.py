@@ -1,6 +1,6 @@
 """A variable in `env` has an old name.
 
-## What it looks at
+## How it is found
 Names in `env` that torch or Hugging Face have renamed.
 
 ## Why it matters
@@ -13,6 +13,8 @@ Write the new name, which the finding gives.
 ## Source
 torch 2.2 renamed `NCCL_ASYNC_ERROR_HANDLING` and others to `TORCH_NCCL_…`; huggingface_hub renamed its cache
 variables; transformers 5 reads no `TRANSFORMERS_CACHE`.
+
+Topic: settings
 """
 
 from __future__ import annotations

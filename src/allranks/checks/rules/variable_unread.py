@@ -1,6 +1,6 @@
 """A variable in `env` is read by nobody.
 
-## What it looks at
+## How it is found
 Every variable of `env` and of nodes: whether NCCL, torch or gloo of the nodes hold its name in their
 libraries, and a table of names that guides recommend and nobody reads.
 
@@ -14,6 +14,8 @@ What the finding names in its place, mostly `ddp_timeout` for the time-outs.
 ## Source
 The strings in the nodes' own libtorch_cuda.so and libnccl.so.2; without them those of torch 2.15.0 and NCCL
 2.32.3.
+
+Topic: settings
 """
 
 from __future__ import annotations

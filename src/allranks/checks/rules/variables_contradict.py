@@ -1,6 +1,6 @@
 """Two variables say the opposite.
 
-## What it looks at
+## How it is found
 Pairs in each node's environment of which one makes the other void: a transport that is switched off and tuned,
 different interfaces for NCCL and gloo, GPUDirect set for a network that is off.
 
@@ -12,6 +12,8 @@ Take out the one that is not meant.
 
 ## Source
 NCCL user guide, "Environment Variables".
+
+Topic: settings
 """
 
 from __future__ import annotations

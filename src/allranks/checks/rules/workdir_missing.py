@@ -1,6 +1,6 @@
 """The folder in which the ranks are to start is not on a node.
 
-## What it looks at
+## How it is found
 The folder of `train.workdir` on every node; for a relative one of `code` on this machine, once.
 
 ## Why it matters
@@ -12,6 +12,8 @@ its own folder. In a container the path is the container's: mount the folder.
 
 ## Source
 The node's own file system; POSIX `chdir`.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""An Ascend NPU or its communication failed
+"""An Ascend NPU or its communication failed.
 
-## What is seen
+## How it is found
 `EI0002`, `EI0006: Getting socket times out`, `EL0004: Failed to allocate memory`, `ERR02200 DIST call
 hccl api failed`, `ERR00100 PTA call acl api failed`, `HcclAllReduce`, `aclrtSetDevice`,
 `rtDeviceSynchronize`.
+
+Easily confused with The same wait on NVIDIA is collective-timeout-straggler.
 
 ## Why it matters
 HCCL is Ascend's NCCL. `Getting socket times out` is the echo of a rank that never came; another code
@@ -14,8 +16,7 @@ Read `~/ascend/log/debug/plog` of the rank that failed first, `npu-smi info` and
 on its node; compare driver, firmware and CANN of all nodes, and check each NPU's IP address and link. A
 long first step needs `HCCL_CONNECT_TIMEOUT` and `HCCL_EXEC_TIMEOUT`.
 
-## Confused with
-The same wait on NVIDIA is collective-timeout-straggler.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
-"""Nothing is wrong
+"""Nothing is wrong.
 
-## What is seen
+## How it is found
 Warnings that healthy runs print: `The client socket has failed to connect to [localhost]` (IPv6 is tried
 first), `The hostname of the client socket cannot be retrieved. err=-3`, `Setting OMP_NUM_THREADS`, NCCL's
 `No device found` and `ncclNetPlugin` not found, `Installed CUDA version * does not match ... accepting`;
 then training steps.
+
+Easily confused with A run that stands still or lost its machine without a word: a log that does not show the
+training's end (`train_runtime`, `Training completed`) cannot be told from one that was cut off, so that this
+is only likely.
 
 ## Why it matters
 No line names an error that ended anything; the warnings among them are printed by healthy runs too.
@@ -12,9 +16,7 @@ No line names an error that ended anything; the warnings among them are printed 
 ## What to do
 Nothing.
 
-## Confused with
-A run that stands still or lost its machine without a word: a log that does not show the training's end
-(`train_runtime`, `Training completed`) cannot be told from one that was cut off, so that this is only likely.
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""A compiled extension belongs to another torch
+"""A compiled extension belongs to another torch.
 
-## What is seen
+## How it is found
 `undefined symbol: _ZN3c10…` while `flash_attn_2_cuda`, `transformer_engine`, `apex`, `xformers` or
 another extension is imported; `xFormers can't load C++/CUDA extensions`; bitsandbytes' `CUDA Setup failed
 despite GPU being available`.
+
+Easily confused with libnccl-or-cuda-lib-not-found, where a library is missing;
+version-drift-transformers-peft, where a Python name is.
 
 ## Why it matters
 The extension was compiled against another version, another C++ ABI or another CUDA of torch, so that it
@@ -14,9 +17,7 @@ Install the extension's build for this torch, CUDA and Python, or build it here 
 --no-build-isolation --no-cache-dir --force-reinstall NAME`). After an upgrade of torch every extension
 must be installed again, on every node.
 
-## Confused with
-libnccl-or-cuda-lib-not-found, where a library is missing; version-drift-transformers-peft, where a Python
-name is.
+Topic: software
 """
 
 from __future__ import annotations

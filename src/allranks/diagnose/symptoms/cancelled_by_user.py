@@ -1,8 +1,11 @@
-"""A user or an administrator ended the job
+"""A user or an administrator ended the job.
 
-## What is seen
+## How it is found
 `slurmstepd: error: *** JOB * ON * CANCELLED AT * ***` without a reason, `mpirun: killing job...` after
 Ctrl-C, `^C`, `Aborted by user`, `Job was cancelled by user`.
+
+Easily confused with slurm-preempt-or-timeout, where the line says so; a hang that somebody ended by hand:
+look at what stood still before it.
 
 ## Why it matters
 scancel, Ctrl-C or a stop from a console; nothing in the training failed before it, as far as these logs
@@ -12,9 +15,7 @@ show.
 Nothing, if it was meant. `sacct -j JOB -o State,User` names the user (`CANCELLED by UID`). If nobody did,
 look at the scheduler's log for a dependency or a limit.
 
-## Confused with
-slurm-preempt-or-timeout, where the line says so; a hang that somebody ended by hand: look at what stood
-still before it.
+Topic: ends
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A checkpoint is broken or incomplete
+"""A checkpoint is broken or incomplete.
 
-## What is seen
+## How it is found
 `PytorchStreamReader failed ... failed finding central directory`, `Ran out of input`, `invalid load key`,
 `SafetensorError: ... incomplete metadata, file not fully covered`, `header too large`. Usually the rank
 that owns the file prints it alone.
+
+Easily confused with disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch.
 
 ## Why it matters
 A file was cut off when it was saved or copied; resuming from it is impossible. The earlier cause is mostly
@@ -13,8 +15,7 @@ a full disk or a killed save.
 Resume from the checkpoint before it, or copy or download that file again; `allranks checkpoints verify
 PATH` names the bad files.
 
-## Confused with
-disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch.
+Topic: checkpoints
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""The ranks are in different collectives
+"""The ranks are in different collectives.
 
-## What is seen
+## How it is found
 `Detected mismatch between collectives on ranks` (with TORCH_DISTRIBUTED_DEBUG=DETAIL, on all ranks: the
 minority's fingerprint is the odd one), Gloo's `op.preamble.length <= op.nbytes` (exit -6), `params[*] in
 this process with sizes * appears not to match`, NCCL's `Message truncated`, or watchdogs with different
 OpType or NumelIn at the same SeqNum.
+
+Easily confused with collective-timeout-straggler, moe-expert-not-used-hang.
 
 ## Why it matters
 One rank calls another collective, or the same with another shape: the job hangs or aborts. Without DETAIL
@@ -14,8 +16,7 @@ it looks like a straggler.
 Make every rank take the same path: the same model, the same number of batches, no collective under `if rank
 == 0`. Run once with TORCH_DISTRIBUTED_DEBUG=DETAIL.
 
-## Confused with
-collective-timeout-straggler, moe-expert-not-used-hang.
+Topic: training
 """
 
 from __future__ import annotations

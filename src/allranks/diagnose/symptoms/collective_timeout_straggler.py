@@ -1,9 +1,12 @@
-"""A rank was late or hung; the others timed out
+"""A rank was late or hung; the others timed out.
 
-## What is seen
+## How it is found
 NCCL: `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=*, OpType=*, ...) ran for *
 milliseconds`; Gloo: `Timed out waiting *ms for recv|send operation`; monitoredBarrier names the missing
 ranks. The late rank itself prints nothing and only gets SIGTERM.
+
+Easily confused with dataset-preprocessing-timeout, collective-mismatch, moe-expert-not-used-hang,
+peer-node-network-broken: each of them looks like this first.
 
 ## Why it matters
 The ranks that report are the ones that waited. The cause is what the late rank did meanwhile.
@@ -12,9 +15,7 @@ The ranks that report are the ones that waited. The cause is what the late rank 
 Look at the suspected rank: its last lines, its stack (py-spy, stacks/), its process state. All ranks must
 evaluate and save together; raise ddp_timeout only where the work is truly long.
 
-## Confused with
-dataset-preprocessing-timeout, collective-mismatch, moe-expert-not-used-hang, peer-node-network-broken: each
-of them looks like this first.
+Topic: training
 """
 
 from __future__ import annotations

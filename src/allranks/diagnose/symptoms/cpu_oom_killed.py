@@ -1,8 +1,11 @@
-"""The host's memory ran out
+"""The host's memory ran out.
 
-## What is seen
+## How it is found
 `oom_kill event in StepId`, the kernel's `Out of memory: Killed process`, `OOMKilled`, srun's `Out Of
 Memory`, Ray's `node running low on memory`, `DefaultCPUAllocator: can't allocate memory`.
+
+Easily confused with rank-sigkilled, the same picture without a line that proves it; cuda-oom, which is the
+GPU's memory.
 
 ## Why it matters
 The kernel or the scheduler killed a rank because the machine or its cgroup had no memory left; the others
@@ -12,8 +15,7 @@ only lost their peer.
 More memory for the job, fewer data loader workers, loading and saving in shards, no offload. A smaller
 batch rarely helps: it is host memory.
 
-## Confused with
-rank-sigkilled, the same picture without a line that proves it; cuda-oom, which is the GPU's memory.
+Topic: nodes
 """
 
 from __future__ import annotations

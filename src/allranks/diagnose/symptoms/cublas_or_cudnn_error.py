@@ -1,8 +1,10 @@
-"""A CUDA library refused a call
+"""A CUDA library refused a call.
 
-## What is seen
+## How it is found
 `CUBLAS_STATUS_EXECUTION_FAILED`, `CUBLAS_STATUS_NOT_INITIALIZED`, `CUBLAS_STATUS_INVALID_VALUE`, `cuDNN
 error: CUDNN_STATUS_*`, `cusolver error`, `GET was unable to find an engine to execute this computation`.
+
+Easily confused with cuda-oom (`CUBLAS_STATUS_ALLOC_FAILED`), cuda-device-assert.
 
 ## Why it matters
 Often the echo of something else: an index out of range in an earlier kernel, a GPU without free memory,
@@ -13,8 +15,7 @@ First `CUDA_LAUNCH_BLOCKING=1`: an earlier assertion or lack of memory then show
 only: unset LD_LIBRARY_PATH to another CUDA, and reinstall `nvidia-cublas-*` and `nvidia-cudnn-*` with
 torch.
 
-## Confused with
-cuda-oom (`CUBLAS_STATUS_ALLOC_FAILED`), cuda-device-assert.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""CUDA was used before a process was forked
+"""CUDA was used before a process was forked.
 
-## What is seen
+## How it is found
 `Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the
 'spawn' start method`.
+
+Easily confused with dataloader-worker-killed, whose worker was killed.
 
 ## Why it matters
 CUDA does not survive a fork: a worker of a data loader or of `datasets.map` touched the GPU after the
@@ -12,8 +14,7 @@ parent had.
 Keep tensors on the CPU in data loaders and map functions, or start workers with `spawn`
 (`multiprocessing_context='spawn'`). Do not touch CUDA before the launcher forks.
 
-## Confused with
-dataloader-worker-killed, whose worker was killed.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""torch or a kernel was not built for this GPU
+"""torch or a kernel was not built for this GPU.
 
-## What is seen
+## How it is found
 `no kernel image is available for execution on the device`, `sm_120 is not compatible with the current
 PyTorch installation`, `ptxas fatal : Value 'sm_120' is not defined for option 'gpu-name'`, `Unsupported
 gpu architecture 'compute_90'`.
+
+Easily confused with cuda-driver-too-old, where the driver is what is old.
 
 ## Why it matters
 The binary holds no code for this GPU's architecture: the wheel or the compiler is older than the GPU, or
@@ -14,8 +16,7 @@ Install a torch whose CUDA knows the GPU (Hopper: 11.8 and newer, Blackwell: 12.
 extensions again with `TORCH_CUDA_ARCH_LIST` of this GPU. Triton brings its own ptxas: a newer triton, or
 `TRITON_PTXAS_PATH`.
 
-## Confused with
-cuda-driver-too-old, where the driver is what is old.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""An index was out of range on the GPU
+"""An index was out of range on the GPU.
 
-## What is seen
+## How it is found
 `CUDA error: device-side assert triggered`, above it lines such as `ScatterGatherKernel.cu:* Assertion
 `idx_dim >= 0 && idx_dim < index_size` failed`, `Assertion `t >= 0 && t < n_classes` failed`, `Assertion
 `srcIndex < srcSelectDimSize` failed`.
+
+Easily confused with cuda-illegal-memory-access, where no assertion fails; sampling from a distribution with
+NaN asserts `probability tensor contains` in the same way.
 
 ## Why it matters
 A kernel met a label, token or index outside its table. The Python line that is named is only where the
@@ -14,9 +17,7 @@ Compare the largest token id and label with the size of the embedding and the nu
 tokenizer with added tokens needs `resize_token_embeddings`; sequences must not be longer than the
 positions). `CUDA_LAUNCH_BLOCKING=1`, or the same batch on the CPU, names the line.
 
-## Confused with
-cuda-illegal-memory-access, where no assertion fails; sampling from a distribution with NaN asserts
-`probability tensor contains` in the same way.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The NVIDIA driver is older than the CUDA runtime
+"""The NVIDIA driver is older than the CUDA runtime.
 
-## What is seen
+## How it is found
 `The NVIDIA driver on your system is too old (found version 12020)` (that is CUDA 12.2), `CUDA driver
 version is insufficient for CUDA runtime version`. At import it is a warning; the crash comes later.
+
+Easily confused with no-nvidia-driver, where there is none at all.
 
 ## Why it matters
 torch cannot use the GPUs of that node.
@@ -11,8 +13,7 @@ torch cannot use the GPUs of that node.
 A newer driver on that node, or a torch built for the CUDA version that the driver knows; the same on all
 nodes.
 
-## Confused with
-no-nvidia-driver, where there is none at all.
+Topic: gpus
 """
 
 from __future__ import annotations

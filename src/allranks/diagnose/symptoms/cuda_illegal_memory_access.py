@@ -1,8 +1,11 @@
-"""A kernel read or wrote memory that is not its own
+"""A kernel read or wrote memory that is not its own.
 
-## What is seen
+## How it is found
 `CUDA error: an illegal memory access was encountered`, `misaligned address`, `invalid program counter`,
 `Cuda failure 'an illegal memory access'`; other ranks end with communication errors.
+
+Easily confused with cuda-device-assert, which prints an assertion; xid-gpu-fault, where the kernel's log
+proves the GPU's fault.
 
 ## Why it matters
 A kernel's fault, mostly of a custom, compiled or quantised one with shapes that it does not expect,
@@ -13,9 +16,7 @@ seldom of the GPU. The Python line that is named is only where the error surface
 after another, and bring torch, CUDA and the extension to versions that belong together. If it follows one
 GPU, look at its Xids (`dmesg -T | grep Xid`).
 
-## Confused with
-cuda-device-assert, which prints an assertion; xid-gpu-fault, where the kernel's log proves the GPU's
-fault.
+Topic: gpus
 """
 
 from __future__ import annotations

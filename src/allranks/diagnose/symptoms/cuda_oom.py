@@ -1,9 +1,11 @@
-"""A GPU has no memory left
+"""A GPU has no memory left.
 
-## What is seen
+## How it is found
 `CUDA out of memory. Tried to allocate` (class `OutOfMemoryError`, in `torch.cuda.` or `torch.`), `CUDA
 error: out of memory`, NCCL's `Cuda failure 'out of memory'`. The other ranks then report communication
 errors.
+
+Easily confused with duplicate-gpu, where all ranks sit on GPU 0; cpu-oom-killed, which is the host's memory.
 
 ## Why it matters
 What this rank needs does not fit into its GPU, or somebody else holds part of it.
@@ -13,8 +15,7 @@ What this rank needs does not fit into its GPU, or somebody else holds part of i
 offload. First look whether another process holds memory (`nvidia-smi`), and whether `GPU n` is this rank's
 own.
 
-## Confused with
-duplicate-gpu, where all ranks sit on GPU 0; cpu-oom-killed, which is the host's memory.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""The ranks may meet, but not talk: data ports are blocked
+"""The ranks may meet, but not talk: data ports are blocked.
 
-## What is seen
+## How it is found
 All ranks pass the rendezvous, then `connectFullMesh failed ... Connect timeout` or `SO_ERROR: No route to
 host, remote=[ip]` (Gloo), or NCCL's `Connect to * failed : No route to host | Connection timed out` after
 `Init START`.
+
+Easily confused with wrong-network-interface, where the remote address is a bridge's or loopback's;
+peer-node-network-broken, where training had already begun.
 
 ## Why it matters
 Collectives use ephemeral ports in both directions; a firewall that opens the rendezvous port alone stops
@@ -13,9 +16,7 @@ them.
 Open the ephemeral ports (`cat /proc/sys/net/ipv4/ip_local_port_range`) between all nodes; the machine to
 look at first is the one of `remote=[...]`.
 
-## Confused with
-wrong-network-interface, where the remote address is a bridge's or loopback's; peer-node-network-broken,
-where training had already begun.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A data loader worker was killed
+"""A data loader worker was killed.
 
-## What is seen
+## How it is found
 `DataLoader worker (pid *) is killed by signal: Killed` (Aborted, Segmentation fault), `DataLoader worker
 (pid(s) *) exited unexpectedly`. Or a ConnectionResetError, EOFError or FileNotFoundError below torch's
 `rebuild_storage_fd`: the worker died while its batch was fetched.
+
+Easily confused with shm-too-small, where the signal is Bus error; cpu-oom-killed, where a line proves it.
 
 ## Why it matters
 The worker process died, mostly because the host's memory ran out: every worker holds its own copy of what
@@ -13,8 +15,7 @@ it touches.
 Fewer workers (num_workers), data that is mapped instead of held, more host memory; `dmesg -T | grep -i
 killed` on that node. At the very end, after 100 %, it is harmless.
 
-## Confused with
-shm-too-small, where the signal is Bus error; cpu-oom-killed, where a line proves it.
+Topic: nodes
 """
 
 from __future__ import annotations

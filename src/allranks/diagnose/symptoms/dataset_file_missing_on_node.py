@@ -1,8 +1,11 @@
-"""A data file is not there on some node
+"""A data file is not there on some node.
 
-## What is seen
+## How it is found
 `FileNotFoundError: [Errno 2] No such file or directory: '*.bin'` (json, parquet, arrow, ...) on the ranks
 of one node alone.
+
+Easily confused with tokenizer-or-model-file-missing, missing-system-tool, checkpoint-corrupt-resume-fail: the
+same error about other files.
 
 ## Why it matters
 The file lies on another node's local disk or on storage that is not mounted here; the others only lose
@@ -12,9 +15,7 @@ their peer.
 Put the data on storage that every node mounts, or copy it to the same path on each; `allranks check`
 compares the paths.
 
-## Confused with
-tokenizer-or-model-file-missing, missing-system-tool, checkpoint-corrupt-resume-fail: the same error about
-other files.
+Topic: storage
 """
 
 from __future__ import annotations

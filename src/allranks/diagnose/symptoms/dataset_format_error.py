@@ -1,9 +1,11 @@
-"""The data is not in the form that the trainer expects
+"""The data is not in the form that the trainer expects.
 
-## What is seen
+## How it is found
 `DatasetGenerationError`, `DatasetGenerationCastError`, `pyarrow.lib.ArrowInvalid: JSON parse error`,
 `Couldn't cast`, `JSONDecodeError`, `Cannot find valid samples, check data/README.md`, `Undefined dataset
 * in dataset_info.json`.
+
+Easily confused with dataset-file-missing-on-node, where the file is not there.
 
 ## Why it matters
 A line of the data set cannot be parsed, columns differ between files, or the name is not known to the
@@ -13,8 +15,7 @@ trainer.
 Look at the file and row that the exception names (`jq . FILE > /dev/null` finds a broken line); give all
 files the same columns and types; register the data set under the name that the configuration uses.
 
-## Confused with
-dataset-file-missing-on-node, where the file is not there.
+Topic: storage
 """
 
 from __future__ import annotations

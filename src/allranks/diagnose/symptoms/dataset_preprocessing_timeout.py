@@ -1,8 +1,10 @@
-"""The others timed out while one rank prepared the data
+"""The others timed out while one rank prepared the data.
 
-## What is seen
+## How it is found
 Time-outs (or `retrieving ncclUniqueId from [0] ... got error`) on ranks other than 0 while rank 0 shows
 `Running tokenizer on dataset`, `Map` or download bars.
+
+Easily confused with collective-timeout-straggler, where no rank was preparing data.
 
 ## Why it matters
 Rank 0 tokenizes alone and the others wait in a barrier until their time-out ends the run. Rank 0's own
@@ -12,8 +14,7 @@ later error is a consequence.
 Prepare the data set once before the run (LLaMA-Factory: `tokenized_path`; datasets: its cache on shared
 storage), more `preprocessing_num_workers`, or a longer `ddp_timeout`.
 
-## Confused with
-collective-timeout-straggler, where no rank was preparing data.
+Topic: training
 """
 
 from __future__ import annotations

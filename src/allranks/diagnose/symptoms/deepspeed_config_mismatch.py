@@ -1,10 +1,12 @@
-"""The DeepSpeed configuration contradicts itself or the run
+"""The DeepSpeed configuration contradicts itself or the run.
 
-## What is seen
+## How it is found
 `Check batch related parameters. train_batch_size is not equal ... A != m * g * w` (w is the real world
 size: 1 means a wrong launcher), `'>' not supported between instances of 'str' and 'int'` ("auto" without
 the HF Trainer), `bfloat16 and fp16 modes cannot be simultaneously enabled`, `Please correct the following
 DeepSpeed config values`.
+
+Easily confused with launch-args-mismatch, where w is not the world size that was meant.
 
 ## Why it matters
 DeepSpeed refuses the configuration on every rank before anything is trained.
@@ -13,8 +15,7 @@ DeepSpeed refuses the configuration on every rank before anything is trained.
 Put "auto" where the Trainer knows the value and numbers where it does not; one of fp16 and bf16; with a
 wrong w look at the launcher. `deepspeed: auto` in the run file writes a fitting one.
 
-## Confused with
-launch-args-mismatch, where w is not the world size that was meant.
+Topic: settings
 """
 
 from __future__ import annotations

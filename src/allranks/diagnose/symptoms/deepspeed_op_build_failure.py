@@ -1,8 +1,11 @@
-"""A DeepSpeed operator could not be built
+"""A DeepSpeed operator could not be built.
 
-## What is seen
+## How it is found
 `CUDAMismatchException`, `CUDA_HOME does not exist, unable to compile CUDA op(s)`, `Error building extension
 'cpu_adam'`, `Ninja is required`; `'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'` follows it.
+
+Easily confused with `Installed CUDA version * does not match ... but since the APIs are compatible,
+accepting` is harmless.
 
 ## Why it matters
 The operator (cpu_adam, fused_adam, ...) is compiled at first use, and this machine lacks a fitting
@@ -13,8 +16,7 @@ Install ninja and a CUDA toolkit of torch's version, put both on PATH and CUDA_H
 (DS_BUILD_OPS) into a TORCH_EXTENSIONS_DIR of its own. Remove a stale lock file in it: waiting for one is a
 silent hang.
 
-## Confused with
-`Installed CUDA version * does not match ... but since the APIs are compatible, accepting` is harmless.
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The disk or the quota is full
+"""The disk or the quota is full.
 
-## What is seen
+## How it is found
 `No space left on device`, `Disk quota exceeded`; behind torch.save only `basic_ios::clear: iostream error`
 and `inline_container.cc:* . unexpected pos A vs B`, or `PytorchStreamWriter failed writing file`.
+
+Easily confused with shm-too-small, where the line names /dev/shm or </torch_*>.
 
 ## Why it matters
 The checkpoint could not be written whole; what lies there is not to be trusted.
@@ -11,8 +13,7 @@ The checkpoint could not be written whole; what lies there is not to be trusted.
 Free space where the run saves (`df -h`, `df -i`, `quota`), keep fewer checkpoints, save adapters alone. The
 same text was seen with free space after an I/O error: look at `df` first.
 
-## Confused with
-shm-too-small, where the line names /dev/shm or </torch_*>.
+Topic: storage
 """
 
 from __future__ import annotations

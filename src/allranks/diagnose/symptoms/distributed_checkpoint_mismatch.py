@@ -1,9 +1,12 @@
-"""A sharded checkpoint does not fit this model or layout
+"""A sharded checkpoint does not fit this model or layout.
 
-## What is seen
+## How it is found
 Megatron's `CheckpointingException`, `Global shape mismatch for loaded (…) and expected`, `does not match
 … sharded tensor`, torch's `Missing key in checkpoint state_dict`, `Size mismatch between saved`,
 DeepSpeed's `The checkpoint being loaded used a DP world size of * but the current world size is *`.
+
+Easily confused with checkpoint-corrupt-resume-fail, where files are broken or missing;
+zero3-load-size-mismatch.
 
 ## Why it matters
 The checkpoint was saved by another parallel layout, model size, vocabulary padding or library version
@@ -14,8 +17,7 @@ Start with the layout of the run that saved it, or convert: Megatron `--ckpt-for
 `--ckpt-convert-format`, DeepSpeed's universal checkpoint (`ds_to_universal.py`), torch's `dcp_to_torch`.
 Compare `--make-vocab-size-divisible-by` and the tensor-parallel size.
 
-## Confused with
-checkpoint-corrupt-resume-fail, where files are broken or missing; zero3-load-size-mismatch.
+Topic: checkpoints
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Two ranks use one GPU
+"""Two ranks use one GPU.
 
-## What is seen
+## How it is found
 NCCL up to 2.28: `Duplicate GPU detected : rank * and rank * both on CUDA device *` (the device is a PCI bus
 id in hex); from 2.30: `Multiple Ranks are using the same GPU/Partition`. torch wraps it as
 ncclInvalidUsage, old versions as ncclInternalError. While a run is watched: two living ranks report the same machine
 and the same GPU (its UUID, else its PCI bus id).
+
+Easily confused with cuda-oom, where the message says GPU 0 on a rank whose local rank is not 0.
 
 ## Why it matters
 NCCL refuses two ranks on one GPU: no collective can start. With gloo both train at half speed in half the memory.
@@ -14,8 +16,7 @@ Equal bus ids on different hosts are normal and are not reported.
 One process a GPU: start with torchrun, call torch.cuda.set_device(LOCAL_RANK) before any CUDA or NCCL call,
 list no machine twice, under another name either, and give trainer, rollout engine and a second run different GPUs.
 
-## Confused with
-cuda-oom, where the message says GPU 0 on a rank whose local rank is not 0.
+Topic: gpus
 """
 
 from __future__ import annotations

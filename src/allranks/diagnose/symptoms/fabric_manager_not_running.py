@@ -1,7 +1,9 @@
-"""The Fabric Manager of the NVSwitch machine does not run
+"""The Fabric Manager of the NVSwitch machine does not run.
 
-## What is seen
+## How it is found
 `Error 802: system not yet initialized` from CUDA, or NCCL's `Cuda failure 802`, while nvidia-smi works.
+
+Easily confused with no-nvidia-driver.
 
 ## Why it matters
 On NVSwitch machines CUDA waits for the Fabric Manager; it must be of the driver's exact version.
@@ -10,8 +12,7 @@ On NVSwitch machines CUDA waits for the Fabric Manager; it must be of the driver
 Install and start nvidia-fabricmanager of the driver's exact version, look at `nvidia-smi -q` (Fabric:
 State), restart the node if kernel module and driver differ.
 
-## Confused with
-no-nvidia-driver.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""FSDP cannot shard this model as it is wrapped
+"""FSDP cannot shard this model as it is wrapped.
 
-## What is seen
+## How it is found
 `Must flatten tensors with uniform dtype`, `Must flatten tensors with uniform requires_grad`, `FSDP
 expects … contiguous`, `FSDP parameter … uneven sharding`, `does not support uneven sharding`, `Could not
 find the transformer layer class to wrap`, `got mixed torch.Tensor and DTensor`.
+
+Easily confused with rank-crashed-first, of an exception that is not FSDP's.
 
 ## Why it matters
 FSDP lays a unit's parameters into one flat buffer or cuts each by its first dimension; parameters of
@@ -14,8 +16,7 @@ LoRA with FSDP 1: `use_orig_params: true`, adapters in the same dtype as the bas
 `fsdp_auto_wrap_policy`. Wrong class name: `fsdp_transformer_layer_cls_to_wrap` as the model spells it.
 Uneven sharding: another number of ranks or a padded vocabulary.
 
-## Confused with
-rank-crashed-first, of an exception that is not FSDP's.
+Topic: settings
 """
 
 from __future__ import annotations

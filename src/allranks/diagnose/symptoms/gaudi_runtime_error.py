@@ -1,8 +1,10 @@
-"""A Gaudi device or its runtime failed
+"""A Gaudi device or its runtime failed.
 
-## What is seen
+## How it is found
 `synStatus=26 [Generic failure]`, `Device acquire failed`, `synapse_error`, `HCL … error`,
 `hcclCommInitRank`, `Graph compile failed`.
+
+Easily confused with ascend-hccl-error uses the name HCCL too, for Ascend's library.
 
 ## Why it matters
 The Habana runtime could not take a device, a graph did not compile, or the scale-out ports are down.
@@ -12,8 +14,7 @@ The Habana runtime could not take a device, a graph did not compile, or the scal
 release; the ports up (`hl-smi -n link`). `ENABLE_CONSOLE=true LOG_LEVEL_ALL=3` says which component it
 was.
 
-## Confused with
-ascend-hccl-error uses the name HCCL too, for Ascend's library.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Gloo tells the others a loopback address
+"""Gloo tells the others a loopback address.
 
-## What is seen
+## How it is found
 `connectFullMesh failed ... Connection refused, remote=[127.0.1.1]` or `[127.0.0.1]` in a run of several
 nodes.
+
+Easily confused with wrong-network-interface, where the address is a bridge's.
 
 ## Why it matters
 The node's own name resolves to loopback (Debian writes 127.0.1.1 into /etc/hosts), so it tells the others
@@ -12,8 +14,7 @@ an address that leads them back to themselves.
 Give the node's name its real address in /etc/hosts, or set GLOO_SOCKET_IFNAME to the interface that routes
 to the head.
 
-## Confused with
-wrong-network-interface, where the address is a bridge's.
+Topic: network
 """
 
 from __future__ import annotations

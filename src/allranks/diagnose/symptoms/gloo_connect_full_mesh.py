@@ -1,9 +1,11 @@
-"""Gloo could not connect every rank with every other
+"""Gloo could not connect every rank with every other.
 
-## What is seen
+## How it is found
 `Gloo connectFullMesh failed with *`. The tail tells more: 127.* is gloo-address-127, 172.17.*
 wrong-network-interface, no route or a time-out data-ports-blocked; `Connection reset by peer` means that
 the peer died; `no error` (older torch) says nothing.
+
+Easily confused with The peer's own crash, which comes first in its log.
 
 ## Why it matters
 The first collective cannot run: some pair of ranks finds no way to each other.
@@ -12,8 +14,7 @@ The first collective cannot run: some pair of ranks finds no way to each other.
 Read the tail of the message and the log of the machine in `remote=[...]`; set GLOO_SOCKET_IFNAME to the
 interface that routes to the head.
 
-## Confused with
-The peer's own crash, which comes first in its log.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,17 +1,27 @@
-"""A GPU is taken by somebody else
+"""Another process uses a GPU that the run needs.
 
-## What is seen
-`CUDA error: all CUDA-capable devices are busy or unavailable`, `CUDA_ERROR_DEVICE_UNAVAILABLE`.
+## How it is found
+Before the launch: nvidia-smi lists a process on a GPU of the run, or the GPU's memory is in use although no process is
+shown (a process of another container, or one that hangs in the driver). The finding names each process and its user.
+
+In logs: `CUDA error: all CUDA-capable devices are busy or unavailable`, `CUDA_ERROR_DEVICE_UNAVAILABLE`.
+
+Easily confused with duplicate-gpu, where NCCL finds two ranks on one GPU; xid-gpu-fault.
 
 ## Why it matters
-The GPU's compute mode is exclusive and another process holds it, or it waits for a reset.
+Two jobs on one GPU run out of memory or train at half speed. If the GPU's compute mode is exclusive, or the GPU waits
+for a reset, the rank fails at its first CUDA call.
 
 ## What to do
-`nvidia-smi` shows the processes and the compute mode (`-q -d COMPUTE`). Wait for its owner or take
-another GPU; one process a GPU, so look for a launch that started two.
+Run `nvidia-smi` on the node: it shows the processes, and `nvidia-smi -q -d COMPUTE` the compute mode. End an earlier
+run of allranks with `allranks stop` or `allranks clean`. allranks never touches another user's process: ask its owner,
+or use other GPUs. If you start ranks yourself, start one process per GPU. A display server on GPU 0 of a workstation
+is only a note.
 
-## Confused with
-duplicate-gpu, where NCCL finds two ranks on one GPU; xid-gpu-fault.
+## Source
+nvidia-smi `processes` and `fb_memory_usage`; the logs of the ranks.
+
+Topic: gpus
 """
 
 from __future__ import annotations

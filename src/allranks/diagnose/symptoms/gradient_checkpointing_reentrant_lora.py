@@ -1,8 +1,10 @@
-"""Gradient checkpointing cuts LoRA off from the loss
+"""Gradient checkpointing cuts LoRA off from the loss.
 
-## What is seen
+## How it is found
 `element 0 of tensors does not require grad and does not have a grad_fn`, after the warning `None of the
 inputs have requires_grad=True`; with DDP `Expected to mark a variable ready only once`.
+
+Easily confused with unused-parameters-ddp.
 
 ## Why it matters
 The reentrant form of checkpointing needs an input that requires a gradient; with frozen embeddings there is
@@ -11,8 +13,7 @@ none, so the adapter gets no gradient.
 ## What to do
 `gradient_checkpointing_kwargs: {use_reentrant: false}`, or model.enable_input_require_grads().
 
-## Confused with
-unused-parameters-ddp.
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""The precision is not available on this device
+"""The precision is not available on this device.
 
-## What is seen
+## How it is found
 `fp16 mixed precision requires a GPU`, `FP16 Mixed precision training … can only be used on CUDA devices`,
 `Your setup doesn't support bf16/gpu`, `"addmm_impl_cpu_" not implemented for 'Half'`, `Bfloat16 is only
 supported on GPUs with compute capability of at least 8.0`.
+
+Easily confused with no-nvidia-driver and torch-built-without-cuda, of which this may be the consequence.
 
 ## Why it matters
 bf16 needs an Ampere GPU or newer, fp16 a GPU at all; the same message comes if torch sees no GPU.
@@ -12,8 +14,7 @@ bf16 needs an Ampere GPU or newer, fp16 a GPU at all; the same message comes if 
 If GPUs are there: look why torch does not see them (`allranks check`, CUDA_VISIBLE_DEVICES, a torch
 without CUDA). Else `bf16: false`, fp16 on older GPUs, fp32 on the CPU.
 
-## Confused with
-no-nvidia-driver and torch-built-without-cuda, of which this may be the consequence.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The hub cannot be reached or refuses
+"""The hub cannot be reached or refuses.
 
-## What is seen
+## How it is found
 `We couldn't connect to 'https://huggingface.co'`, `Cannot access gated repo`, `401 Client Error`, `403
 Client Error`, `LocalEntryNotFoundError`, `OfflineModeIsEnabled`.
+
+Easily confused with tokenizer-or-model-file-missing, where the name is a path.
 
 ## Why it matters
 That node has no way to the hub, or no token with access: the model or data set cannot be loaded there.
@@ -11,8 +13,7 @@ That node has no way to the hub, or no token with access: the model or data set 
 Fetch it once onto shared storage and set HF_HUB_OFFLINE=1, or give the token (`secrets: [HF_TOKEN]`) and
 accept the model's terms.
 
-## Confused with
-tokenizer-or-model-file-missing, where the name is a path.
+Topic: storage
 """
 
 from __future__ import annotations

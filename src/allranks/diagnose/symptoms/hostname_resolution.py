@@ -1,8 +1,11 @@
-"""A node cannot resolve the head's name
+"""A node cannot resolve the head's name.
 
-## What is seen
+## How it is found
 `The IPv4/IPv6 network addresses of (host, port) cannot be retrieved (gai error: -2|-3 ...)`, again and
 again, then a time-out.
+
+Easily confused with `The hostname of the client socket cannot be retrieved. err=-3` is harmless: it is a
+missing reverse name, printed in healthy runs too.
 
 ## Why it matters
 That node cannot find the head: its DNS or /etc/hosts does not know the name.
@@ -11,9 +14,7 @@ That node cannot find the head: its DNS or /etc/hosts does not know the name.
 Put the name into DNS or /etc/hosts of that node (in containers: --add-host, a headless service), or give
 the head's address instead of its name.
 
-## Confused with
-`The hostname of the client socket cannot be retrieved. err=-3` is harmless: it is a missing reverse name,
-printed in healthy runs too.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""InfiniBand or RoCE failed
+"""InfiniBand or RoCE failed.
 
-## What is seen
+## How it is found
 A completion with error 12 (retry exceeded), 4 (local protection, GPUDirect) or 13 (RNR): `with error 12,
 opcode *` (2.18), `with status=12 opcode=*` (2.21), `status=IBV_WC_RETRY_EXC_ERR(12)` (2.28); `ibv_modify_qp
 failed`; `Got async event`, `async fatal event on QP`.
+
+Easily confused with `NET/IB : No device found` is harmless; error 5 is a flush, the echo of a peer's end.
 
 ## Why it matters
 The packets of a queue pair do not arrive: a wrong GID index, a cable or port that flaps, a peer that died
@@ -13,8 +15,7 @@ The packets of a queue pair do not arrive: a wrong GID index, a cable or port th
 Leave NCCL_IB_GID_INDEX unset from NCCL 2.21 on; NCCL_CROSS_NIC=0 on rail fabrics; choose the right
 NCCL_IB_HCA; look at the port's counters (`perfquery`, `mlnx_perf`, `ibdiagnet`) and cable.
 
-## Confused with
-`NET/IB : No device found` is harmless; error 5 is a flush, the echo of a peer's end.
+Topic: network
 """
 
 from __future__ import annotations

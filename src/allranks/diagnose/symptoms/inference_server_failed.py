@@ -1,9 +1,12 @@
-"""The inference server of the run did not start or died
+"""The inference server of the run did not start or died.
 
-## What is seen
+## How it is found
 `Engine core initialization failed`, `EngineDeadError`, `vLLM server … failed to start`, `Failed core
 proc(s)`, `Server disconnected`, sglang's `Received sigquit from a child process. It usually means the
 child failed`, `Rank 0 scheduler died`.
+
+Easily confused with cuda-oom and the other causes, which are named instead if the child's exception is in the
+logs.
 
 ## Why it matters
 Reinforcement learning and evaluation start vLLM or SGLang beside the training. Its main process only
@@ -15,8 +18,7 @@ Look for the first exception of the server's child processes. Less memory for it
 (`gpu_memory_utilization`, `mem_fraction_static`, `max_model_len`), a version that knows the model, a port
 of its own for each server.
 
-## Confused with
-cuda-oom and the other causes, which are named instead if the child's exception is in the logs.
+Topic: start
 """
 
 from __future__ import annotations

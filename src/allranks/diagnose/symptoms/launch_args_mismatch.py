@@ -1,9 +1,11 @@
-"""The nodes were started with different or wrong launch arguments
+"""The nodes were started with different or wrong launch arguments.
 
-## What is seen
+## How it is found
 World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra
 nodes available via hostfile`, `invalid device ordinal` (more processes than GPUs), `run.py: error:` (torchrun itself
 does not understand its words; it reads its script's too, and takes `--node` for a short `--node-rank`).
+
+Easily confused with rendezvous-timeout, where the arguments are right and a node is late.
 
 ## Why it matters
 The ranks do not belong to one run: they wait for others that never come, or each trains alone.
@@ -12,8 +14,7 @@ The ranks do not belong to one run: they wait for others that never come, or eac
 Compare the launch lines of all nodes: the same --nnodes, --nproc_per_node and rendezvous address, a
 --node_rank of its own each; under SLURM start with srun. `allranks plan --render torchrun` writes them.
 
-## Confused with
-rendezvous-timeout, where the arguments are right and a node is late.
+Topic: settings
 """
 
 from __future__ import annotations

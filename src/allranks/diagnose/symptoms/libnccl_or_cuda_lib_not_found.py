@@ -1,8 +1,11 @@
-"""A native library cannot be loaded
+"""A native library cannot be loaded.
 
-## What is seen
+## How it is found
 `lib*.so.*: cannot open shared object file: No such file or directory`, `undefined symbol` in an extension,
 `version 'GLIBC_*' not found`, `Could not load library libcudnn`.
+
+Easily confused with nccl-version-mismatch, where the undefined symbol begins with nccl;
+deepspeed-op-build-failure, where the file lies in torch_extensions.
 
 ## Why it matters
 torch or an extension was installed without the library it was built with, or another one stands before it
@@ -12,9 +15,7 @@ on LD_LIBRARY_PATH.
 Install it again in that environment (nvidia-nccl-cu12 and its kin), and clear LD_LIBRARY_PATH; an extension
 with an undefined symbol must be built for this torch.
 
-## Confused with
-nccl-version-mismatch, where the undefined symbol begins with nccl; deepspeed-op-build-failure, where the
-file lies in torch_extensions.
+Topic: software
 """
 
 from __future__ import annotations

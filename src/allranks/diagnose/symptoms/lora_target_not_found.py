@@ -1,8 +1,11 @@
-"""The LoRA targets exist in no layer of the model
+"""The LoRA targets exist in no layer of the model.
 
-## What is seen
+## How it is found
 `Target modules * not found in the base model` (ValueError, in the newest peft NoMatchingPeftModuleError),
 `No modules were targeted for adaptation`.
+
+Easily confused with Where some of the names exist nothing fails, and only part of the adapter trains:
+`trainable-differs`.
 
 ## Why it matters
 The names belong to another architecture: nothing would be trained.
@@ -11,8 +14,7 @@ The names belong to another architecture: nothing would be trained.
 Take the names from the model's own modules (`allranks plan` lists what each would train), or `lora_target:
 all`.
 
-## Confused with
-Where some of the names exist nothing fails, and only part of the adapter trains: `trainable-differs`.
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The loss is NaN or the fp16 scale ran out
+"""The loss is NaN or the fp16 scale ran out.
 
-## What is seen
+## How it is found
 `Current loss scale already at minimum - cannot decrease scale anymore`, after many `OVERFLOW! Rank *
 Skipping step`; or losses that are NaN step after step. On all ranks.
+
+Easily confused with A few OVERFLOW lines at the start are the search for the scale, and harmless.
 
 ## Why it matters
 fp16 cannot hold these numbers: every step is skipped, nothing is learned any more.
@@ -11,8 +13,7 @@ fp16 cannot hold these numbers: every step is skipped, nothing is learned any mo
 bf16 instead of fp16 (A100 and newer have it), a smaller learning rate, gradient clipping; look at the batch
 of the first bad step.
 
-## Confused with
-A few OVERFLOW lines at the start are the search for the scale, and harmless.
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""The head's rendezvous port cannot be reached
+"""The head's rendezvous port cannot be reached.
 
-## What is seen
+## How it is found
 `The client socket has failed to connect to any network address of (host, port)` with `errno: 113 - No route
 to host` at once (a firewall that rejects) or `errno: 110` (one that drops); or workers whose connection
 times out while the head waits for clients.
+
+Easily confused with `errno: 111 - Connection refused` means that nothing listens there: the head is not up or
+has crashed. `failed to connect to [localhost]` followed by training is harmless.
 
 ## Why it matters
 No rank of that node can join: a firewall, a security group or a missing route stands between it and the
@@ -13,9 +16,7 @@ head.
 Open the rendezvous port of the head to all nodes (`nc -vz HEAD PORT` from each), or choose an open port.
 Two hosts with the same name show the same message.
 
-## Confused with
-`errno: 111 - Connection refused` means that nothing listens there: the head is not up or has crashed.
-`failed to connect to [localhost]` followed by training is harmless.
+Topic: start
 """
 
 from __future__ import annotations

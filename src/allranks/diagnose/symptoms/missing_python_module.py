@@ -1,8 +1,10 @@
-"""A Python module is not installed
+"""A Python module is not installed.
 
-## What is seen
+## How it is found
 `ModuleNotFoundError: No module named '*'`, `This modeling file requires the following packages`,
 `flash_attn seems to be not installed`. On one node's ranks alone: the environments differ.
+
+Easily confused with version-drift-transformers-peft, where the module is there in another version.
 
 ## Why it matters
 The rank ends at its import, the others wait for it or lose their peer.
@@ -10,8 +12,7 @@ The rank ends at its import, the others wait for it or lose their peer.
 ## What to do
 Install it in the environment that the run uses, the same on every node (one image, one lock file).
 
-## Confused with
-version-drift-transformers-peft, where the module is there in another version.
+Topic: software
 """
 
 from __future__ import annotations

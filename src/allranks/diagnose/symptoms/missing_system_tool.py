@@ -1,8 +1,11 @@
-"""A program that the run needs is not installed
+"""A program that the run needs is not installed.
 
-## What is seen
+## How it is found
 `please install the numactl package`, `No such file or directory: 'numactl'` (ninja, nvcc, gcc, git, ...),
 `command not found`.
+
+Easily confused with pdsh-missing, ssh-connection-failed and deepspeed-op-build-failure, which are about
+particular programs.
 
 ## Why it matters
 The launcher or a library starts it as a process of its own, and it is not on PATH there.
@@ -11,8 +14,7 @@ The launcher or a library starts it as a process of its own, and it is not on PA
 Install it on that node or in the image, or leave out the option that asks for it (`--bind_cores_to_rank`
 needs numactl).
 
-## Confused with
-pdsh-missing, ssh-connection-failed and deepspeed-op-build-failure, which are about particular programs.
+Topic: software
 """
 
 from __future__ import annotations

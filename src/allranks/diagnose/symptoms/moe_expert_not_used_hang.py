@@ -1,8 +1,10 @@
-"""ZeRO-3 hangs where ranks route to different experts
+"""ZeRO-3 hangs where ranks route to different experts.
 
-## What is seen
+## How it is found
 No message of its own: after some steps the watchdog reports `_ALLGATHER_BASE` or `_REDUCE_SCATTER_BASE`,
 with ZeRO-3 and a mixture-of-experts model; the ranks stand at different SeqNum.
+
+Easily confused with collective-timeout-straggler, where the model has no experts.
 
 ## Why it matters
 ZeRO-3 gathers a module when it is used. Ranks that use different experts gather different modules, and wait
@@ -12,8 +14,7 @@ for each other for ever.
 deepspeed.utils.set_z3_leaf_modules(model, [the MoE block's class]) before deepspeed.initialize, so that a
 block is gathered whole; DeepSpeed's own list holds Mixtral, Qwen2-MoE and Qwen3-MoE, not DeepSeek.
 
-## Confused with
-collective-timeout-straggler, where the model has no experts.
+Topic: training
 """
 
 from __future__ import annotations

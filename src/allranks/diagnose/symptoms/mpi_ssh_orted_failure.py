@@ -1,8 +1,10 @@
-"""mpirun could not start its daemons
+"""mpirun could not start its daemons.
 
-## What is seen
+## How it is found
 `ORTE was unable to reliably start one or more daemons`, `orted: command not found` (PRTE and prted from
 version 5 on), with ssh's own error before it.
+
+Easily confused with ssh-connection-failed, where another launcher says it.
 
 ## Why it matters
 mpirun starts a daemon on each node through SSH: without it no rank was started there.
@@ -11,8 +13,7 @@ mpirun starts a daemon on each node through SSH: without it no rank was started 
 `ssh HOST which orted` must work from the head: sshd, keys, the same Open MPI on the same path (or
 `--prefix`), and an interface that leads back (`--mca oob_tcp_if_include`).
 
-## Confused with
-ssh-connection-failed, where another launcher says it.
+Topic: start
 """
 
 from __future__ import annotations

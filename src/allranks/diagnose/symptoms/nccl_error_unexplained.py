@@ -1,8 +1,10 @@
-"""NCCL failed, and these logs do not say why
+"""NCCL failed, and these logs do not say why.
 
-## What is seen
+## How it is found
 `ncclSystemError: System call … failed`, `ncclInternalError: Internal check failed`, `ncclUnhandledCudaError`,
 `unhandled system error`, `unhandled cuda error` without a `NCCL WARN` line and without another rank's error.
+
+Easily confused with nccl-remote-process-exited, where NCCL says that the peer is gone.
 
 ## Why it matters
 These are the names under which NCCL passes a failure on. The reason stands in a `NCCL WARN` line, which is
@@ -12,8 +14,7 @@ printed only with NCCL_DEBUG set, or in the log of the rank that failed first.
 Give `allranks diagnose` the logs of all ranks. If it comes again, start with `NCCL_DEBUG=WARN` (or `INFO`):
 the line above the exception then names the socket, the memory, the library or the peer.
 
-## Confused with
-nccl-remote-process-exited, where NCCL says that the peer is gone.
+Topic: network
 """
 
 from __future__ import annotations

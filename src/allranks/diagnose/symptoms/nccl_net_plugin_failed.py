@@ -1,8 +1,11 @@
-"""NCCL's network plugin failed
+"""NCCL's network plugin failed.
 
-## What is seen
+## How it is found
 `NET/OFI Couldn't open CQ`, `NET/OFI Request * completed with error`, `NET/OFI … failed`, `libfabric`,
 `fi_domain`, `EFA`, `aws-ofi-nccl initialization failed`; UCX' `NET/UCX` errors.
+
+Easily confused with ib-transport-error, which NCCL's own InfiniBand code prints; `NET/OFI` lines at INFO
+without an error are harmless.
 
 ## Why it matters
 The plugin that carries NCCL over EFA, libfabric or UCX could not set up or lost a transfer.
@@ -12,9 +15,7 @@ The same aws-ofi-nccl, libfabric and EFA installer on every node (`fi_info -p ef
 lets all traffic of the group through, `memlock` unlimited. `NCCL_NET=Socket` shows whether anything else
 is wrong; it is slow.
 
-## Confused with
-ib-transport-error, which NCCL's own InfiniBand code prints; `NET/OFI` lines at INFO without an error are
-harmless.
+Topic: network
 """
 
 from __future__ import annotations

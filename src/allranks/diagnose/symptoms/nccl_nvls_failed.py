@@ -1,8 +1,11 @@
-"""NVLink SHARP could not be set up
+"""NVLink SHARP could not be set up.
 
-## What is seen
+## How it is found
 `transport/nvls.cc:* NCCL WARN Cuda failure`, `Failed to bind NVLink SHARP (NVLS) Multicast memory`, `CUDA
 error in NVLS`, `cuMulticastCreate`.
+
+Easily confused with cuda-oom: the text may say `out of memory` though the GPU is empty;
+fabric-manager-not-running.
 
 ## Why it matters
 NCCL reserves multicast memory in the NVSwitches; a Fabric Manager in a bad state, too many communicators,
@@ -12,8 +15,7 @@ or a container without the rights let that fail.
 `NCCL_NVLS_ENABLE=0` avoids it. For the speed of it: restart the Fabric Manager of that node (its
 administrator), the same driver and Fabric Manager versions, fewer communicators at once.
 
-## Confused with
-cuda-oom: the text may say `out of memory` though the GPU is empty; fabric-manager-not-running.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""GPUs of one node cannot reach each other's memory
+"""GPUs of one node cannot reach each other's memory.
 
-## What is seen
+## How it is found
 `peer access is not supported between these two devices` (CUDA 217), `P2P is disabled between ... GPUs`;
 otherwise a silent hang in the first collective on one node that NCCL_P2P_DISABLE=1 cures.
+
+Easily confused with collective-timeout-straggler.
 
 ## Why it matters
 NCCL's direct copies between GPUs fail: PCIe ACS or the IOMMU stands between them, the driver does not
@@ -12,8 +14,7 @@ support it, or (Ray) each process sees one GPU alone.
 Switch off ACS or IOMMU translation on that host, or set NCCL_P2P_DISABLE=1 at the cost of speed; with Ray
 and one visible GPU a process NCCL_CUMEM_ENABLE=0.
 
-## Confused with
-collective-timeout-straggler.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A peer is gone; these ranks only noticed it
+"""A peer is gone; these ranks only noticed it.
 
-## What is seen
+## How it is found
 `ncclRemoteError: ... remote process exited or there was a network error`, `socketProgress: Connection
 closed by remote peer host<port>`, Gloo's `Connection closed by peer`, InfiniBand completion error 5
 (flush).
+
+Easily confused with rank-crashed-first and rank-sigkilled, of which this is the echo.
 
 ## Why it matters
 It is the echo of another rank's end; the cause stands in the log of the peer that is named.
@@ -11,8 +13,7 @@ It is the echo of another rank's end; the cause stands in the log of the peer th
 ## What to do
 Read the log of the named peer's node; give `allranks diagnose` the logs of all nodes.
 
-## Confused with
-rank-crashed-first and rank-sigkilled, of which this is the echo.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""The nodes use different NCCL libraries
+"""The nodes use different NCCL libraries.
 
-## What is seen
+## How it is found
 At import `libtorch_cuda.so: undefined symbol: ncclComm*`; from NCCL 2.26 `Mismatched NCCL version detected`
 and `NCCL version mismatch with remote peer`; before 2.26 no message at all, only different `NCCL version`
 lines per host.
+
+Easily confused with collective-timeout-straggler, since older versions only hang.
 
 ## Why it matters
 Two versions of NCCL do not speak one protocol: the start fails or hangs without a word.
@@ -12,8 +14,7 @@ Two versions of NCCL do not speak one protocol: the start fails or hangs without
 The same image or the same wheels on every node; one libnccl alone (the cu12 and cu13 wheels overwrite each
 other); the same network plugin everywhere.
 
-## Confused with
-collective-timeout-straggler, since older versions only hang.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""An AWS Neuron device or its runtime failed
+"""An AWS Neuron device or its runtime failed.
 
-## What is seen
+## How it is found
 `nrt_init` or `NRT_*` errors, `NEURON_RT`, `NRT:nrt_allocate_neuron_cores`, `NRT_EXEC_HW_ERR`, `NCC_*`
 from neuronx-cc.
+
+Easily confused with cuda-oom has its counterpart in `NRT_RESOURCE`.
 
 ## Why it matters
 The Neuron runtime could not take its cores, a device failed, or the compiler rejected the graph.
@@ -12,8 +14,7 @@ The Neuron runtime could not take its cores, a device failed, or the compiler re
 a process that is left over holds them. `NRT_EXEC_HW_ERR`: the device, replace the instance. A compiler's
 error: the versions of torch-neuronx and neuronx-cc belong together.
 
-## Confused with
-cuda-oom has its counterpart in `NRT_RESOURCE`.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Shared storage failed
+"""Shared storage failed.
 
-## What is seen
+## How it is found
 `[Errno 116] Stale file handle`, `[Errno 37] No locks available`, `[Errno 5] Input/output error`, `Transport
 endpoint is not connected`, `Remote I/O error`.
+
+Easily confused with A mount that is missing altogether shows as "Repo id must be in the form" on that node
+alone.
 
 ## Why it matters
 The file server or its mount failed under the run; many of these come from shared Triton or inductor caches,
@@ -12,8 +15,7 @@ not from data.
 Mount again and look at the server's and the client's kernel log; put caches (TRITON_CACHE_DIR,
 TORCHINDUCTOR_CACHE_DIR, HF_HOME) on local disks.
 
-## Confused with
-A mount that is missing altogether shows as "Repo id must be in the form" on that node alone.
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""No GPU is visible
+"""No GPU is visible.
 
-## What is seen
+## How it is found
 `Found no NVIDIA driver on your system`, `No CUDA GPUs are available`, `ProcessGroupNCCL is only supported
 with GPUs, no GPUs found!`, `nccl2 requires at least one CUDA device`.
+
+Easily confused with `No CUDA runtime is found, using CUDA_HOME=...` is only a warning of the extension
+builder.
 
 ## Why it matters
 The NCCL backend cannot run there: a container without its GPUs, an empty CUDA_VISIBLE_DEVICES, or no
@@ -12,8 +15,7 @@ driver.
 Start the container with its GPUs (`--gpus all`, the NVIDIA runtime), look at CUDA_VISIBLE_DEVICES and
 `nvidia-smi` on that node.
 
-## Confused with
-`No CUDA runtime is found, using CUDA_HOME=...` is only a warning of the extension builder.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""A node failed
+"""A node failed.
 
-## What is seen
+## How it is found
 `srun: error: Node failure on <host>`, `DUE TO NODE FAILURE` (the host after ON in that line is the batch
 host, not the failed one), Ray's `marked dead because the detector has missed too many heartbeats`.
+
+Easily confused with peer-node-network-broken, where the machine lives.
 
 ## Why it matters
 The machine or its daemon is gone, and every rank on it; the others lost their peers.
@@ -11,8 +13,7 @@ The machine or its daemon is gone, and every rank on it; the others lost their p
 Look at the node (power, kernel log, BMC, network), leave it out, and resume from the last verified
 checkpoint.
 
-## Confused with
-peer-node-network-broken, where the machine lives.
+Topic: ends
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""A rank waits for the lock of an operator that nobody builds
+"""A rank waits for the lock of an operator that nobody builds.
 
-## What is seen
+## How it is found
 A stack that ends in `torch/utils/file_baton.py`, in `wait`, below `cpp_extension.py` (`load`, `_jit_compile`):
 when the ranks are stopped, or asked for their stacks. Before that nothing is printed.
+
+Easily confused with A build that really runs: a CUDA operator of DeepSpeed takes minutes at its first use,
+with `ninja` and `nvcc` among the processes.
 
 ## Why it matters
 torch lets one process compile an operator, and all others wait until its file `lock` is gone. A builder that
@@ -12,9 +15,7 @@ was killed left the file behind: every rank that needs the operator waits withou
 `allranks check` names the lock and whether a process has it open. If nobody has: remove that file `lock`, then run
 again. It is in the operator's folder, below the rank's TORCH_EXTENSIONS_DIR, or ~/.cache/torch_extensions without one.
 
-## Confused with
-A build that really runs: a CUDA operator of DeepSpeed takes minutes at its first use, with `ninja` and `nvcc`
-among the processes.
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""The parallel layout does not fit the model or the number of GPUs
+"""The parallel layout does not fit the model or the number of GPUs.
 
-## What is seen
+## How it is found
 `world size (*) is not divisible by tensor_model_parallel_size`, `num_attention_heads must be divisible by
 tensor parallel size`, `number of experts … divisible`, `global batch size … is not divisible by micro
 batch size`, `Invalid parallel dims`.
+
+Easily confused with launch-args-mismatch, where fewer ranks started than the layout was made for;
+deepspeed-config-mismatch.
 
 ## Why it matters
 Tensor, pipeline, context and data parallelism must multiply to the number of GPUs, and heads, layers,
@@ -14,8 +17,7 @@ Choose sizes whose product is the number of GPUs that the launch really started 
 heads and key-value heads divisible by the tensor-parallel size, layers by the pipeline's, the global
 batch by micro batch times data-parallel size.
 
-## Confused with
-launch-args-mismatch, where fewer ranks started than the layout was made for; deepspeed-config-mismatch.
+Topic: settings
 """
 
 from __future__ import annotations

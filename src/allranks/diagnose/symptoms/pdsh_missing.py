@@ -1,7 +1,9 @@
-"""The launcher pdsh is not installed
+"""The launcher pdsh is not installed.
 
-## What is seen
+## How it is found
 `launcher 'pdsh' not installed`, `pdsh: command not found`, `No such file or directory: 'pdsh'`.
+
+Easily confused with ssh-connection-failed, which DeepSpeed tests first.
 
 ## Why it matters
 DeepSpeed starts the other nodes with pdsh unless it is told otherwise: nothing was started.
@@ -10,8 +12,7 @@ DeepSpeed starts the other nodes with pdsh unless it is told otherwise: nothing 
 Install pdsh on the head, or start otherwise: `--launcher openmpi|slurm`, `--no_ssh` with --node_rank, or
 `allranks run`.
 
-## Confused with
-ssh-connection-failed, which DeepSpeed tests first.
+Topic: start
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""The network to a node broke
+"""The network to a node broke.
 
-## What is seen
+## How it is found
 `Connect to <ip> failed : Connection refused` from many ranks to one address, `Connection timed out`,
 `Network is unreachable` or `No route to host` in a run that had trained; or every rank of every node times
 out and none is silent.
+
+Easily confused with collective-timeout-straggler, where one rank is silent; data-ports-blocked, where no step
+was ever trained.
 
 ## Why it matters
 The ranks live, their packets do not arrive: link, switch, firewall or a dead node. No rank can go on.
@@ -12,8 +15,7 @@ The ranks live, their packets do not arrive: link, switch, firewall or a dead no
 Look at that node's link (`ip -s link`, switch, kernel log) and `ping` it from the others; leave the node
 out until it is repaired.
 
-## Confused with
-collective-timeout-straggler, where one rank is silent; data-ports-blocked, where no step was ever trained.
+Topic: network
 """
 
 from __future__ import annotations

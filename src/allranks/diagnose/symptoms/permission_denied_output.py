@@ -1,8 +1,10 @@
-"""A path may not be written
+"""A path may not be written.
 
-## What is seen
+## How it is found
 `[Errno 13] Permission denied`, `[Errno 30] Read-only file system`, `open file failed with strerror`; mostly
 on rank 0 alone, which writes.
+
+Easily confused with ssh-connection-failed, where it says `Permission denied (publickey)`.
 
 ## Why it matters
 The rank that saves ended; the others lost their peer. In containers the user inside often does not own the
@@ -11,8 +13,7 @@ mounted folder.
 ## What to do
 Give the run's user write access to that folder on that node, mount it without `ro`, or save elsewhere.
 
-## Confused with
-ssh-connection-failed, where it says `Permission denied (publickey)`.
+Topic: storage
 """
 
 from __future__ import annotations

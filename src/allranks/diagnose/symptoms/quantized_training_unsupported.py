@@ -1,9 +1,11 @@
-"""A quantised model cannot be trained so
+"""A quantised model cannot be trained so.
 
-## What is seen
+## How it is found
 `You cannot perform fine-tuning on purely quantized models`, `The model you are trying to fine-tune is
 quantized with * but that quantization method do not support training`, `.to is not supported for 4-bit or
 8-bit bitsandbytes models`, `DeepSpeed ZeRO-3 is incompatible with quantization`.
+
+Easily confused with lora-target-not-found, where the adapter was asked for but fits no layer.
 
 ## Why it matters
 Quantised weights hold no gradients: an adapter must be trained on them, by a method and a sharding that
@@ -13,8 +15,7 @@ support it.
 Add a LoRA adapter (QLoRA), with a quantisation that supports training (bitsandbytes 4-bit); with ZeRO-3
 no quantisation unless the trainer says that it is supported; remove `.to()` of the model.
 
-## Confused with
-lora-target-not-found, where the adapter was asked for but fits no layer.
+Topic: settings
 """
 
 from __future__ import annotations

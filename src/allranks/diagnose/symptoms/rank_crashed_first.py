@@ -1,8 +1,10 @@
-"""One rank crashed; the others lost their peer
+"""One rank crashed; the others lost their peer.
 
-## What is seen
+## How it is found
 One rank ends with a traceback that is no communication error (or by SIGSEGV or SIGABRT), the others with
 `Connection closed by peer`, `ncclRemoteError` or SIGTERM.
+
+Easily confused with rank-sigkilled and rank-exited-early, which print no traceback.
 
 ## Why it matters
 The first exception that is not about communication is the cause; everything after it is an echo. torchrun's
@@ -12,8 +14,7 @@ The first exception that is not about communication is the cause; everything aft
 Read that rank's traceback. Exactly one rank or node: its data, files, hardware or environment. All ranks at
 one place: the configuration.
 
-## Confused with
-rank-sigkilled and rank-exited-early, which print no traceback.
+Topic: ends
 """
 
 from __future__ import annotations

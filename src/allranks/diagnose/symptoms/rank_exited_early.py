@@ -1,12 +1,16 @@
-"""A rank left with exit code 0 before the others
+"""A rank left with exit code 0 before the others.
 
-## What is seen
-The others report `Connection closed by peer` or a time-out; the culprit prints no traceback and stands in
-no table of torchrun, because its exit code is 0. While the run goes on: a rank ended with 0 before the last step (or
-is gone, and its torchrun tells of no failure), most ranks are left (half, if they are seen to wait), and nothing has
-moved since for as long as the run's pace allows (a warning). If their stacks show all of them in a collective, and
-they stand still for a minute, the run is stopped; if more than half of the ranks are done, they are told of after a
-minute and stopped after two.
+## How it is found
+In logs: the others report `Connection closed by peer` or a time-out. The guilty rank prints no traceback, and
+torchrun's table of failures does not list it, because its exit code is 0.
+
+While a run is watched: a rank ended with 0 before the last step, or it is gone and its torchrun reports no failure.
+Most ranks are left (half of them, if their stacks show that they wait), and none has moved for longer than the run's
+pace allows. That is a warning. If the stacks of all others show a collective for a minute, allranks stops the run. If
+more than half of the ranks are done, it warns after one minute and stops the run after two.
+
+Easily confused with rank-crashed-first, which prints a traceback; collective-timeout-straggler, where the
+rank still lived and got SIGTERM.
 
 ## Why it matters
 A rank that returns, calls sys.exit or runs out of batches leaves the others waiting in a collective. Under gloo they
@@ -16,9 +20,7 @@ lose their peer at once; under NCCL they wait until a time-out of 10 minutes or 
 Look for sys.exit, return, break or an exhausted data loader on that rank alone (drop_last, uneven shards;
 Join for DDP), and for a signal handler that exits.
 
-## Confused with
-rank-crashed-first, which prints a traceback; collective-timeout-straggler, where the rank still lived and
-got SIGTERM.
+Topic: ends
 """
 
 from __future__ import annotations

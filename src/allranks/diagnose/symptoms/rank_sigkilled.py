@@ -1,8 +1,11 @@
-"""A rank was killed
+"""A rank was killed.
 
-## What is seen
+## How it is found
 `exitcode : -9`, `Signal 9 (SIGKILL)`, `exits with return code = -9`, exit code 137; the others report that
 a peer closed the connection.
+
+Easily confused with cpu-oom-killed, where a line proves it; a rank that the launcher itself killed with force
+after it ignored SIGTERM is a victim.
 
 ## Why it matters
 SIGKILL comes from outside the process: mostly the kernel for want of memory, sometimes a person or a
@@ -12,9 +15,7 @@ scheduler. Which one, no line here proves.
 On that node look at `dmesg -T` for "Killed process"; if it is there: more host memory, fewer workers. Then
 ask who else may kill there.
 
-## Confused with
-cpu-oom-killed, where a line proves it; a rank that the launcher itself killed with force after it ignored
-SIGTERM is a victim.
+Topic: ends
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""A rank was ended by a signal that nobody of the run sent
+"""A rank was ended by a signal that nobody of the run sent.
 
-## What is seen
+## How it is found
 A rank ended by SIGTERM, SIGHUP or SIGINT before allranks stopped anything and before its torchrun had a reason to end
 it: the order stands in the node's journal. In logs alone: `exitcode : -15` of a process to which torchrun did not send
 a `closing signal`.
+
+Easily confused with torchelastic-signal, where torchrun itself got the signal and passed it on;
+rank-sigkilled, for SIGKILL; slurm-preempt-or-timeout, where SLURM says so.
 
 ## Why it matters
 Somebody asked that process to end: earlyoom or systemd-oomd for want of memory, a scheduler (`scancel` of a step), a
@@ -13,9 +16,7 @@ container's stop, a person with `kill`. The other ranks only lost their peer.
 On that node look at `journalctl -u earlyoom -u systemd-oomd`, the scheduler's log (`sacct`), and who ran `kill`
 there. If the machine was short of memory: fewer data loader workers, or more memory for the job.
 
-## Confused with
-torchelastic-signal, where torchrun itself got the signal and passed it on; rank-sigkilled, for SIGKILL;
-slurm-preempt-or-timeout, where SLURM says so.
+Topic: ends
 """
 
 from __future__ import annotations

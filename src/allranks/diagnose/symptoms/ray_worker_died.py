@@ -1,8 +1,11 @@
-"""A Ray worker died
+"""A Ray worker died.
 
-## What is seen
+## How it is found
 `ActorDiedError`, `RayActorError`, `Worker exit type: SYSTEM_ERROR ... connection error code 2. End of
 file`.
+
+Easily confused with cpu-oom-killed, where Ray names memory as the fact and not as a common cause;
+node-failure.
 
 ## Why it matters
 Ray only saw the process vanish; the reasons it lists are guesses. It is the echo of a kill, a crash or a
@@ -11,8 +14,7 @@ lost node.
 ## What to do
 Read the dead worker's own log (in /tmp/ray/session_latest/logs, by its pid), and `dmesg -T` on its node.
 
-## Confused with
-cpu-oom-killed, where Ray names memory as the fact and not as a common cause; node-failure.
+Topic: ends
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The model needs code of its own that was not allowed
+"""The model needs code of its own that was not allowed.
 
-## What is seen
+## How it is found
 `requires you to execute the configuration file in that repo on your local machine …
 trust_remote_code=True`, `contains custom code which must be executed to correctly load the model`.
+
+Easily confused with version-drift-transformers-peft, where the architecture is not known at all.
 
 ## Why it matters
 The model's repository brings Python code; transformers runs it only with leave.
@@ -11,8 +13,7 @@ The model's repository brings Python code; transformers runs it only with leave.
 Read the code, pin the revision, then `trust_remote_code: true`; or a version of transformers that knows
 the architecture itself.
 
-## Confused with
-version-drift-transformers-peft, where the architecture is not known at all.
+Topic: software
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Something else answers on the rendezvous port
+"""Something else answers on the rendezvous port.
 
-## What is seen
+## How it is found
 `Ping failed, invalid value returned from server. Expected: *, Got: *`; 1347703880 is the ASCII text HTTP.
+
+Easily confused with rendezvous-port-in-use, which the head itself reports.
 
 ## Why it matters
 A proxy, a web server or another program holds the port: no rank can join.
@@ -9,8 +11,7 @@ A proxy, a web server or another program holds the port: no rank can join.
 ## What to do
 Take another port, see who holds this one (`ss -ltnp`), and set no_proxy for the nodes' names.
 
-## Confused with
-rendezvous-port-in-use, which the head itself reports.
+Topic: start
 """
 
 from __future__ import annotations

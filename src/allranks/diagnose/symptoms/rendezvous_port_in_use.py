@@ -1,8 +1,11 @@
-"""The rendezvous port is taken
+"""The rendezvous port is taken.
 
-## What is seen
+## How it is found
 `The server socket has failed to listen on any local network address ... EADDRINUSE`; older: `Address
 already in use`.
+
+Easily confused with Two warnings `failed to bind` without the error `failed to listen` are harmless; so is
+vLLM's "Port * is already in use, trying port *".
 
 ## Why it matters
 Another process holds the port on the head, mostly an earlier run that did not end or was only suspended
@@ -11,9 +14,7 @@ with Ctrl-Z: the new run cannot begin.
 ## What to do
 Stop the old run by its own means (`allranks clean RUN`, `ss -ltnp` shows the holder), or take another port.
 
-## Confused with
-Two warnings `failed to bind` without the error `failed to listen` are harmless; so is vLLM's "Port * is
-already in use, trying port *".
+Topic: start
 """
 
 from __future__ import annotations

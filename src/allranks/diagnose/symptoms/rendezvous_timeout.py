@@ -1,9 +1,12 @@
-"""A node or a rank never came to the rendezvous
+"""A node or a rank never came to the rendezvous.
 
-## What is seen
+## How it is found
 `DistStoreError: Timed out after *s ... waiting for clients. k/N clients joined.`, `RendezvousTimeoutError`,
 `The client socket has timed out after *ms while trying to connect to (host, port)`, `poll for socket ...
 returned 0`, in old versions `store based barrier`.
+
+Easily confused with master-unreachable-firewall, where both sides time out though both are up;
+launch-args-mismatch, where only one of many ever starts.
 
 ## Why it matters
 The others waited for a node that did not start in time, or could not be reached. The cause is on that
@@ -14,9 +17,7 @@ Find who did not join (k of N) and read its log: an import error, a missing path
 Start all nodes together, end old processes of an earlier try, raise the join time-out if the start is
 merely slow.
 
-## Confused with
-master-unreachable-firewall, where both sides time out though both are up; launch-args-mismatch, where only
-one of many ever starts.
+Topic: start
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""An AMD GPU or ROCm's libraries failed
+"""An AMD GPU or ROCm's libraries failed.
 
-## What is seen
+## How it is found
 `HIP error: invalid device function`, `hipErrorNoBinaryForGpu`, `Memory access fault by GPU node-*`,
 `HSA_STATUS_ERROR*`, `amdgpu: … GPU reset`, `rocBLAS error`, `MIOpen Error`.
+
+Easily confused with cuda-oom (`HIP out of memory`), which is the same on both.
 
 ## Why it matters
 ROCm's counterpart of a CUDA error: a binary without code for this GPU, a kernel that touched memory that
@@ -13,8 +15,7 @@ is not its own, or a GPU that hung.
 `HSA_OVERRIDE_GFX_VERSION` only on cards that need it. A memory fault: `AMD_SERIALIZE_KERNEL=3` names the
 kernel. A reset: `dmesg -T | grep amdgpu` and `rocm-smi` on the node.
 
-## Confused with
-cuda-oom (`HIP out of memory`), which is the same on both.
+Topic: gpus
 """
 
 from __future__ import annotations

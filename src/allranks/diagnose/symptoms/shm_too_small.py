@@ -1,9 +1,12 @@
-"""/dev/shm is too small
+"""/dev/shm is too small.
 
-## What is seen
+## How it is found
 `Unexpected bus error encountered in worker`, exit code -7 (SIGBUS), `unable to allocate shared memory(shm)
 for file </torch_*>`, `unable to write to file </torch_*>`, NCCL's `Error while creating shared memory
 segment`.
+
+Easily confused with disk-full-checkpoint, which names no `/torch_` and no `/dev/shm`;
+dataloader-worker-killed.
 
 ## Why it matters
 Data loader workers and NCCL pass data through /dev/shm; a container has 64 MB of it unless told otherwise.
@@ -13,8 +16,7 @@ Data loader workers and NCCL pass data through /dev/shm; a container has 64 MB o
 `--shm-size 16g` or `--ipc host` for the container (with `--ipc host` a `--shm-size` does nothing), an
 emptyDir of medium Memory in Kubernetes, or fewer workers.
 
-## Confused with
-disk-full-checkpoint, which names no `/torch_` and no `/dev/shm`; dataloader-worker-killed.
+Topic: nodes
 """
 
 from __future__ import annotations

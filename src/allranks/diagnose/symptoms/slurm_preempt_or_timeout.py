@@ -1,7 +1,10 @@
-"""The scheduler ended the job
+"""The scheduler ended the job.
 
-## What is seen
+## How it is found
 `CANCELLED AT * DUE TO TIME LIMIT`, `DUE TO PREEMPTION`; without a reason it is scancel.
+
+Easily confused with torchelastic-signal, where no SLURM line stands; cpu-oom-killed and node-failure, which
+SLURM names too.
 
 ## Why it matters
 SLURM sends SIGTERM and then SIGKILL to every rank: all other messages are its echo.
@@ -9,8 +12,7 @@ SLURM sends SIGTERM and then SIGKILL to every rank: all other messages are its e
 ## What to do
 Ask for more time, save more often, and submit with requeue; look at `sacct -j JOB` for who cancelled.
 
-## Confused with
-torchelastic-signal, where no SLURM line stands; cpu-oom-killed and node-failure, which SLURM names too.
+Topic: ends
 """
 
 from __future__ import annotations

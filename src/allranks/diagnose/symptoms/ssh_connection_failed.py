@@ -1,8 +1,10 @@
-"""A node cannot be reached over SSH
+"""A node cannot be reached over SSH.
 
-## What is seen
+## How it is found
 `host=* was not reachable via ssh`, `ssh: connect to host * port 22`, `Permission denied (publickey)`, `Host
 key verification failed`; DeepSpeed tests ssh before pdsh, so a missing ssh client shows first.
+
+Easily confused with mpi-ssh-orted-failure, where mpirun says it; pdsh-missing.
 
 ## Why it matters
 The launcher starts its processes through SSH: none was started there.
@@ -11,8 +13,7 @@ The launcher starts its processes through SSH: none was started there.
 `ssh -v HOST hostname` from the head must work without a question: sshd, key, known_hosts, port. Install an
 ssh client where none is.
 
-## Confused with
-mpi-ssh-orted-failure, where mpirun says it; pdsh-missing.
+Topic: start
 """
 
 from __future__ import annotations

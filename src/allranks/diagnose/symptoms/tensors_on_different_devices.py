@@ -1,8 +1,10 @@
-"""Tensors are on different devices
+"""Tensors are on different devices.
 
-## What is seen
+## How it is found
 `Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1` (or
 cpu), `Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same`.
+
+Easily confused with duplicate-gpu, where all ranks use GPU 0.
 
 ## Why it matters
 A part of the model or of a batch was not moved to the rank's own GPU, or `device_map="auto"` spread the
@@ -12,8 +14,7 @@ model over GPUs that belong to other ranks.
 No `device_map="auto"` in a run of several ranks (`{"": LOCAL_RANK}` instead); move every input with
 `.to(model.device)`; with offload, take tensors that the script makes itself to the module's device.
 
-## Confused with
-duplicate-gpu, where all ranks use GPU 0.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Files of the model are not there
+"""Files of the model are not there.
 
-## What is seen
+## How it is found
 `Error no file named model.safetensors`, `Repo id must be in the form` with an absolute path (that path is
 missing on this node), `Can't load tokenizer for`, `does not appear to have a file named`, `Incorrect
 path_or_model_id`.
+
+Easily confused with hf-hub-offline-or-auth, where the name is a hub's and the network or a token is missing.
 
 ## Why it matters
 The rank cannot load the model: a download that is incomplete, or storage that is not mounted on that node.
@@ -12,8 +14,7 @@ The rank cannot load the model: a download that is incomplete, or storage that i
 Look at the path on that very node (`ls`, `mount`); complete the download or mount it; the same path on
 every node.
 
-## Confused with
-hf-hub-offline-or-auth, where the name is a hub's and the network or a token is missing.
+Topic: storage
 """
 
 from __future__ import annotations

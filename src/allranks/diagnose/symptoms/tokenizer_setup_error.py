@@ -1,9 +1,11 @@
-"""The tokenizer is not set up for training
+"""The tokenizer is not set up for training.
 
-## What is seen
+## How it is found
 `Asking to pad but the tokenizer does not have a padding token`, `tokenizer.chat_template is not set`,
 `Unable to create tensor, you should probably activate truncation and/or padding`, `Template * does not
 exist`.
+
+Easily confused with tokenizer-or-model-file-missing, where a file is not there.
 
 ## Why it matters
 Padding, a chat template or a template's name is missing, so that no batch can be made.
@@ -12,8 +14,7 @@ Padding, a chat template or a template's name is missing, so that no batch can b
 `tokenizer.pad_token = tokenizer.eos_token` (or `unk`), a model with a chat template or the template named
 in the configuration, truncation and padding in the collator.
 
-## Confused with
-tokenizer-or-model-file-missing, where a file is not there.
+Topic: storage
 """
 
 from __future__ import annotations

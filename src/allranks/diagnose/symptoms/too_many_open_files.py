@@ -1,8 +1,10 @@
-"""The limit of open files is reached
+"""The limit of open files is reached.
 
-## What is seen
+## How it is found
 `Too many open files`, `received 0 items of ancdata`, mostly from data loader workers that pass tensors as
 file descriptors.
+
+Easily confused with shm-too-small, whose lines name shared memory as well.
 
 ## Why it matters
 Every shared tensor costs a descriptor; the limit (`ulimit -n`, often 1024) is reached and loading stops,
@@ -12,8 +14,7 @@ sometimes in a hang.
 Raise the limit (`ulimit -n 65536`, LimitNOFILE, `--ulimit nofile`), or
 torch.multiprocessing.set_sharing_strategy("file_system").
 
-## Confused with
-shm-too-small, whose lines name shared memory as well.
+Topic: nodes
 """
 
 from __future__ import annotations

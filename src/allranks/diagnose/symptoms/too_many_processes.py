@@ -1,8 +1,10 @@
-"""The limit of processes or threads is reached
+"""The limit of processes or threads is reached.
 
-## What is seen
+## How it is found
 `can't start new thread`, `BlockingIOError: [Errno 11] Resource temporarily unavailable`, `OpenBLAS
 blas_thread_init: pthread_create failed`, `fork: retry: Resource temporarily unavailable`.
+
+Easily confused with too-many-open-files, which is another limit; cpu-oom-killed.
 
 ## Why it matters
 The user's or container's limit of processes counts threads too; data loaders, BLAS and tokenizers start
@@ -12,8 +14,7 @@ many on each rank.
 `ulimit -u`, the container's `--pids-limit`, `TasksMax` of the service; fewer loader workers,
 `OMP_NUM_THREADS` and `OPENBLAS_NUM_THREADS` small.
 
-## Confused with
-too-many-open-files, which is another limit; cpu-oom-killed.
+Topic: nodes
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""The installed torch cannot use GPUs
+"""The installed torch cannot use GPUs.
 
-## What is seen
+## How it is found
 `Torch not compiled with CUDA enabled`, `module 'torch._C' has no attribute '_cuda_setDevice'`, `Distributed
 package doesn't have NCCL built in`.
+
+Easily confused with no-nvidia-driver: a torch with CUDA that finds no GPU. version-drift-transformers-peft:
+another attribute that a module does not have.
 
 ## Why it matters
 The script asks for a GPU or for NCCL, and this build of torch holds neither: a CPU build was installed. GPUs and
@@ -12,9 +15,7 @@ their driver may be all right.
 Install the CUDA build of the same version (`pip install torch==... --index-url .../whl/cu126`). If training on
 CPUs is meant: gloo as the backend, and no `.cuda()`, `set_device` or `nccl` in the script.
 
-## Confused with
-no-nvidia-driver: a torch with CUDA that finds no GPU. version-drift-transformers-peft: another attribute that a
-module does not have.
+Topic: software
 """
 
 from __future__ import annotations

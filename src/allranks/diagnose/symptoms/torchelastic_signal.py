@@ -1,9 +1,12 @@
-"""Somebody ended a torchrun by a signal
+"""Somebody ended a torchrun by a signal.
 
-## What is seen
+## How it is found
 `Received 1 death signal, shutting down workers`, `Received Signals.SIGHUP death signal`, `SignalException:
 Process * got signal: 1`. While a run is watched: torchrun ends by SIGKILL, or after such a line, before any of its
 ranks failed and before allranks stopped anything.
+
+Easily confused with slurm-preempt-or-timeout, where SLURM says so; any earlier error of a rank, after which
+somebody stopped a run that hung.
 
 ## Why it matters
 Signal 1 is a terminal that was closed (nohup does not protect torchrun), 2 is Ctrl-C, 15 a scheduler, a
@@ -13,9 +16,7 @@ person or the host for want of memory, 9 the kernel for want of memory or a pers
 Start in a session of its own (setsid, tmux, `allranks run --detach`); for 15 and 9 look at the scheduler, `dmesg
 -T`, and pod events.
 
-## Confused with
-slurm-preempt-or-timeout, where SLURM says so; any earlier error of a rank, after which somebody stopped a
-run that hung.
+Topic: ends
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A TPU or its runtime failed
+"""A TPU or its runtime failed.
 
-## What is seen
+## How it is found
 `The TPU is already in use by process with pid *`, `TPU initialization failed`, `Unable to initialize
 backend 'tpu'`, `Mosaic failed to compile TPU kernel`, `slice_builder`, `worker … has crashed or been
 preempted`, `megascale` errors.
+
+Easily confused with node-failure, when a host is gone.
 
 ## Why it matters
 A second process holds the chips, not all hosts of the slice started, or one was preempted; the rest of
@@ -14,8 +16,7 @@ Start the same program on every host of the slice at once. Find the process that
 `/dev/vfio/*` on the host that is named and let its owner end it. After a preemption start again from the
 last checkpoint.
 
-## Confused with
-node-failure, when a host is gone.
+Topic: gpus
 """
 
 from __future__ import annotations

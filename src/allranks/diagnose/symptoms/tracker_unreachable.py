@@ -1,9 +1,11 @@
-"""An experiment tracker stopped the training
+"""An experiment tracker stopped the training.
 
-## What is seen
+## How it is found
 `wandb.errors.CommError`, `wandb.errors.UsageError: api_key not configured (no-tty)`, `Run initialization
 has timed out after * sec`, `mlflow.exceptions.MlflowException: API request … failed`, the same of comet,
 neptune, swanlab, clearml.
+
+Easily confused with hf-hub-offline-or-auth, which is the model's host.
 
 ## Why it matters
 The tracker could not reach its server or has no key on the rank that reports, and its exception ended
@@ -13,8 +15,7 @@ that rank; the others lost it.
 `WANDB_MODE=offline` (or `report_to: none`) starts at once. For online: the key on the node that reports
 (an environment file, never the command line), the proxy, `WANDB_INIT_TIMEOUT`. Only rank 0 should report.
 
-## Confused with
-hf-hub-offline-or-auth, which is the model's host.
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A kernel could not be compiled or does not fit the GPU
+"""A kernel could not be compiled or does not fit the GPU.
 
-## What is seen
+## How it is found
 `triton.runtime.errors.OutOfResources: out of resource: shared memory`,
 `triton.compiler.errors.CompilationError`, `torch._dynamo.exc.*`, `torch._inductor.exc.InductorError`,
 `BackendCompilerFailed`, `Failed to find C compiler`.
+
+Easily confused with deepspeed-op-build-failure, of DeepSpeed's own extensions.
 
 ## Why it matters
 torch.compile or a Triton kernel needs more shared memory than this GPU has, a compiler on the node, or
@@ -14,8 +16,7 @@ Smaller blocks or another kernel for the GPU, a C compiler and Python's headers 
 `python3-dev`), `torch.compile` off (`TORCH_COMPILE_DISABLE=1`) to see whether it is the reason; clear
 `~/.triton` after an upgrade.
 
-## Confused with
-deepspeed-op-build-failure, of DeepSpeed's own extensions.
+Topic: software
 """
 
 from __future__ import annotations

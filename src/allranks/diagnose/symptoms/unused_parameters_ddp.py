@@ -1,8 +1,10 @@
-"""DDP waits for gradients of parameters that were not used
+"""DDP waits for gradients of parameters that were not used.
 
-## What is seen
+## How it is found
 `Expected to have finished reduction in the prior iteration before starting a new one`, with the indices of
 the parameters that got no gradient.
+
+Easily confused with gradient-checkpointing-reentrant-lora.
 
 ## Why it matters
 DDP reduces every parameter's gradient; one that a rank did not use stops the next step.
@@ -10,8 +12,7 @@ DDP reduces every parameter's gradient; one that a rank did not use stops the ne
 ## What to do
 find_unused_parameters=True, or freeze what is never used, or use every branch on every rank.
 
-## Confused with
-gradient-checkpointing-reentrant-lora.
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Library versions do not fit together
+"""Library versions do not fit together.
 
-## What is seen
+## How it is found
 `cannot import name '*'`, `tokenizers>=*,<* is required for a normal functioning of this module, but found
 tokenizers==*`, `does not recognize this architecture`, `got an unexpected keyword argument`.
+
+Easily confused with missing-python-module.
 
 ## Why it matters
 A library was updated without those that depend on it, or the nodes hold different versions.
@@ -11,8 +13,7 @@ A library was updated without those that depend on it, or the nodes hold differe
 Install the versions that were released together, pinned, the same on every node; `envs/` holds sets that
 are known to run.
 
-## Confused with
-missing-python-module.
+Topic: software
 """
 
 from __future__ import annotations

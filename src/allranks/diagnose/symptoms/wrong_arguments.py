@@ -1,10 +1,12 @@
-"""The training's arguments or its configuration are wrong
+"""The training's arguments or its configuration are wrong.
 
-## What is seen
+## How it is found
 argparse's `error: unrecognized arguments`, `error: the following arguments are required`, `invalid
 choice`, `Some specified arguments are not used by the HfArgumentParser`, `Some keys are not used by the
 HfArgumentParser`, Hydra's `Could not override`, `ConfigAttributeError`, pydantic's `validation error
 for`.
+
+Easily confused with launch-args-mismatch, where nodes were started differently; deepspeed-config-mismatch.
 
 ## Why it matters
 The program ended while it read its arguments, before any training; the other nodes then waited for it.
@@ -13,8 +15,7 @@ The program ended while it read its arguments, before any training; the other no
 Correct the option that the line names. Options move between versions: compare with `--help` of the
 version that is installed on the nodes.
 
-## Confused with
-launch-args-mismatch, where nodes were started differently; deepspeed-config-mismatch.
+Topic: settings
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""The communication uses the wrong network interface
+"""The communication uses the wrong network interface.
 
-## What is seen
+## How it is found
 NCCL: `no socket interface found` (the filter matches nothing) or `Bootstrap : Using docker0`; Gloo: `Unable
 to find address for: *` or `Connection refused, remote=[172.17.0.1]` on both nodes, which is the bridge that
 Docker gives every machine.
+
+Easily confused with data-ports-blocked, where the remote address is the right one.
 
 ## Why it matters
 The ranks look for each other on an interface that does not exist or does not lead to the other nodes.
@@ -12,8 +14,7 @@ The ranks look for each other on an interface that does not exist or does not le
 NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to the interface that routes to the head, on each host its own.
 `^lo,docker0` is NCCL's syntax; Gloo takes one plain name.
 
-## Confused with
-data-ports-blocked, where the remote address is the right one.
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""A GPU failed
+"""A GPU failed.
 
-## What is seen
+## How it is found
 `NVRM: Xid (PCI:*): n` with a number that tells of a failed GPU, link or firmware (46, 48, 62, 64, 74, 79, 94, 95, 109,
 110, 119, 120, 136, 140, 143, 156, 158, and 154 if it asks for a reset), `fallen off the bus`, `uncorrectable ECC error
 encountered`, `CUDA error: unspecified launch failure` or `unknown error` on one local rank alone.
+
+Easily confused with rank-crashed-first, for an illegal memory access of the program.
 
 ## Why it matters
 The hardware (memory, NVLink, PCIe, GSP) failed under the rank; it will again on that GPU. Xid 13, 31 and 43
@@ -13,8 +15,7 @@ are mostly the program's own errors.
 Drain the node, look at `dmesg -T | grep Xid` and `nvidia-smi -q`, reset or replace the GPU; start without
 that node.
 
-## Confused with
-rank-crashed-first, for an illegal memory access of the program.
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Weights were loaded into ZeRO-3's empty parameters
+"""Weights were loaded into ZeRO-3's empty parameters.
 
-## What is seen
+## How it is found
 `size mismatch for *: copying a param with shape torch.Size([4096, 4096]) from checkpoint, the shape in
 current model is torch.Size([0])`.
+
+Easily confused with A true size mismatch names two shapes of which none is `torch.Size([0])`.
 
 ## Why it matters
 Under ZeRO-3 each rank holds a slice, and the parameter itself is empty; load_state_dict cannot fill it.
@@ -11,8 +13,7 @@ Under ZeRO-3 each rank holds a slice, and the parameter itself is empty; load_st
 Load through from_pretrained with the DeepSpeed configuration in place, or inside
 deepspeed.zero.GatheredParameters.
 
-## Confused with
-A true size mismatch names two shapes of which none is `torch.Size([0])`.
+Topic: checkpoints
 """
 
 from __future__ import annotations

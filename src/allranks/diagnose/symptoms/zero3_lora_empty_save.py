@@ -1,8 +1,10 @@
-"""The saved adapter is empty
+"""The saved adapter is empty.
 
-## What is seen
+## How it is found
 No log line says it: the adapter file is 40 bytes (safetensors), 443 bytes (bin) or about 100 KB, with ZeRO
 stage 3 and LoRA, `stage3_gather_16bit_weights_on_model_save` unset and transformers before 5.
+
+Easily confused with An adapter that is small because its rank is small.
 
 ## Why it matters
 Under ZeRO-3 an ungathered state dict holds empty tensors: the training was for nothing.
@@ -11,8 +13,7 @@ Under ZeRO-3 an ungathered state dict holds empty tensors: the training was for 
 `stage3_gather_16bit_weights_on_model_save: true`, or save through allranks, which gathers what trains
 alone; `allranks checkpoints verify PATH` proves a save.
 
-## Confused with
-An adapter that is small because its rank is small.
+Topic: adapters
 """
 
 from __future__ import annotations

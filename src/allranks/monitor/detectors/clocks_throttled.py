@@ -1,6 +1,6 @@
-"""A GPU runs slower than it could
+"""A GPU runs slower than it could.
 
-## What is seen
+## How it is found
 At every look (one each 15 s) for half a minute a GPU reports that its clocks are held down by heat or by the
 hardware (thermal or hardware slowdown, power brake). A power cap that somebody set is not meant.
 
@@ -9,6 +9,8 @@ It is slower than the others, and every step takes as long as its slowest rank.
 
 ## What to do
 Look at cooling, power supply and `nvidia-smi -q -d PERFORMANCE` on that node; leave it out if it stays.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The ranks are in different collectives, and no majority says which is right
+"""The ranks are in different collectives, and no majority says which is right.
 
-## What is seen
+## How it is found
 The flight recorders, read at a stall, show two ranks or two sides of a process group in different operations at the
 same number, neither of which is more. Where one rank, or all ranks of one node, differ from all others, they are named
 by rank-holds-up instead.
@@ -11,6 +11,8 @@ They wait for each other for ever, and torch's time-out names ranks of both side
 ## What to do
 The code takes different paths: a collective under `if rank == 0`, an uneven number of batches, another branch by a
 rank's own data. Compare the stacks of both sides in stacks/.
+
+Topic: training
 """
 
 from __future__ import annotations

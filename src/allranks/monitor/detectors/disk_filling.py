@@ -1,6 +1,6 @@
-"""A disk that the run writes to is filling
+"""A disk that the run writes to is filling.
 
-## What is seen
+## How it is found
 Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are. Or free space falls
 steadily for a quarter of an hour, or with each of four saves, and at this pace the disk is full before the run ends;
 or less is left than each of the last two saves took. One save alone is no pace.
@@ -12,6 +12,8 @@ run goes on.
 
 ## What to do
 Free space there, keep fewer checkpoints (save.keep), save adapters alone, or save to another disk.
+
+Topic: storage
 """
 
 from __future__ import annotations

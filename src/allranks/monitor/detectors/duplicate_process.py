@@ -1,6 +1,6 @@
-"""Two ranks are one process
+"""Two ranks are one process.
 
-## What is seen
+## How it is found
 Two ranks report the same machine, PID namespace (of a container), pid and start time.
 
 ## Why it matters
@@ -8,6 +8,8 @@ One process cannot hold two ranks: the collectives wait for a rank that does not
 
 ## What to do
 Read RANK and LOCAL_RANK from the environment that torchrun sets; do not set them in the script or the run file.
+
+Topic: start
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""An event with a wrong field
+"""An event with a wrong field.
 
-## What is seen
+## How it is found
 A rank or a supervisor told an event with a field of another type or with an impossible number: a text where a number
 belongs, a time in the year 5138. The wrong field is left out and the event is kept. An event is refused as a whole if a
 field that must be there is wrong, and so is an answer that is compared with other ranks' (`flight`). It is said once of
@@ -13,6 +13,8 @@ also counts as moving, so a stall of it is not seen.
 ## What to do
 If the script writes into allranks' own files of the run, let it stop that. Otherwise it is a fault of allranks: report
 it with this line.
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A folder that the run writes to is gone
+"""A folder that the run writes to is gone.
 
-## What is seen
+## How it is found
 The run's folder on a node, or its output folder, was there and is not any more.
 
 ## Why it matters
@@ -10,6 +10,8 @@ The training goes on: ranks that cannot write their lines beat over a socket.
 ## What to do
 Look at who removes files there (a clean-up of old files, a person), and whether it is still mounted. What is lost does
 not come back in this run; `allranks stop RUN --save` where a save can still be written, then start again.
+
+Topic: storage
 """
 
 from __future__ import annotations

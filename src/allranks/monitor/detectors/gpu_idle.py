@@ -1,6 +1,6 @@
-"""A GPU idles while others work
+"""A GPU idles while others work.
 
-## What is seen
+## How it is found
 In training a GPU was used less than 5 % at each of the last 20 looks (one each 15 s: five minutes), while the others
 of the run were used at half of theirs or more. A run whose steps have a part on the CPU (offload, rollouts) leaves all
 its GPUs idle for some of the looks, and none for all. Not after the last step, when one rank may work alone.
@@ -10,6 +10,8 @@ Its rank does nothing, or works on the CPU or on another rank's GPU; the run wai
 
 ## What to do
 Look at that rank's device (LOCAL_RANK, CUDA_VISIBLE_DEVICES) and at its stack.
+
+Topic: gpus
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The head was cut off from all other nodes
+"""The head was cut off from all other nodes.
 
-## What is seen
+## How it is found
 All other nodes, two or more, fell silent within three seconds of each other, while the head's own supervisor goes on;
 no spare is heard either. After ten seconds that is a warning; if their connections broke and did not come back within
 the lease of 30 s, the run is stopped.
@@ -13,6 +13,8 @@ nothing from the keeper on the head.
 ## What to do
 Look at the head first: `ip -s link`, `dmesg -T`, its cable and its switch port. If it is well, look at what the other
 nodes share: their switch, their power. Of a run of two nodes nobody can say which end it was: that is node-lost.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A node stopped its ranks because the keeper was silent
+"""A node stopped its ranks because the keeper was silent.
 
-## What is seen
+## How it is found
 A supervisor reports that its lease ended: it heard nothing from the keeper for the lease's length.
 
 ## Why it matters
@@ -8,6 +8,8 @@ A node that cannot hear the keeper must not train on alone: it stopped its own r
 
 ## What to do
 Look at the network between that node and the head, and at the head itself (load, memory, a dead keeper).
+
+Topic: ends
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The loss climbs and stays up
+"""The loss climbs and stays up.
 
-## What is seen
+## How it is found
 The last 32 losses lie in the middle 1.5 times above the best ones of this run, and above the first ones too.
 
 ## Why it matters
@@ -10,6 +10,8 @@ than earlier ones.
 ## What to do
 Resume from the checkpoint before it began with a smaller learning rate or more warm-up; look at the data of
 those steps.
+
+Topic: training
 """
 
 from __future__ import annotations

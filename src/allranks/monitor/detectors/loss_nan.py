@@ -1,6 +1,6 @@
-"""The loss is not a number
+"""The loss is not a number.
 
-## What is seen
+## How it is found
 The loss is NaN or infinite in two steps after each other (a warning), or in ten (the run is stopped). The ranks are
 named in which it came first: after the next exchange of gradients it is so on all of them.
 
@@ -11,6 +11,8 @@ fp16, where the step is skipped and the scale is halved; ten in a row on a const
 ## What to do
 bf16 instead of fp16 where the GPU has it, a smaller learning rate, gradient clipping; look at the batch of the
 first bad step. Resume from the last checkpoint before it.
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A node's memory is running out
+"""A node's memory is running out.
 
-## What is seen
+## How it is found
 What is left to the ranks of a node falls steadily while they train, by their own growth or by others', and at this
 pace it ends within an hour; or less than three percent of it and less than 16 GiB are left. What is left is the
 machine's free memory, or, where that is less, the rest of the limit of their control group (a container, a job of
@@ -12,6 +12,8 @@ The kernel then kills a rank (exit code -9), mostly in the middle of the night, 
 ## What to do
 Fewer loader workers, no lists of tensors kept over steps, data that is mapped instead of held; a higher limit of the
 container or job where that is the nearest; save more often.
+
+Topic: nodes
 """
 
 from __future__ import annotations

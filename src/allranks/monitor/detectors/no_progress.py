@@ -1,6 +1,6 @@
-"""Nothing moves any more
+"""Nothing moves any more.
 
-## What is seen
+## How it is found
 No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
 12.5 s, five times its median step, 1.5 times the longest of its last steps or of the pauses that passed, or what the
 steps' spread allows. In the first five steps, while loading, compiling, evaluating or saving, and after the last step
@@ -17,6 +17,8 @@ storage, network, a lock; two nodes whose connections nobody answers are named.
 All ranks are asked for their stacks a moment before. This is not said while their answers are awaited (8 s at most),
 nor once they name a culprit: rank-holds-up says it then. Where nobody had been asked, it is said first and
 rank-holds-up replaces it.
+
+Topic: training
 """
 
 from __future__ import annotations

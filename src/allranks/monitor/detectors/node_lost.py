@@ -1,6 +1,6 @@
-"""A node is gone
+"""A node is gone.
 
-## What is seen
+## How it is found
 Nothing was heard of a node, neither its supervisor nor a rank, for ten seconds while other nodes were heard (a
 warning); or the keeper lost the connection to its supervisor, and it did not come back within the lease of 30 s (the
 run is stopped).
@@ -13,6 +13,8 @@ themselves. Every other rank waits for them.
 Look at the node from the head: does it answer to SSH, what do its kernel log and its BMC say. Where the
 connection was closed instead of falling silent, the machine lives: that is supervisor-lost. All other nodes at once are
 head-cut-off.
+
+Topic: ends
 """
 
 from __future__ import annotations

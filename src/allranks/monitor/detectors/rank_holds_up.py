@@ -1,6 +1,6 @@
-"""One rank holds up the others
+"""One rank holds up the others.
 
-## What is seen
+## How it is found
 At a stall the stacks, the collectives, the processes and the connections of all ranks were read and compared. All
 ranks but one wait in the same collective; this one is stopped, waits for storage or its data, is in other code, or in
 another collective. Where all ranks of one node differ alike from the others, or where nobody gets an answer from one
@@ -16,6 +16,8 @@ collective under `if rank == 0`, an uneven number of batches). Its data: the loa
 them. Stopped: kill -CONT. A run that cannot go on (another collective) is stopped at once, any other after ten
 minutes without a move, or after the time-out of its process group where that was set to more than half an hour. After
 the last step, where one rank may merge or export for long, nothing is stopped.
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,26 +1,33 @@
-"""One rank, or all ranks of a node, fell silent while the others beat, or was stopped
+"""One rank, or all ranks of a node, stopped sending heartbeats, or its process was stopped.
 
-## What is seen
-A rank's heartbeat has stopped (for 11 s in training, or four times the latest beat of late; for a minute
-until its first step is taken, unless its process is seen stopped), and other ranks' beats go on.
-More than three ranks at once share one statement, and so do all ranks of a node whose supervisor is heard. Whether
-they run nevertheless, their node's samples tell: CPU time that rises by a tenth of a core or more, or a process that
-is ready to run (state R), however little of a core it gets.
-Where no other rank beats (the run has one rank, or all froze at once), a rank is named if its node's samples since then
-show its process stopped (state T, or t by a debugger): that needs no other rank as proof.
+## How it is found
+A rank sent no heartbeat for 11 s of training, or for four times its latest recent one, and the other ranks still send
+theirs. Before the first step the limit is a minute, unless the process is seen stopped. More than three ranks at once
+share one finding, and so do all ranks of a node whose supervisor still reports.
+
+Samples of the node show whether a silent rank still runs: its CPU time rises by a tenth of a core or more, or its
+process is ready to run (state R).
+
+If no other rank sends heartbeats (the run has one rank, or all froze at once), a rank is named only if later samples
+show its process stopped (state T, or t by a debugger).
 
 ## Why it matters
-The beat comes from a thread of its own: it stops where the whole process is frozen (SIGSTOP, swapping, a dead mount, a
-debugger) or its node is. All others will wait for it in the next collective. It stops, too, while one call keeps
-Python's lock (a metric, json or pickle of something large, a regular expression): then the process uses the CPU, and
-the run is not stopped for its silence. Nor is it while the other ranks go on to take newer steps: they could not
-without this rank, so its process works and only its beats are lost. Where no other rank beats, the run is stopped once
-samples in a row have shown the process stopped by a signal for a minute; one that a debugger holds is only named.
+A thread of the rank sends the heartbeat. It stops if the whole process is frozen (SIGSTOP, swapping, a dead mount, a
+debugger) or its node is. All other ranks will wait for it in the next collective.
+
+A heartbeat also stops while one call keeps Python's lock: a metric, json or pickle of something large, a regular
+expression. Then the process uses the CPU, and allranks does not stop the run. Nor does it stop the run while the other
+ranks take newer steps: they could not without this rank, so only its heartbeats are lost.
+
+If no other rank sends heartbeats, allranks stops the run after samples have shown the process stopped by a signal for
+a minute. A process that a debugger holds is only reported.
 
 ## What to do
-Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack, the kernel log. T is stopped (kill
--CONT), D waits for storage. One that runs: `py-spy dump --native` names the call. If the others go on: `df` and `ls`
-of the run's folder there, since a full disk or a folder that was removed takes no beats.
+Look at the process on that node: its state (`ps -o pid,stat,wchan`), its stack, the kernel log. T is stopped (continue
+it with kill -CONT), D waits for storage. If it runs, `py-spy dump --native` names the call. If the others continue,
+run `df` and `ls` on the run's folder there: a full disk or a removed folder stores no heartbeats.
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The ranks do not start from the same parameters
+"""The ranks do not start from the same parameters.
 
-## What is seen
+## How it is found
 Two ranks report different digests of their trainable parameters before the first step (in a loop of torch alone:
 right after it; there it is a warning, since such a loop may mean it).
 
@@ -11,6 +11,8 @@ what is saved is rank 0's alone. No error ever says so.
 ## What to do
 The same seed on every rank before the adapter is made (set_seed), or let rank 0 broadcast its parameters (DDP and
 DeepSpeed do); the same checkpoint file on every node.
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Ranks read the same data
+"""Ranks read the same data.
 
-## What is seen
+## How it is found
 Ranks report the same digest of the batch of their first step, though the data set is larger than one batch of all
 ranks. Not said where parts of a tensor, a sequence or a pipeline are known to share a batch, of a batch that is made
 on a GPU, or of one whose tensors have one value alone.
@@ -12,6 +12,8 @@ that was asked for.
 ## What to do
 A DistributedSampler (or split_dataset_by_node) with the right rank and world size; for streamed data a shard a rank.
 Where ranks share a batch on purpose (parallelism of your own), nothing.
+
+Topic: training
 """
 
 from __future__ import annotations

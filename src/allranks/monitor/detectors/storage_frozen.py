@@ -1,6 +1,6 @@
-"""A file system does not answer
+"""A file system does not answer.
 
-## What is seen
+## How it is found
 A node asked for the free space of a folder of the run (its output, its run directory) and got no answer for ten
 seconds and more.
 
@@ -11,6 +11,8 @@ others, and a kill does not help. NFS without its server, a full or failing disk
 ## What to do
 Look at the server of that mount and at dmesg ("not responding", "I/O error") on the node. What waits goes on by
 itself when the file system answers again.
+
+Topic: storage
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""One rank is persistently slower than the rest
+"""One rank is persistently slower than the rest.
 
-## What is seen
+## How it is found
 Three quarters of a rank's last steps took it longer, before it entered the step's first collective, than the middle of
 all ranks takes: by more than a tenth of a step and by more than three times the spread of the ranks, at three looks
 after each other. A node is named where that holds for three quarters of its ranks. Where a rank's own time is not
@@ -17,6 +17,8 @@ all steps equally long, so only what lies before them tells who is late.
 ## What to do
 Look at that node: CPU load, storage, a noisy neighbour, the GPU's clocks and temperature, the number of loader
 workers, work that one rank alone does in every step. The report has each rank's waiting.
+
+Topic: training
 """
 
 from __future__ import annotations

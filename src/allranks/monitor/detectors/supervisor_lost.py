@@ -1,6 +1,6 @@
-"""A supervisor died while its node lives
+"""A supervisor died while its node lives.
 
-## What is seen
+## How it is found
 The connection of a node's supervisor was closed (the node's kernel said so), and it did not come back within three
 seconds (a warning), nor within the lease (the run is stopped).
 
@@ -11,6 +11,8 @@ train on unheard.
 ## What to do
 Read supervisor.log on that node and its kernel log: the supervisor was killed or crashed. `allranks clean RUN`
 ends what is left of the run there.
+
+Topic: ends
 """
 
 from __future__ import annotations

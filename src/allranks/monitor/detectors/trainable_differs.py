@@ -1,6 +1,6 @@
-"""Other parameters train than the plan counted
+"""Other parameters train than the plan counted.
 
-## What is seen
+## How it is found
 A rank's effective number of trainable parameters differs from the plan's.
 
 ## Why it matters
@@ -9,6 +9,8 @@ so that most of the adapter is missing (22,986,752 instead of 97,006,592 on Deep
 
 ## What to do
 Compare `lora_target` with the model's module names; `allranks plan` prints what each target would train.
+
+Topic: training
 """
 
 from __future__ import annotations

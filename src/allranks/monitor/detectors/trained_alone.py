@@ -1,6 +1,6 @@
-"""Nodes that each train alone
+"""Nodes that each train alone.
 
-## What is seen
+## How it is found
 A rank reports a world size that is not the one the plan expects. The first one that does is named.
 
 ## Why it matters
@@ -10,6 +10,8 @@ adapter but one is thrown away. With a wrong size the batch, the steps and the s
 ## What to do
 Start the script with torchrun on every node with the same --nnodes and the same rendezvous address; a leading
 `python` or a missing `srun` starts it alone.
+
+Topic: start
 """
 
 from __future__ import annotations

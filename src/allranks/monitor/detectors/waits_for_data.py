@@ -1,6 +1,6 @@
-"""The whole run waits for its data
+"""The whole run waits for its data.
 
-## What is seen
+## How it is found
 In the middle, every rank spends more than a third of its step waiting for the next batch, over its last 64 steps.
 
 ## Why it matters
@@ -8,6 +8,8 @@ The GPUs are idle for that share of the time; more of them would not make the ru
 
 ## What to do
 More loader workers (dataloader_num_workers), data that is tokenized before the run, faster storage.
+
+Topic: training
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node's clock differs from the head's.
 
-## What it looks at
+## How it is found
 The clock of each node against the head's over their own network: of five questions the fastest, wrong by half of
 its way there and back at most.
 
@@ -13,6 +13,8 @@ minutes of offset. (The keeper corrects each node's events to the head's clock b
 
 ## Source
 Cristian's algorithm. The limits are those of the check clock-offset.
+
+Topic: network
 """
 
 from __future__ import annotations

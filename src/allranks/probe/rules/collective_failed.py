@@ -1,6 +1,6 @@
 """A collective over the nodes failed, or was not over in time.
 
-## What it looks at
+## How it is found
 A process group of one rank a node, then of all ranks, with the training environment's own torch: how far each
 rank came, what it printed, and what was ended at the limit.
 
@@ -13,6 +13,8 @@ rendezvous; at `joined` it waits for their data.
 
 ## Source
 torch.distributed: init_process_group, all_reduce, barrier.
+
+Topic: network
 """
 
 from __future__ import annotations

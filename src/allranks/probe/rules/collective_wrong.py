@@ -1,6 +1,6 @@
 """A collective gave a wrong sum.
 
-## What it looks at
+## How it is found
 An all-reduce of whole numbers small enough that float32 adds them without error, against the sum that must come
 out, number by number, on every rank.
 
@@ -13,6 +13,8 @@ Leave the node out until `dcgmi diag -r 3` and its ECC counters are clean; switc
 
 ## Source
 NCCL user guide, troubleshooting, "PCI Access Control Services (ACS)".
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rendezvous works, and the ports that the data takes are closed.
 
-## What it looks at
+## How it is found
 Connections between all nodes to free ports on the address of the ranks' interface, as gloo and NCCL open
 them, for nodes whose rendezvous works.
 
@@ -14,6 +14,8 @@ NETWORK -j ACCEPT`. The ports are free ones of net.ipv4.ip_local_port_range (327
 
 ## Source
 gloo and NCCL bind port 0; ip(7), ip_local_port_range.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A GPU, or a node's processor, computes or copies more slowly than the others of its kind.
 
-## What it looks at
+## How it is found
 Before the ranks join, each one times a square matrix product in bf16 (fp16 before Ampere, float32 on a processor) and a
 copy inside its device's memory: about a second on a GPU. Each is compared with the median of the same model of
 device, and the product of all of them with the data sheet.
@@ -17,6 +17,8 @@ the power limit, the clocks and the cooling. If nothing is found, leave the node
 Sinha et al., "Not All GPUs Are Created Equal", SC22 (arXiv 2208.11035): over 18,800 hours on five clusters equal GPUs
 differ by 8 % on average and 22 % at most within a cluster; outliers are up to 1.5 times slower than the median. Peaks:
 NVIDIA's data sheets, dense.
+
+Topic: network
 """
 
 from __future__ import annotations

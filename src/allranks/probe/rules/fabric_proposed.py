@@ -1,6 +1,6 @@
 """Which way between GPUs is the fastest that passed.
 
-## What it looks at
+## How it is found
 An all-reduce over all ranks on TCP alone, then with shared memory, with P2P between local GPUs, with InfiniBand:
 each switched on after the one before it passed.
 
@@ -13,6 +13,8 @@ fabric that hangs is found here in a minute, not in the first step.
 
 ## Source
 NCCL user guide: NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE; bus bandwidth as nccl-tests counts it.
+
+Topic: network
 """
 
 from __future__ import annotations

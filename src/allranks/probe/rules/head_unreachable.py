@@ -1,6 +1,6 @@
 """A node does not reach the head's rendezvous port.
 
-## What it looks at
+## How it is found
 A TCP connection from every node to the rendezvous port under the address that its ranks are given, where a
 listener of the probe answers with its node's name: no answer (dropped), refused, no route, a name that does
 not resolve, another machine or another program that answers.
@@ -16,6 +16,8 @@ the network that all nodes share in `nodes`.
 
 ## Source
 connect(2); torch 2.13 `TCPStore`; the listener proves by the probe's key which node it is.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The interface of each node is the one that its traffic takes.
 
-## What it looks at
+## How it is found
 The connection of each node to the head: the address that the node gives itself, the address that the head
 sees, and the interface that holds it.
 
@@ -13,6 +13,8 @@ Nothing where it is proved. Where addresses are translated: give addresses of a 
 
 ## Source
 getsockname(2) on the node, accept(2) on the head.
+
+Topic: network
 """
 
 from __future__ import annotations

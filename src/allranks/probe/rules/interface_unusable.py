@@ -1,6 +1,6 @@
 """The ranks of a node cannot listen where they are told to.
 
-## What it looks at
+## How it is found
 The interface that is given (`network.interface`, the node's own, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME), else
 the one of the route to the head: it must be there, be up, have an address, and take a listener.
 
@@ -13,6 +13,8 @@ with "no socket interface found".
 
 ## Source
 A listener of the probe on that address, as gloo's and NCCL's; gloo takes one exact name.
+
+Topic: network
 """
 
 from __future__ import annotations

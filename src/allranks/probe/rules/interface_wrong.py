@@ -1,6 +1,6 @@
 """The ranks of a node advertise an address that the others do not reach.
 
-## What it looks at
+## How it is found
 Where a node's ranks are told another interface than the one that leads to the head: whether the other nodes
 reach a listener on that interface's address, and whether it is this node that answers.
 
@@ -13,6 +13,8 @@ node) leads each node to itself: the rendezvous works, and the first collective 
 
 ## Source
 Connections of all other nodes to that address; the answer proves which node gave it.
+
+Topic: network
 """
 
 from __future__ import annotations

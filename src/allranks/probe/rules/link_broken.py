@@ -1,6 +1,6 @@
 """Two nodes do not reach each other, although both reach the rest.
 
-## What it looks at
+## How it is found
 Connections between all nodes that neither node's own fault explains.
 
 ## Why it matters
@@ -12,6 +12,8 @@ A rule of a packet filter for one address, a route, or a stale ARP entry on one 
 
 ## Source
 `allranks.probe.blame`.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A link, or all links of one node, are much slower than the others.
 
-## What it looks at
+## How it is found
 The bandwidth of every measured direction, over several streams at once, against the median of all; what looks slow
 is measured again with nothing else on the network, and the better figure counts.
 
@@ -13,6 +13,8 @@ waits for the network ten times as long.
 
 ## Source
 `allranks.probe.blame`: below half of the median; several streams, as `iperf3 -P`, since one may not fill a link.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Connections stand, and large packets do not come through.
 
-## What it looks at
+## How it is found
 Pairs that connected and answered each other in small messages, and over which not one block of data came.
 
 ## Why it matters
@@ -12,6 +12,8 @@ a switch between, or a tunnel): rendezvous and small collectives work, the first
 
 ## Source
 RFC 2923, black hole detection; the probe sends for 0.3 s and counts what arrives.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node meets itself where it looks for the head.
 
-## What it looks at
+## How it is found
 Who answers a node's connection to the head, and what the head's name resolves to there: an address of
 127.0.0.0/8, or the node itself.
 
@@ -14,6 +14,8 @@ Give `nodes` addresses in place of names, or correct /etc/hosts on the nodes tha
 
 ## Source
 hosts(5); torch 2.13: TCPStore resolves MASTER_ADDR on each node, ProcessGroupGloo resolves its own host name.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One node's connections fail, and the others' do not.
 
-## What it looks at
+## How it is found
 Connections between all nodes: a node whose connections mostly fail with nodes that are themselves fine is at
 fault; what fails with it says nothing of the others.
 
@@ -12,6 +12,8 @@ Look at that node's cable, packet filter and routes; or leave the node out.
 
 ## Source
 `allranks.probe.blame`: the fewest nodes that explain all failed pairs.
+
+Topic: network
 """
 
 from __future__ import annotations

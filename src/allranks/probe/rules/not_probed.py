@@ -1,6 +1,6 @@
 """Something of the probe could not be tried.
 
-## What it looks at
+## How it is found
 Nodes whose listener did not begin or whose answers did not come, and a rendezvous port on the head that another
 process holds.
 
@@ -12,6 +12,8 @@ The reason stands in the finding. `allranks check` says who holds a port.
 
 ## Source
 The node program's own answers.
+
+Topic: network
 """
 
 from __future__ import annotations

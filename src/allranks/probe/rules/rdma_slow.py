@@ -1,6 +1,6 @@
 """RDMA between two nodes, or of one node, is much slower than between the others.
 
-## What it looks at
+## How it is found
 What `ib_write_bw` measured between pairs of nodes (where every node has an RDMA device and the program), against the
 median of all pairs.
 
@@ -14,6 +14,8 @@ PCIe link.
 
 ## Source
 `allranks.probe.blame`: below half of the median, as with `link-slow`; perftest's `ib_write_bw`.
+
+Topic: network
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ranks of a probe run different versions of torch, NCCL or Python.
 
-## What it looks at
+## How it is found
 What each rank of the collective said of itself: Python (3.x), torch, NCCL.
 
 ## Why it matters
@@ -12,6 +12,8 @@ One environment for all nodes: a container image by its digest, a folder on shar
 
 ## Source
 NCCL 2.30, `bootstrap.cc`; the ranks' own words, which is what really runs.
+
+Topic: network
 """
 
 from __future__ import annotations
