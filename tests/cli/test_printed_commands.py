@@ -1,8 +1,8 @@
 """Every `allranks …` that is printed or written down can be typed: the real parser takes it.
 
-Read are all texts of the package (messages, fixes, pages), README.md, and all pages of docs and examples. Values that are filled in at run
-time stand as placeholders. A fix and a line of a code block must be a whole command; elsewhere a sentence may name
-a verb and its option without the run file ("`allranks run --debug`").
+It reads all texts of the package (messages, fixes, pages), README.md, and all pages of docs and examples. Values that
+are filled in at run time stand as placeholders. A fix and a line of a code block must be a whole command; elsewhere a
+sentence may name a verb and its option without the run file ("`allranks run --debug`").
 """
 
 from __future__ import annotations
