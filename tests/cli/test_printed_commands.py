@@ -1,8 +1,8 @@
 """Every `allranks …` that is printed or written down can be typed: the real parser takes it.
 
-It reads all texts of the package (messages, fixes, pages), README.md, and all pages of docs and examples. Values that
-are filled in at run time stand as placeholders. A fix and a line of a code block must be a whole command; elsewhere a
-sentence may name a verb and its option without the run file ("`allranks run --debug`").
+It reads all texts of the package (messages, fixes, pages), README.md and its like, and all pages of docs and examples.
+Values that are filled in at run time stand as placeholders. A fix and a line of a code block must be a whole command;
+elsewhere a sentence may name a verb and its option without the run file ("`allranks run --debug`").
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from allranks.output.messages import MOST_EXPLAINED, print_findings
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "allranks"
 PAGES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+    *sorted(
+        path for path in (ROOT / "docs").rglob("*.md") if path.name != "verbs.md"
+    ),  # made from the parser
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 FILLED = "\ue000"
@@ -87,6 +89,7 @@ def commands() -> list[tuple[str, str, bool]]:
 
 
 def words_of(text: str) -> list[str]:
+    text = re.sub(r'(--[a-z-]+) "([^"\s]+)"', r"\1 \2", text)  # quoted for the shell, not for the sentence
     # What is filled in right behind the verb begins with a space of its own, or is nothing.
     text = re.sub(rf"^([a-z]+){FILLED}", rf"\1 {FILLED}", SENTENCE.split(text, maxsplit=1)[0])
     text = re.sub(r"\[([A-Z]+)\]", r"\1", text).replace("'s", "")
