@@ -42,15 +42,19 @@ def piped(events, **options) -> str:
     return file.getvalue()
 
 
-def drawn(events, width=80, ascii_only=False) -> list[str]:
+def drawn(events, width=80, ascii_only=False, height=100, run_id="") -> list[str]:
     """The live area's lines after these events."""
     out = Out(file=io.StringIO(), width=width, live=True)
     out.ascii = ascii_only
     view = LiveView(out=out)
     for event in events:
         view.add(event)
+    if run_id:
+        view.follows(run_id)
+        view.add_log("old\n\x1b[31mred")
+        view.add_log(" 7 %\r 8 %\n\n/x/a.py:3: FutureWarning: old\n  return old()\nhalf")
     view.progress_at = float("-inf")
-    return [line.plain for line in frame(out, view.snapshot())]
+    return [line.plain for line in frame(out, view.snapshot(), height=height)]
 
 
 def until(events, kind: str, count: int):
@@ -183,8 +187,74 @@ def test_a_step_in_full(events):
     assert re.match(r"⠋ training  step \d+ of 36 +\d+ %  ━+[╸─]+  0:0\d left", lines[0])
     assert re.match(r"  loss  \d\.\d+ +█[▁-█]+  lr 0\.00\d+", lines[1])
     assert re.match(r"  step  0\.2\d\d s, [\d.]+ % waiting for data  [\d,]+ tokens/s", lines[2])
-    assert re.match(r"  node-0  training  rank 0  step \d+  7\d\d MiB", lines[3])
-    assert len(lines) == 6
+    assert re.match(r"  node-0  training  rank 0  step \d+  7\d\d MiB", lines[4])
+    assert len(lines) == 7
+
+
+def test_the_run_its_log_and_what_ctrl_c_does_are_shown(events):
+    lines = drawn(until(events("healthy"), "beat", 40), 100, run_id="tiny-1120-k7")
+    assert re.fullmatch(r"  run   tiny-1120-k7  3 nodes  3 ranks  0:\d\d so far", lines[1])
+    assert re.fullmatch(r"  saved step \d+, 0:0\d ago", lines[4])
+    assert lines[-2:] == [
+        "  log    8 %",
+        "  Ctrl-C detaches: the run goes on.  Logs: allranks logs tiny-1120-k7 -f",
+    ]
+    assert not any("Ctrl-C" in line for line in drawn(events("healthy"), run_id="x"))
+
+
+def with_gpus(events):
+    """The large run's middle, and a look at its 24 GPUs: one is idle, one is hot."""
+    told = list(until(events("large"), "beat", 24 * 60))
+    for node in range(3):
+        gpus = [
+            {
+                "uuid": f"GPU-{8 * node + n:08x}-aaaa",
+                "index": n,
+                "utilization": 2 if (node, n) == (1, 2) else 97,
+                "temperature": 84 if (node, n) == (2, 7) else 61,
+                "power_watts": 312.4,
+            }
+            for n in range(8)
+        ]
+        told.append(Event(told[-1].at, "sample", f"node-{node}", None, {"gpus": gpus}))
+    return told
+
+
+def test_a_high_window_shows_every_rank_and_a_low_one_those_that_differ(events):
+    told = with_gpus(events)
+    high, low = drawn(told, 120, height=50), drawn(told, 120, height=24)
+    rows = [line for line in high if re.match(r"  \d+ +node-", line)]
+    assert len(rows) == 24 and sum("◂" in row for row in rows) == 2
+    assert re.search(r"^  10 .* 2 %  61 °C .*◂ GPU 2 % busy$", rows[10])
+    assert re.search(r"^  13 .*◂ slowest: 0.1\d\d s for data, most 0.0\d+ s$", rows[13])
+    assert "  2 of 24 ranks differ:" in low and len(low) <= 24
+    at = low.index("  2 of 24 ranks differ:")
+    assert [line.split()[0] for line in low[at + 1 : at + 4]] == ["rank", "13", "10"]
+    gpus = (
+        "  GPUs  median 97 % busy, 61 °C, 312 W; least busy 2 % (node-1 GPU 2); hottest 84 °C (node-2 GPU 7)"
+    )
+    assert gpus in low and "GPUs 97 %  84 °C" in next(line for line in low if line.startswith("  node-2"))
+    assert "  warn  1: versions-equal" in low
+    assert max(len(drawn(told, 80, height=height)) - height for height in (1, 5, 10, 30, 40)) <= 0
+
+
+def test_ranks_that_are_alike_have_no_mark():
+    watch = Event(0.5, "phase", None, None, {"phase": "watch"})
+    rows = [[n, 1.0, 0.2, 0.01, 5, 1e-4, 0.1] for n in range(1, 9)]
+
+    def of(slow):
+        for n in range(4):
+            own = [[*row[:6], 0.1 + (slow if n == 2 else 0.001 * n)] for row in rows]
+            yield Event(2.0, "start", f"node{n}", n, {"pid": n})
+            yield Event(3.0, "beat", f"node{n}", n, {"phase": "training", "step": 8, "steps": own})
+
+    assert not any("◂" in line for line in drawn([watch, *of(0.004)], 120))
+    marked = [line for line in drawn([watch, *of(0.15)], 120) if "◂" in line]
+    assert len(marked) == 1 and marked[0].endswith("◂ slowest: 0.250 s own work, most 0.102 s")
+    silent = drawn(
+        [watch, *of(0.0), Event(40.0, "beat", "node0", 0, {"phase": "training", "step": 300})], 120
+    )
+    assert [line.split("◂ ")[1] for line in silent if "◂" in line] == ["not heard for 37.0 s"] * 3
 
 
 def test_a_loading_model_shows_its_shards(events):
@@ -210,8 +280,8 @@ def many_nodes(count: int, dead: int | None = None):
 
 
 def test_many_nodes_share_lines_and_the_troubled_one_leads():
-    lines = drawn([Event(0.5, "phase", None, None, {"phase": "watch"}), *many_nodes(30, dead=16)])
-    assert len(lines) == 3
+    lines = drawn([Event(0.5, "phase", None, None, {"phase": "watch"}), *many_nodes(30, dead=16)], height=20)
+    assert len(lines) == 6 and lines[3] == "  1 of 30 ranks differs:"
     assert re.match("  node17 +rank 16 ended by signal 9", lines[1])
     assert lines[2].startswith("  node[1-16,18-30]  training")
     assert "ranks 0-15,17-29" in lines[2] and "step 5-6" in lines[2]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from allranks.cli.common import print_json
 from allranks.core import BadInput, Problem
-from allranks.core.log_noise import Noise, without_colours
+from allranks.core.log_noise import Noise, shown
 from allranks.core.text import fold, spans, spelt_out
 from allranks.runs import index
 from allranks.transport import NodeProgram, Nodes
@@ -49,12 +49,11 @@ class Lines:
         self.rests.clear()
 
     def _say(self, path: str, line: str) -> None:
-        # A progress bar writes over itself: a terminal would show what stands after the last return.
-        shown = without_colours(line.rstrip("\r").rsplit("\r", 1)[-1])
-        if not self.noise and self.filters.setdefault(path, Noise()).holds(shown):
+        text = shown(line)
+        if not self.noise and self.filters.setdefault(path, Noise()).holds(text):
             self.hidden += 1
-        elif self.pattern is None or self.pattern.search(shown):
-            self.say(node_of(path), rank_of(path), spelt_out(shown))
+        elif self.pattern is None or self.pattern.search(text):
+            self.say(node_of(path), rank_of(path), spelt_out(text))
 
 
 def logs_command(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from allranks.spec import Run, Typed
 from allranks.transport import NodeProgram
 
 JOURNAL = "keeper/journal.jsonl"
+LOG_BYTES = 4096
+"""Of a log that is there already, its end: one line of it is shown."""
 
 
 class Detached(Exception):
@@ -146,8 +148,12 @@ class interrupts:
 async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str, Any]:
     """Feeds the view from the run's journal until the run has ended; the state then."""
 
+    view.follows(run_id)
+    # Rank 0 is on the head, and its log is one more file of the stream that brings the journal.
+    log = f"nodes/{head.node}/logs/rank-0.log" if view.live is not None else ""
+
     async def feed() -> None:
-        async for event in journal(head, run_id):
+        async for event in journal(head, run_id, log, view.add_log):
             view.add(event)
 
     task = asyncio.ensure_future(feed())
@@ -188,10 +194,17 @@ async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
         return {}
 
 
-async def journal(head: NodeProgram, run_id: str) -> AsyncIterator[Event]:
-    """The events of a run's journal from the beginning, each once, until the run has ended."""
+async def journal(
+    head: NodeProgram, run_id: str, log: str = "", add_log: Callable[[str], None] | None = None
+) -> AsyncIterator[Event]:
+    """The events of a run's journal from the beginning, each once, until the run has ended. The end of the file `log`,
+    and what comes into it, goes to `add_log`."""
     rest = ""
-    async for piece in head.follow(run_id, JOURNAL):
+    words = [log, "--from", log, str(-LOG_BYTES)] if log and add_log is not None else []
+    async for piece in head.follow(run_id, JOURNAL, *words):
+        if piece.get("path") == log and add_log is not None:
+            add_log(str(piece.get("text", "")))
+            continue
         if piece.get("unwritten"):
             yield unwritten(str(piece["unwritten"]))
         *lines, rest = (rest + str(piece.get("text", ""))).split("\n")

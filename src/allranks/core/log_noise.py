@@ -7,6 +7,7 @@ alone.
 from __future__ import annotations
 
 import re
+from typing import List
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*[mK]")
 """SGR and "erase to the end of the line" (ECMA-48): what a program prints for a terminal's sake."""
@@ -40,3 +41,19 @@ class Noise:
             return True
         self._source_next = _WARNING.match(line) is not None
         return self._source_next or _NOISE.search(line) is not None
+
+
+class Lines:
+    """Pieces of a file → whole lines as a terminal would show them, without colours."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def add(self, text: str) -> List[str]:
+        *whole, self._rest = (self._rest + text).split("\n")
+        return [shown(line) for line in whole]
+
+
+def shown(line: str) -> str:
+    """A progress bar writes over itself: what stands after the last return is left."""
+    return without_colours(line.rstrip("\r").rsplit("\r", 1)[-1])

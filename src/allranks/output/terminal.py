@@ -6,16 +6,18 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Group
 from rich.live import Live
 
-from allranks.core import Blocked, Event
+from allranks.core import BLOCK, UNKNOWN, WARN, Blocked, Event
+from allranks.core.log_noise import Lines, Noise
+from allranks.core.node_events import GpuSample
 from allranks.core.run_states import FINAL
 from allranks.core.text import natural
-from allranks.core.untrusted import listing, number
+from allranks.core.untrusted import integer, listing, number
 from allranks.monitor import Progress, RunState, event_handlers
 from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.monitor.progress import operator_of, progress_of
@@ -24,6 +26,7 @@ from allranks.output.messages import first_word, print_findings, print_summary, 
 from allranks.output.report_findings import count_text, folded
 from allranks.output.report_text import compact_seconds, count, loss_text, seconds, share
 from allranks.output.terminal_frame import NodeLine, Snapshot, doing, extent, frame, node_line, order
+from allranks.output.terminal_ranks import ENDED, RankLine, rank_lines
 
 __all__ = ["LiveView", "print_findings", "print_summary"]
 
@@ -70,6 +73,12 @@ class LiveView:
         self.line_step: int | None = None
         self.line_doing = ""
         self.progress, self.progress_at = Progress(), -math.inf
+        self.rank_lines: list[RankLine] = []
+        self.run_id = ""
+        self.hint = ""
+        self.warned: dict[str, int] = {}
+        self.saved: tuple[int | None, float] | None = None
+        self.log, self.noise, self.last_line = Lines(), Noise(), ""
 
     # ---- life ----
 
@@ -101,7 +110,18 @@ class LiveView:
 
     def render(self) -> Group:
         with self.lock:
-            return Group(*frame(self.out, self.snapshot(), self.clock()))
+            return Group(*frame(self.out, self.snapshot(), self.clock(), self.out.console.height - 1))
+
+    def follows(self, run_id: str) -> None:
+        """From here on the run needs us no more."""
+        self.run_id, self.hint = run_id, f"Ctrl-C detaches: the run goes on.  Logs: allranks logs {run_id} -f"
+
+    def add_log(self, text: str) -> None:
+        """A piece of a rank's log, of which the last line is shown."""
+        with self.lock:
+            for line in self.log.add(text):
+                if line.strip() and not self.noise.holds(line):
+                    self.last_line = line
 
     # ---- events ----
 
@@ -148,6 +168,8 @@ class LiveView:
         # A rank's word is the script's: an old time there is no beginning of the run.
         if self.first_at is None or (event.rank is None and event.at < self.first_at):
             self.first_at = event.at
+        if event.kind == "saved" and event.data.get("step") is not None:
+            self.saved = (integer(event.data.get("step")), event.at)
         if event.kind != "beat" or event.rank is None:
             return
         read, total = event.data.get("shard"), event.data.get("shards")
@@ -171,6 +193,10 @@ class LiveView:
         if self.run.phase in (None, "check"):
             self.checked += findings
         shown = [f for f in findings if f.get("verdict") != "ok"]
+        for finding in shown:
+            if finding.get("verdict") in (WARN, BLOCK, UNKNOWN):
+                name = str(finding.get("id"))
+                self.warned[name] = self.warned.get(name, 0) + 1
         if shown:
             say_findings(self.out, folded(shown))
 
@@ -198,6 +224,7 @@ class LiveView:
         now = self.clock()
         if now - self.progress_at >= FRESH_SECONDS:
             self.progress, self.progress_at = progress_of(self.run), now
+            self.rank_lines = rank_lines(self.progress, self.gpus_of_ranks())
         run, progress = self.run, self.progress
         ended = run.state in FINAL
         elapsed = (run.at or 0.0) - (self.first_at if self.first_at is not None else run.at or 0.0)
@@ -208,8 +235,16 @@ class LiveView:
         for rank, one in progress.ranks.items():
             if one.node is not None:
                 by_node.setdefault(one.node, {})[rank] = one
+        notes = {line.rank: line.note for line in self.rank_lines if line.weight < ENDED}
         lines = [
-            node_line(name, ranks, self.trouble(name), "joined" if self.joined(name) else "")
+            node_line(
+                name,
+                ranks,
+                self.trouble(name),
+                "joined" if self.joined(name) else "",
+                self.gpus_of(name),
+                notes.get(next(iter(ranks)), "") if len(ranks) == 1 and not ended else "",
+            )
             for name, ranks in sorted(
                 by_node.items(), key=lambda item: (min(item[1], default=LAST), natural(item[0]))
             )
@@ -223,8 +258,44 @@ class LiveView:
         if run.phase == "prepare":
             lines = [NodeLine((name,), what) for name, what in sorted(self.preparing.items(), key=by_name)]
         return Snapshot(
-            self.name, run.phase or "", run.state or "", progress, self.losses, behind, elapsed, lines, ended
+            self.name,
+            run.phase or "",
+            run.state or "",
+            progress,
+            self.losses,
+            behind,
+            elapsed,
+            lines,
+            ended,
+            run_id=self.run_id or self.name,
+            gpus=[(f"{n} GPU {gpu.index}", gpu) for n in names for gpu in self.gpus_of(n)]
+            if not ended
+            else [],
+            ranks=self.rank_lines if not ended else [],
+            saved=self.saved_text(),
+            warnings=self.warned_text(),
+            last_line=self.last_line,
+            hint=self.hint,
         )
+
+    def gpus_of(self, name: str) -> Sequence[GpuSample]:
+        return self.run.nodes[name].gpus if name in self.run.nodes else ()
+
+    def gpus_of_ranks(self) -> dict[int, GpuSample]:
+        by_uuid = {gpu.uuid: gpu for node in self.run.nodes.values() for gpu in node.gpus if gpu.uuid}
+        ranks = self.run.ranks.values()
+        return {rank.rank: by_uuid[rank.uuid] for rank in ranks if rank.uuid in by_uuid}
+
+    def saved_text(self) -> str:
+        if self.saved is None:
+            return ""
+        step, at = self.saved
+        ago = (self.run.at or at) - at
+        return ("" if step is None else f"step {count(step)}, ") + f"{compact_seconds(ago)} ago"
+
+    def warned_text(self) -> str:
+        said = [name + (f" ({times:,} times)" if times > 1 else "") for name, times in self.warned.items()]
+        return f"{sum(self.warned.values()):,}: {', '.join(said)}" if said else ""
 
     def joined(self, name: str) -> bool:
         node = self.run.nodes.get(name)

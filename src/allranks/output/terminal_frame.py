@@ -5,22 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from rich.cells import cell_len
 from rich.text import Text
 
+from allranks.core.node_events import GpuSample
 from allranks.core.text import fold, plural, spans
 from allranks.monitor import Progress, RankProgress
 from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.output.console import Out
 from allranks.output.report_series import LARGEST
 from allranks.output.report_text import PHASES, compact_seconds, count, loss_text, seconds, share, short, size
+from allranks.output.terminal_ranks import RankLine, drawn
 
 SPINNER, SPINNER_ASCII = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 BLOCKS, BLOCKS_ASCII = "▁▂▃▄▅▆▇█", "_.-=^"
 MOST_NODES = 12
 """Above, nodes that are alike share a line: thirty lines of the same would push everything else away."""
 
+Row = tuple[str, str, str]
+"""Title, text, style."""
 
 USUAL = {"deepspeed_shm_comm": "1 to 3 min", "cpu_adam": "1 to 3 min"}
 """What the operators of a run without a GPU take on a free core. Measured (x86-64, g++, torch 2.13, DeepSpeed
@@ -40,6 +45,9 @@ class NodeLine:
     memory_bytes: float | None = None
     memory_kind: str = ""
     bad: bool = False
+    gpu: str = ""
+    note: str = ""
+    """How its only rank differs from the others."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,15 @@ class Snapshot:
     elapsed_seconds: float = 0.0
     nodes: Sequence[NodeLine] = ()
     ended: bool = False
+    run_id: str = ""
+    gpus: Sequence[tuple[str, GpuSample]] = ()
+    """All GPUs of the last looks, each with its place in words."""
+    ranks: Sequence[RankLine] = ()
+    saved: str = ""
+    warnings: str = ""
+    last_line: str = ""
+    hint: str = ""
+    """What Ctrl-C does now."""
 
 
 def doing(snapshot: Snapshot) -> str:
@@ -76,16 +93,57 @@ def compiling(operator: str, waits: bool = False) -> str:
     return f"compiling {operator}" + (f" (usually {usual})" if usual else "")
 
 
-def frame(out: Out, snapshot: Snapshot, tick: float = 0.0) -> list[Text]:
-    """The lines of the live area, none wider than the terminal. `tick` (seconds) turns the spinner."""
+def frame(out: Out, snapshot: Snapshot, tick: float = 0.0, height: int = 100) -> list[Text]:
+    """The lines of the live area, none wider than the terminal and at most `height`. `tick` (seconds) turns the
+    spinner."""
     lines = [head(out, snapshot, tick)]
-    figures = [(title, text) for title, text in figure_rows(out, snapshot) if text]
-    for title, text in figures:
-        lines.append(out.text("  ", (f"{title:<6}", "dim"), text))
-    lines += node_lines(out, snapshot.nodes)
+    figures = [*run_row(snapshot), *figure_rows(out, snapshot), *more_rows(snapshot)]
+    for title, text, style in [(title, text, style) for title, text, style in figures if text]:
+        lines.append(out.text("  ", (f"{title:<6}", "dim"), (text, style)))
+    last = [out.text("  ", ("log   ", "dim"), snapshot.last_line)] if snapshot.last_line else []
+    last += [out.text("  ", (snapshot.hint, "dim"))] if snapshot.hint and not snapshot.ended else []
+    nodes = node_lines(out, snapshot.nodes)
+    room = height - len(lines) - len(nodes) - len(last)
+    is_said = (
+        len(snapshot.ranks) <= len(snapshot.nodes) <= MOST_NODES
+    )  # each rank's node has a line of its own
+    lines += [*nodes, *([] if is_said else drawn(out, snapshot.ranks, room)), *last]
+    del lines[max(height, 1) :]
     for line in lines:
         line.truncate(out.width, overflow="ellipsis" if not out.ascii else "crop")
     return lines
+
+
+def run_row(snapshot: Snapshot) -> list[Row]:
+    """Which run this is, its nodes and ranks, and for how long it has been going."""
+    if not snapshot.run_id:
+        return []
+    ranks = snapshot.progress.world_size or len(snapshot.progress.ranks)
+    nodes = sum(len(node.names) for node in snapshot.nodes)
+    parts = [snapshot.run_id, plural(nodes, "node") if nodes else "", plural(ranks, "rank") if ranks else ""]
+    parts.append(compact_seconds(snapshot.elapsed_seconds) + (" in all" if snapshot.ended else " so far"))
+    return [("run", "  ".join(part for part in parts if part), "")]
+
+
+def more_rows(snapshot: Snapshot) -> list[Row]:
+    """GPUs, the newest save, and the warnings so far."""
+    rows = [("GPUs", gpu_row(snapshot.gpus), ""), ("saved", snapshot.saved, "")]
+    return [*rows, ("warn", snapshot.warnings, "yellow")]
+
+
+def gpu_row(gpus: Sequence[tuple[str, GpuSample]]) -> str:
+    """`96 % busy, 66 °C, 312 W; least busy 2 % (node-1 GPU 2); hottest 84 °C (node-1 GPU 3)`: medians of several."""
+    busy = [(gpu.utilization, place) for place, gpu in gpus if gpu.utilization is not None]
+    hot = [(gpu.temperature, place) for place, gpu in gpus if gpu.temperature is not None]
+    watts = [gpu.power_watts for _, gpu in gpus if gpu.power_watts is not None]
+    parts = [f"{median(b for b, _ in busy):.0f} % busy"] if busy else []
+    parts += [f"{median(h for h, _ in hot):.0f} °C"] if hot else []
+    parts += [f"{median(watts):.0f} W"] if watts else []
+    said = ("median " if len(gpus) > 1 and parts else "") + ", ".join(parts)
+    if len(gpus) > 1:
+        said += f"; least busy {min(busy)[0]:.0f} % ({min(busy)[1]})" if busy else ""
+        said += f"; hottest {max(hot)[0]:.0f} °C ({max(hot)[1]})" if hot else ""
+    return said
 
 
 def head(out: Out, snapshot: Snapshot, tick: float) -> Text:
@@ -145,8 +203,8 @@ def bar(out: Out, part: float, width: int) -> Text:
     return line
 
 
-def figure_rows(out: Out, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Loss with its course, step time with its share of waiting, speed."""
+def figure_rows(out: Out, snapshot: Snapshot) -> list[Row]:
+    """Loss with its course, learning rate, gradient norm; step time with its share of waiting, speed."""
     progress = snapshot.progress
     loss = ""
     if progress.loss is not None:
@@ -154,6 +212,8 @@ def figure_rows(out: Out, snapshot: Snapshot) -> list[tuple[str, str]]:
         loss = f"{loss_text(progress.loss):<8}{course}"
         if progress.learning_rate is not None and out.width >= 64:
             loss += f"  lr {short(progress.learning_rate)}"
+        if progress.gradient_norm is not None and out.width >= 90:
+            loss += f"  gradient norm {short(progress.gradient_norm)}"
     step = ""
     if progress.step_seconds is not None:
         step = seconds(progress.step_seconds)
@@ -161,7 +221,7 @@ def figure_rows(out: Out, snapshot: Snapshot) -> list[tuple[str, str]]:
             step += f", {share(min(progress.data_seconds / progress.step_seconds, 1.0))} waiting for data"
         if progress.tokens_per_second and out.width >= 64:
             step += f"  {count(float(round(progress.tokens_per_second)))} tokens/s"
-    return [("loss", loss), ("step", step)]
+    return [("loss", loss, ""), ("step", step, "")]
 
 
 def sparkline(values: Sequence[float], width: int, plain: bool = False) -> str:
@@ -197,7 +257,7 @@ def node_lines(out: Out, nodes: Sequence[NodeLine]) -> list[Text]:
         return []
     shown = nodes if len(nodes) <= MOST_NODES else fold_nodes(nodes)
     rows = [(tuple(out.text(cell).plain for cell in cells(node)), node.bad) for node in shown]
-    widths = [max(cell_len(row[i]) for row, _ in rows) for i in range(5)]
+    widths = [max(cell_len(row[i]) for row, _ in rows) for i in range(7)]
     widths[0] = min(widths[0], max(out.width // 3, 12))
     lines = []
     for row, bad in rows:
@@ -205,10 +265,8 @@ def node_lines(out: Out, nodes: Sequence[NodeLine]) -> list[Text]:
         for i, cell in enumerate(row):
             if not widths[i]:
                 continue
-            text = out.text(
-                (cell, "bold red" if bad and i == 1 else "" if i == 1 else "dim" if i > 1 else "")
-            )
-            text.truncate(widths[i], overflow="ellipsis" if not out.ascii else "crop", pad=i < 4)
+            text = out.text((cell, "bold red" if bad and i == 1 else STYLES[i]))
+            text.truncate(widths[i], overflow="ellipsis" if not out.ascii else "crop", pad=i < 6)
             line.append_text(text)
             line.append("  ")
         line.rstrip()
@@ -216,15 +274,18 @@ def node_lines(out: Out, nodes: Sequence[NodeLine]) -> list[Text]:
     return lines
 
 
+STYLES = ("", "", "dim", "dim", "dim", "dim", "yellow")
+
+
 def cells(node: NodeLine) -> tuple[str, ...]:
-    """Name, state, ranks, step, memory."""
+    """Name, state, ranks, step, memory, GPUs, note."""
     steps = spans(node.steps) if len(set(node.steps)) <= 1 else f"{min(node.steps)}-{max(node.steps)}"
     rank_text = f"rank {spans(node.ranks)}" if len(node.ranks) == 1 else f"ranks {spans(node.ranks)}"
     if len(rank_text) > 24:
         rank_text = plural(len(node.ranks), "rank")
     memory = f"{size(node.memory_bytes)} {node.memory_kind}".strip() if node.memory_bytes else ""
     ranks, step = rank_text if node.ranks else "", f"step {steps}" if steps else ""
-    return fold(node.names), node.state, ranks, step, memory
+    return fold(node.names), node.state, ranks, step, memory, node.gpu, f"◂ {node.note}" if node.note else ""
 
 
 def fold_nodes(nodes: Iterable[NodeLine]) -> list[NodeLine]:
@@ -247,7 +308,14 @@ def fold_nodes(nodes: Iterable[NodeLine]) -> list[NodeLine]:
     return sorted(folded, key=lambda node: (not node.bad, -len(node.names)))[:MOST_NODES]
 
 
-def node_line(name: str, ranks: Mapping[int, RankProgress], trouble: str = "", waiting: str = "") -> NodeLine:
+def node_line(
+    name: str,
+    ranks: Mapping[int, RankProgress],
+    trouble: str = "",
+    waiting: str = "",
+    gpus: Sequence[GpuSample] = (),
+    note: str = "",
+) -> NodeLine:
     """One node from its ranks. `trouble` is what its supervisor said (lost); `waiting` stands before any rank."""
     gone = [r for r in ranks.values() if r.code not in (None, 0)]
     behind = min((r.phase or "" for r in ranks.values()), key=order, default="")
@@ -257,17 +325,28 @@ def node_line(name: str, ranks: Mapping[int, RankProgress], trouble: str = "", w
         or "; ".join(ended_text(r) for r in gone[:2])
         or ("ended well" if ended else behind or waiting)
     )
-    gpus = [r.gpu_bytes for r in ranks.values() if r.gpu_bytes]
+    held = [r.gpu_bytes for r in ranks.values() if r.gpu_bytes]
     host = [r.rss_bytes for r in ranks.values() if r.rss_bytes]
     return NodeLine(
         names=(name,),
         state=state,
         ranks=tuple(sorted(ranks)),
         steps=tuple(r.step for r in ranks.values() if r.step),
-        memory_bytes=max(gpus or host, default=None),
-        memory_kind="of a GPU" if gpus else "",
+        memory_bytes=max(held or host, default=None),
+        memory_kind="of a GPU" if held else "",
         bad=bool(gone or trouble),
+        gpu=gpu_text(gpus),
+        note=note,
     )
+
+
+def gpu_text(gpus: Sequence[GpuSample]) -> str:
+    """`GPUs 97 %  74 °C`: the middle of their use, the hottest."""
+    busy = [gpu.utilization for gpu in gpus if gpu.utilization is not None]
+    hot = [gpu.temperature for gpu in gpus if gpu.temperature is not None]
+    parts = [f"{median(busy):.0f} %"] if busy else []
+    parts += [f"{max(hot):.0f} °C"] if hot else []
+    return f"{'GPU' if len(gpus) == 1 else 'GPUs'} {'  '.join(parts)}" if parts else ""
 
 
 def order(phase: str) -> int:
