@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
 from prometheus_client.openmetrics.exposition import generate_latest
@@ -92,7 +93,11 @@ async def wanted(names: list[str]) -> list[tuple[str, str]]:
     return [(str(entry["id"]), str(entry.get("name") or "")) for entry in known]
 
 
-async def one_run(followed: Followed, once: bool) -> None:
+def complain(said: str) -> None:
+    print(spelt_out(said), file=sys.stderr)
+
+
+async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = complain) -> None:
     """Reads the run's journal to its end. If the connection ends before, `run_reached` is 0 until it is back."""
     said = ""
     while followed.run.state not in FINAL:
@@ -105,7 +110,7 @@ async def one_run(followed: Followed, once: bool) -> None:
         except AllranksError as error:
             if str(error) != said:
                 said = str(error)
-                print(spelt_out(f"{followed.id}: {error}"), file=sys.stderr)
+                say(f"{followed.id}: {error}")
         finally:
             await nodes.close()
         followed.reached = followed.run.state in FINAL

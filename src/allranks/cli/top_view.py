@@ -1,0 +1,68 @@
+"""`allranks top`: follows the journals of all runs at work and shows them side by side."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+
+from rich.console import Group
+from rich.live import Live
+
+from allranks.cli.common import print_json
+from allranks.cli.metrics_verb import caught_up, one_run, wanted
+from allranks.output import top
+from allranks.output.console import Out
+from allranks.output.metrics import Followed
+
+EVERY_SECONDS = 5.0
+"""Between two looks for new runs."""
+
+
+def top_command(options: argparse.Namespace) -> int:
+    runs: dict[str, Followed] = {}
+    out = Out()
+    once = options.once or options.json or not out.live
+    with contextlib.suppress(KeyboardInterrupt), screen(out, runs, once):
+        asyncio.run(follow(options, runs, once))
+    if options.json:
+        print_json(top.as_json(list(runs.values())))
+    elif once:
+        for line in top.frame(out, list(runs.values())):
+            out.console.print(line, soft_wrap=True)
+    return 0
+
+
+def screen(out: Out, runs: dict[str, Followed], once: bool) -> contextlib.AbstractContextManager[object]:
+    """The whole window, given back as it was at the end."""
+    if once:
+        return contextlib.nullcontext()
+    said = "Ctrl-C ends this view; the runs go on.  allranks watch RUN shows one of them"
+
+    def draw() -> Group:
+        lines = top.frame(out, list(runs.values()), out.console.height - 2)
+        return Group(*lines, out.text(), out.text((said, "dim")))
+
+    return Live(get_renderable=draw, console=out.console, screen=True, refresh_per_second=2)
+
+
+async def follow(options: argparse.Namespace, runs: dict[str, Followed], once: bool) -> None:
+    tasks: dict[str, asyncio.Task[None]] = {}
+    try:
+        while True:
+            for run_id, name in await wanted(options.runs):
+                if run_id not in runs:
+                    runs[run_id] = Followed(run_id, name)
+                    tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], once, say=nobody))
+            if once:
+                await caught_up(runs, tasks)
+                return
+            await asyncio.sleep(EVERY_SECONDS)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+def nobody(said: str) -> None:
+    """A head that does not answer stands in the table; a line of its own would break it."""
