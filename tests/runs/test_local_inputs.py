@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,13 @@ def judged(run: Run, *facts: Facts) -> dict[str, Finding]:
 
 def answers(run: Run) -> list[Facts]:
     return [Facts(node.name, 0.0, {"storage": {"files": {}}}) for node in run.cluster.nodes]
+
+
+def test_code_that_names_the_script_itself_is_told_as_that(tmp_path: Path) -> None:
+    run = replace(shipping(tmp_path), code=str(tmp_path / "train.py"))
+    (tmp_path / "train.py").write_text("")
+    (found,) = local_inputs.script_findings(run)
+    assert "is a file" in found.saw and found.fix.startswith(f"code: {tmp_path},")
 
 
 def test_the_checks_of_a_script_look_into_the_code_that_is_shipped(tmp_path: Path) -> None:

@@ -469,6 +469,8 @@ def test_llamafactorys_yaml_in_a_command_is_its_yaml(tmp_path: Path, monkeypatch
     assert problem("llamafactory-cli export x.yaml") == (
         "train.command: llamafactory-cli export starts no training."
     )
+    first = "-m llamafactory.v1.launcher sft x.yaml"
+    assert " ".join(typed("USE_V1=1 llamafactory-cli sft x.yaml").train.command) == first
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, int]:

@@ -61,7 +61,14 @@ WRONG = {
     "a slots=8 slots=8": "h:1  slots=8: said twice in one line.",
     "a ib0 ib1": "h:1  ib1: said twice in one line.",
     "a X=1 X=2": "h:1  X: said twice in one line.",
-    "a 8": "h:1  8 after the host says nothing.",
+    "a 8 9": "h:1  9: said twice in one line.",
+    "a 0": "h:1  0 is no number of ranks.",
+    "a,8": "h:1  a,8: this looks like CSV without a line that names the columns.",
+    "a;8;r1": "h:1  a;8;r1: this looks like CSV without a line that names the columns.",
+    "host,gpus\na,eight": "h:2  gpus: eight is not a number from 1 to 1,024.",
+    "host,gpus\n,8": "h:2  no host stands in this row.",
+    "host,gpus\n": "h  no host stands below the headings.",
+    'host,gpus\n"a,8': "h:2  it cannot be read as CSV: unexpected end of data.",
     "a:8": "h:1  a:8: what stands after the colon could be slots (MPICH) or a port.",
     "a max_slots=8": "h:1  max_slots=8 without slots.",
     "a slots=8 max_slots=4": "h:1  slots=8 is more than max_slots=4.",
@@ -91,7 +98,7 @@ def test_a_lowercase_variable_that_resembles_no_key_is_one():
 
 def test_all_wrong_lines_at_once():
     with pytest.raises(BadInput) as error:
-        cluster_from_hostfile("a slots=0\nok slots=8\n-b\nc 9\n", "h")
+        cluster_from_hostfile("a slots=0\nok slots=8\n-b\nc 0\n", "h")
     assert [problem.line for problem in error.value.problems] == [1, 3, 4]
 
 
@@ -112,3 +119,32 @@ def test_garbage_is_a_cluster_or_bad_input(text):
         assert all("\r" not in p.saw and "\0" not in p.saw for p in error.problems)
         return
     assert cluster.nodes
+
+
+TABLES = {
+    "commas": "host,gpus,rack\nnode1,8,r1\nnode2,4,\n",
+    "semicolons": "Hostname;GPU Count;rack\r\nnode1;8;r1\r\nnode2;4;\r\n",
+    "tabs": "# ours\nnode\tslots\track\n# down: node9\nnode1\t8\tr1\n\nnode2\t4\n",
+}
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_table_of_hosts_is_read_by_its_headings(form: str) -> None:
+    nodes = cluster_from_hostfile(TABLES[form], "hosts.csv").nodes
+    assert [(node.name, node.gpus, dict(node.labels)) for node in nodes] == [
+        ("node1", 8, {"rack": "r1"}),
+        ("node2", 4, {}),
+    ]
+
+
+def test_a_table_may_say_how_each_node_is_reached() -> None:
+    text = "name,ip,user,port,nic\na,10.0.0.1,eve,2222,ib0\nb,10.0.0.2,,,\n"
+    first, second = cluster_from_hostfile(text, "hosts.csv", gpus=2).nodes
+    assert (first.name, first.address, first.user, first.port, first.interface) == (
+        "a", "10.0.0.1", "eve", 2222, "ib0",
+    )  # fmt: skip
+    assert (second.address, second.user, second.port, second.gpus) == ("10.0.0.2", None, None, 2)
+
+
+def test_a_bare_number_is_the_count_of_ranks() -> None:
+    assert [node.gpus for node in cluster_from_hostfile("node[1-2] 8 ib0\n").nodes] == [8, 8]

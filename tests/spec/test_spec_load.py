@@ -273,6 +273,10 @@ def test_problems_of_the_trainers_yaml_have_its_lines(tmp_path):
         ("", "it is empty."),
         ("- a", "a list stands where its keys should."),
         ("nodes: a\ntrain: {}\n", "is a run file itself."),
+        (
+            "model: m\npeft_config: {name: lora}\n",
+            "sft.yaml is a configuration of LLaMA-Factory's version 1: it has model, not model_name_or_path.",
+        ),
         (None, "no such file."),
     ],
 )

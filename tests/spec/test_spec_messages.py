@@ -131,6 +131,10 @@ WHOLE = {
     "nodes: a\ntrain: {llamafactory: }\n": [
         "r.yaml:2  train.llamafactory: nothing is no mapping.\n  do   LLaMA-Factory's keys, or the path of its YAML"
     ],
+    "node1 slots=8\nnode2 8\n": [
+        "r.yaml:1  a hostfile, not a run file.\n"
+        "  do   `allranks init r.yaml -o run.yaml` writes a run file for its nodes"
+    ],
     "stage: sft\nmodel_name_or_path: /m\n": [
         "r.yaml:2  a LLaMA-Factory file, not a run file: it has model_name_or_path and no nodes.\n"
         "  why  it says what to train, not on which machines.\n"

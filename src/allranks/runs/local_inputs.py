@@ -188,6 +188,11 @@ def script_findings(run: Run) -> list[Finding]:
             return []
         verdict, saw = BLOCK, f"{path} is not on this machine, and so not in the code that is shipped."
         fix = "the script's path inside code"
+        if Path(run.code).is_file():
+            saw = (
+                f"code: {run.code} is a file. `code` names the folder that is shipped with the script in it."
+            )
+            fix = f"code: {Path(run.code).parent}, and the script's path inside it"
     elif run.is_here:
         path = Path(run.here(script, bare=True)).expanduser()
         if path.is_file():

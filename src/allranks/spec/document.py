@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from allranks.core import BadInput, Problem
 from allranks.spec import text as files
-from allranks.spec.problems import shown
+from allranks.spec.hostfile import read_hostfile
+from allranks.spec.problems import Problems, shown
 from allranks.spec.reading import Reading, described
 from allranks.spec.tree import Table
 from allranks.spec.yaml12 import parse
@@ -24,9 +26,19 @@ def parsed(text: str, reading: Reading) -> Table:
             "it is empty." if tree is None else f"{described(tree)} stands where the run file's keys should."
         )
         do = "`allranks init -o run.yaml` writes one that is ready to edit"
+        if names_hosts(text):
+            seen = "a hostfile, not a run file."
+            do = f"`allranks init {shlex.quote(reading.label)} -o run.yaml` writes a run file for its nodes"
         line = None if tree is None else tree.line
         raise BadInput([*reading.problems.all(), Problem(seen, "", do, reading.label, line)])
     return tree
+
+
+def names_hosts(text: str) -> bool:
+    """Whether each line reads as one of a hostfile, with a count, or as a row of a table of hosts."""
+    reading = Reading("hostfile", Problems())
+    drafts = read_hostfile(text, "hostfile", reading)
+    return not reading.problems.found and any(draft.gpus for draft in drafts)
 
 
 def refuse_trainers_file(tree: Table, reading: Reading) -> None:

@@ -1,7 +1,7 @@
 """Hostfiles of DeepSpeed and MPI: `node1 slots=8 ib0 NCCL_DEBUG=INFO # comment`.
 
 A line names one host (or a range of them), then in any order: its slots (`slots=`; OpenMPI's `cpu=`,
-`count=`), OpenMPI's `max_slots=`, a network interface without a name, variables of that host.
+`count=`; or the bare number), OpenMPI's `max_slots=`, a network interface without a name, variables of that host.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shlex
 from allranks.core import BadInput, Cluster
 from allranks.spec import validate
 from allranks.spec.drafts import Draft, from_text, make_cluster
+from allranks.spec.hosts_table import read_table
 from allranks.spec.problems import Problems, Wrong, nearest, shown
 from allranks.spec.reading import MAX_GPUS, Reading
 from allranks.spec.tree import Scalar
@@ -38,7 +39,10 @@ def cluster_from_hostfile(text: str, file: str = "hostfile", gpus: int = 1) -> C
 
 
 def read_hostfile(text: str, file: str, reading: Reading) -> list[Draft]:
-    """The drafts of a hostfile's lines; what is wrong goes to `reading`."""
+    """The drafts of a hostfile's lines, or of a CSV's rows; what is wrong goes to `reading`."""
+    table = read_table(text, file, reading)
+    if table is not None:
+        return table
     drafts: list[Draft] = []
     before = len(reading.problems.found)
     for number, line in enumerate(text.split("\n"), 1):
@@ -61,6 +65,12 @@ def read_line(line: str, at: Scalar) -> list[Draft]:
         raise Wrong(
             f"{shown(words[0])}: what stands after the colon could be slots (MPICH) or a port.",
             do=f"{shown(host)} slots={count}, or {{name: {shown(host)}, port: {count}}} in the run file",
+        )
+    table = re.fullmatch(r"([^,;]+)[,;]([0-9]{1,4})([,;].*)?", words[0])
+    if table and not table[1].isdigit():
+        raise Wrong(
+            f"{shown(words[0])}: this looks like CSV without a line that names the columns.",
+            do=f"{shown(table[1])} slots={table[2]}, or a first line such as host,gpus",
         )
     drafts = from_text(words[0], at)
     found: dict[str, str] = {}
@@ -98,7 +108,8 @@ def read_word(word: str, found: dict[str, str], drafts: list[Draft]) -> None:
     name, equals, value = word.partition("=")
     if not equals:
         if word.isdigit():
-            raise Wrong(f"{shown(word)} after the host says nothing.", do=f"slots={shown(word)}")
+            put(found, "slots", count(word, word), word)
+            return
         put(found, "interface", validate.interface(word), word)
     elif name in SLOTS:
         put(found, "slots", count(word, value), word)

@@ -83,7 +83,11 @@ node1 slots=8 ib0
 node2 slots=4 max_slots=8 NCCL_SOCKET_IFNAME=ib0
 node[3-4] slots=8
 node5                    # as many as `gpus` says
+node6 8
 ```
+
+A CSV file is a hostfile too if its first line names the columns: `host` or `address`, and if you like `gpus`, `user`,
+`port` and `interface`. Any other column becomes a label.
 
 The keys of a node's mapping:
 """

@@ -9,6 +9,7 @@ from typing import Any
 from allranks.core import BadInput
 from allranks.spec import text as files
 from allranks.spec import validate
+from allranks.spec.commands import llamafactory
 from allranks.spec.keys import declared
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.reading import MISSING, PATH, WORDS, Reading, described, mapping
@@ -73,8 +74,28 @@ def splice(train: Tree | None, reading: Reading) -> str | None:
             node, f"train.llamafactory: {shown(node.raw)} is a run file itself.", do="a LLaMA-Factory YAML"
         )
         return None
+    if refused_version(tree, node, reading):
+        return None
     entry.node = tree
     return path
+
+
+def refused_version(tree: Table, node: Scalar, reading: Reading) -> bool:
+    """Whether it is a YAML of LLaMA-Factory's version 1, which is another program with arguments of its own."""
+    if (
+        "model" not in tree.entries
+        or "model_name_or_path" in tree.entries
+        or not llamafactory.V1_KEYS & set(tree.entries)
+    ):
+        return False
+    reading.wrong(
+        node,
+        f"train.llamafactory: {shown(node.raw)} is a configuration of LLaMA-Factory's version 1: "
+        "it has model, not model_name_or_path.",
+        "train.llamafactory takes version 0; version 1 runs as a command, without a memory plan.",
+        f"train: {{command: [-m, {llamafactory.V1}, sft, {shown(node.raw)}]}}",
+    )
+    return True
 
 
 def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None:

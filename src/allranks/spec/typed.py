@@ -15,6 +15,7 @@ from allranks.core import BadInput, Problem
 from allranks.core.net import is_loopback
 from allranks.spec import launchers, pasted, runfile
 from allranks.spec import text as files
+from allranks.spec.commands import llamafactory
 from allranks.spec.document import parsed
 from allranks.spec.pasted import at
 from allranks.spec.problems import Problems, shown
@@ -104,7 +105,7 @@ def from_file(path: str) -> tuple[Table, Reading, str | None]:
     reading = Reading(path, Problems())
     tree = parsed(text, reading)
     keys = tree.entries
-    if "nodes" in keys or "train" in keys or not keys.keys() & LLAMAFACTORY_KEYS:
+    if "nodes" in keys or "train" in keys or not keys.keys() & (LLAMAFACTORY_KEYS | llamafactory.V1_KEYS):
         return tree, reading, text
     typed = Reading(LABEL, Problems())
     stem = runfile.default_name(path)

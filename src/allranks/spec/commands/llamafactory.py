@@ -20,6 +20,23 @@ SCRIPTS = ("train.py", "train_bash.py")
 OWN = ("stage", "finetuning_type", "template", "lora_target", "dataset")
 """Arguments that no other program has together."""
 
+V1 = "llamafactory.v1.launcher"
+V1_TRAINS = ("train", "sft", "rm")
+"""What its version 1 (`USE_V1=1`) trains in LLaMA-Factory 0.9.5; it has other arguments than version 0."""
+
+V1_KEYS = frozenset(
+    (
+        "model_class",
+        "init_config",
+        "peft_config",
+        "kernel_config",
+        "quant_config",
+        "dist_config",
+        "train_dataset",
+    )
+)
+"""Arguments of version 1 (0.9.5, `v1/config/*_args.py`) that version 0 does not have."""
+
 MODULES = ("llamafactory.launcher", "llamafactory.cli", "llamafactory.train.tuner", "llmtuner.launcher")
 
 
@@ -97,6 +114,9 @@ class LlamaFactory(Form):
         command.launchers.append("llamafactory-cli")
         program, *rest = command.words
         if posixpath.basename(program) not in MODULES:
+            if command.env.get("USE_V1", "0").lower() in ("1", "true", "y") and rest and rest[0] in V1_TRAINS:
+                command.words = ["-m", V1, *rest]
+                return
             if rest[:1] != ["train"]:
                 raise Wrong(
                     f"{program} {shown(' '.join(rest[:1]))} starts no training.",
