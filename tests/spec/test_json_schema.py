@@ -118,6 +118,12 @@ def test_the_schema_and_the_reader_agree(values):
     assert errors or not any(SHAPE.search(saw) for saw in saws), saws
 
 
+def test_a_word_of_a_command_may_be_null():
+    text = "nodes: [a]\ntrain: {command: [a.py, --seed, null]}\n"
+    assert loads(text, "r.yaml", ()).train.command == ("a.py", "--seed", "null")
+    assert validator().is_valid(values_of(text))
+
+
 def test_a_named_node_takes_an_address_and_no_second_name():
     base = {"train": {"command": "train.py"}}
     assert validator().is_valid({**base, "nodes": {"node1": {"address": "10.0.0.1", "port": 2222}}})

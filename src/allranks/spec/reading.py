@@ -23,6 +23,9 @@ NAMES_OF_VARIABLES = {"pattern": f"^(?:{validate.VARIABLE})$"}
 SCALAR = {"type": ["string", "number", "boolean"]}
 """Where text is meant, what was written is taken as it stands: `account: 0123`."""
 
+WORD = {"type": [*SCALAR["type"], "null"]}
+"""An item of a list, where nothing counts as not given: `[train.py, --seed, null]` passes the word `null`."""
+
 MISSING: Any = object()
 """What a key has that is absent or could not be read."""
 
@@ -257,7 +260,7 @@ def word(raw: str) -> str:
 LIST_OF_WORDS = listed(text(word, "a word; quotes around what YAML would read otherwise"), "[a, b]")
 
 
-@takes("a list of words, or one string", type=[*SCALAR["type"], "array"], items=SCALAR)
+@takes("a list of words, or one string", type=[*SCALAR["type"], "array"], items=WORD)
 def WORDS(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
     """A command's words: a list of them, or one string that is split as a shell would."""
     import shlex
@@ -309,7 +312,7 @@ def free_mapping(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
 @takes(
     "a mapping from arguments to lists",
     type="object",
-    additionalProperties={"type": "array", "minItems": 1, "items": {"type": [*SCALAR["type"], "null"]}},
+    additionalProperties={"type": "array", "minItems": 1, "items": WORD},
 )
 def read_sweep(tree: Tree, key: str, reading: Reading) -> dict[str, tuple[Any, ...]]:
     """Each argument with its values; the runs are all their combinations."""
