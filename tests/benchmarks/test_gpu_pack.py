@@ -362,9 +362,11 @@ def test_a_wrong_sum_is_no_pass() -> None:
 
 
 def test_the_faults_are_known_to_the_judge_and_only_while_it_judges() -> None:
+    before = dict(FAULTS)
     with stage_watch.known():
         assert {*stage_watch.ALONE, *stage_watch.OF_TWO} <= set(FAULTS)
-    assert "gpu-oom" not in FAULTS
+        assert FAULTS["gpu-oom"] is stage_watch.OF_GPU["gpu-oom"]
+    assert before == FAULTS
 
 
 # ---- what names a machine ----
