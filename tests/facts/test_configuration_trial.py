@@ -110,7 +110,9 @@ def told(tmp_path_factory):
     )
     own = question(f"--model_name_or_path={quantized}", deepspeed=ZERO3)
     asked = {**ACCEPTED, **{name: one for name, (one, *_) in REFUSED.items()}, "quantized": own}
-    script = imports.TRIAL + "\nprint('ANSWERS' + json.dumps(answers(json.load(sys.stdin), 240)))"
+    script = (
+        imports.TRIAL + "\nimport json\nprint('ANSWERS' + json.dumps(answers(json.load(sys.stdin), 240)))"
+    )
     done = run(
         [sys.executable, "-c", script],
         input=json.dumps(list(asked.values())),

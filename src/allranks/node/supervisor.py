@@ -26,6 +26,7 @@ from allranks.node.ranks import Ranks
 from allranks.node.redaction import Redactor
 from allranks.node.samples import Sampler, places_of
 from allranks.node.secret_store import Vault
+from allranks.node.signal_wakeup import SignalWakeup
 from allranks.node.stall_evidence import Evidence
 from allranks.node.stopping import OWN_END, Stopping
 from allranks.node.supervisor_link import Dial
@@ -126,7 +127,7 @@ class Supervisor:
     def _open(self) -> None:
         self.run_directory.create(node=self.node)
         processes.adopt_orphans()
-        self._hear_signals()
+        self.wakeup = SignalWakeup((signal.SIGTERM, signal.SIGINT, *WARNINGS), self._on_signal)
         self.tree = Tree(self.node, self.run_id, self.directory.processes)
         record = os.path.join(self.directory.root, shared_memory.NAME)
         self.memory = shared_memory.Memory(record, processes.boot_id())
@@ -138,18 +139,7 @@ class Supervisor:
         write_json(self.directory.supervisor, processes.record_of(me))
         self.sampler.start()
 
-    def _hear_signals(self) -> None:
-        """A signal writes a byte that wakes the loop; SIGHUP (a closed terminal) is none of our business."""
-        self.alarm, bell = os.pipe()
-        for end in (self.alarm, bell):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        for number in (signal.SIGTERM, signal.SIGINT, *WARNINGS):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, frame: Any) -> None:
+    def _on_signal(self, number: int) -> None:
         self.signalled = number
         self.departure.signals += 1
 
@@ -181,14 +171,11 @@ class Supervisor:
 
     def _wait(self, seconds: float) -> None:
         waiting = select.poll()
-        for handle in (self.alarm, self.dial.fileno(), self.torchrun.handle, *self.ranks.handles):
+        for handle in (self.wakeup.handle, self.dial.fileno(), self.torchrun.handle, *self.ranks.handles):
             if handle is not None:
                 waiting.register(handle, select.POLLIN)
         waiting.poll(seconds * 1000)
-        try:
-            os.read(self.alarm, 4096)
-        except BlockingIOError:
-            pass
+        self.wakeup.clear()
 
     def _turn(self) -> None:
         for message in self.dial.poll(0):

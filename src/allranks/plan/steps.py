@@ -6,7 +6,7 @@ A step forward visits a module before what is inside it; a step backward visits 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -114,6 +114,19 @@ def steps_of(
         wrapped = [base, Node(), *(Node((add(size, False, widths[1]),)) for size in sizes)]
         return Node((), wrapped)
 
+    root = _root(model, leaf, own, several if leaf_experts else None)
+    if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
+        root = Node((), [root])
+    return Steps(params, root)
+
+
+def _root(
+    model: Model,
+    leaf: Callable[[Module], Node],
+    own: Callable[[Module], tuple[int, ...]],
+    several: Callable[[list[Module]], tuple[int, ...]] | None,
+) -> Node:
+    """The model with its head, as transformers nests them; `several` as of `_layer`."""
     layers: list[list[Module]] = [[] for _ in range(model.layers)]
     outside: list[Module] = []
     for module in model.modules:
@@ -121,15 +134,10 @@ def steps_of(
     before = [module for module in outside if module.kind == EMBEDDING]
     after = [module for module in outside if module.kind != EMBEDDING]
     decoder = Node((), [*(leaf(module) for module in before), Node()])
-    decoder.inside += [
-        _layer(modules, leaf, own, several if leaf_experts else None) for modules in layers if modules
-    ]
+    decoder.inside += [_layer(modules, leaf, own, several) for modules in layers if modules]
     heads = [module for module in after if module.name == model.head]
     decoder.inside += [leaf(module) for module in after if module.name != model.head]
-    root = Node((), [decoder, *(leaf(module) for module in heads)])
-    if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
-        root = Node((), [root])
-    return Steps(params, root)
+    return Node((), [decoder, *(leaf(module) for module in heads)])
 
 
 def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:

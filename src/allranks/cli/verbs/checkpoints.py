@@ -7,6 +7,7 @@ for on the run's head.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from allranks.cli.common import add_hosts, add_json, positive
 
@@ -15,6 +16,11 @@ PLACE = "a folder, node:/path, a run's id, or its run file"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+    for add in (_list, _fetch, _verify, _prune, _export):
+        add(kinds)
+
+
+def _list(kinds: Any) -> None:
     listed = kinds.add_parser("list", help="which there are: step, size, age, and whether each is whole")
     listed.add_argument(
         "path",
@@ -28,6 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(listed)
     add_hosts(listed)
+
+
+def _fetch(kinds: Any) -> None:
     fetch = kinds.add_parser(
         "fetch",
         help="copy one here: digests compared, from where an earlier try broke off, whole or not at all",
@@ -39,6 +48,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     fetch.add_argument("--step", type=positive, metavar="N", help="the checkpoint of this step")
     add_json(fetch)
     add_hosts(fetch)
+
+
+def _verify(kinds: Any) -> None:
     verify = kinds.add_parser("verify", help="is this checkpoint whole? exit code 0 only if it is")
     verify.add_argument("path", help=PLACE + ", or a checkpoint's file")
     verify.add_argument(
@@ -46,6 +58,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(verify)
     add_hosts(verify)
+
+
+def _prune(kinds: Any) -> None:
     prune = kinds.add_parser("prune", help="remove what neither resuming nor using needs")
     prune.add_argument("path", help=PLACE + ": all of a run")
     prune.add_argument("--keep", type=positive, default=3, help="checkpoints to keep (default 3)")
@@ -53,6 +68,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("-y", "--yes", action="store_true", help="ask nothing")
     add_json(prune)
     add_hosts(prune)
+
+
+def _export(kinds: Any) -> None:
     export = kinds.add_parser(
         "export",
         help="merge an adapter into its base model, or convert it for vLLM; proved before it is there",

@@ -90,7 +90,21 @@ if asked["questions"]:
 """
 
 
-TRIAL = (pkgutil.get_data("allranks.node", "configuration_trial.py") or b"").decode()
+_LOAD = r"""
+import sys, types
+for name, source in {sources!r}:
+    module = sys.modules["allranks.node." + name] = types.ModuleType("allranks.node." + name)
+    exec(compile(source, name, "exec"), module.__dict__)
+answers = module.answers
+"""
+
+TRIAL = _LOAD.format(
+    sources=[
+        (name, (pkgutil.get_data("allranks.node", name + ".py") or b"").decode())
+        for name in ("configuration_steps", "configuration_trial")
+    ]
+)
+"""Source that defines `answers` in a Python without allranks."""
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
