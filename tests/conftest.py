@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -24,7 +25,10 @@ if WORKER and not os.environ.get("ALLRANKS_RIG", "").endswith(f"-{WORKER}"):
     os.environ["ALLRANKS_RIG"] = f"{os.environ.get('ALLRANKS_RIG', '/run/allranks-rig')}-{WORKER}"
 
 # How long an example takes says how busy the machine is, and nothing about the code.
-settings.register_profile("allranks", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# So few examples: every change pays for them, and each run draws others.
+settings.register_profile(
+    "allranks", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("allranks")
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +49,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr == "fast" and collection_path.name.startswith("test_"):
         return True if OTHERS.search(collection_path.read_text()) else None
     return None
+
+
+# Most of the heap is tests and modules, which stay until the end: looking through them again and again would cost a
+# tenth of the fast tier's time.
+YOUNG = 20_000
+"""Objects that may come before the collector looks at the young ones."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(YOUNG, 10, 10)
+    return result
 
 
 RERUNS = 2
@@ -75,6 +95,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionfinish(session: pytest.Session):
     """Too many second tries are a failure of the suite."""
+    gc.freeze()  # pytest looks five times for what was never closed: not among what the tests' modules hold
     result = yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     again = tried_twice(reporter) if reporter else {}
