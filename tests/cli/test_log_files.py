@@ -69,7 +69,7 @@ def test_a_damaged_archive_is_read_up_to_its_damage(tmp_path: Path, capsys) -> N
     assert found["cause"] == "missing-python-module" and "damaged" in found["not_read"][0]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8"])
 def test_a_log_of_powershell(encoding: str, tmp_path: Path, capsys) -> None:
     (tmp_path / "x.log").write_text(CRASH, encoding=encoding)
     found = named(tmp_path, capsys)
@@ -146,7 +146,7 @@ def test_folders_that_are_no_machines() -> None:
 
 
 def test_encodings() -> None:
-    assert encoding_of(b"") == "utf-8-sig" and encoding_of(b"step 1\x1b[0m\r\n") == "utf-8-sig"
+    assert encoding_of(b"") == "utf-8" and encoding_of(b"step 1\x1b[0m\r\n") == "utf-8"
     assert encoding_of(b"\x7fELF" + bytes(range(1, 32)) * 9) is None
 
 

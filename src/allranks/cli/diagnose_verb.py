@@ -74,14 +74,18 @@ def of_paths(paths: list[str], notes: list[str]) -> Answer:
     """Of a run, of logs and of flight recorders' dumps. What was not read is added to `notes`."""
     from allranks.diagnose import Evidence, cause, conclude, others
     from allranks.diagnose.figures import disagreements, figures, in_words
+    from allranks.diagnose.stretches import Stretch
 
     lost = of_lost_run(paths)
     if lost is not None:
         return Answer(lost)
     logs, dumps = resolve(paths, notes)
     seen = Evidence()
-    for line in lines(logs, notes):
-        seen.add(line)
+    for one in scanned(logs, notes):
+        if isinstance(one, Stretch):
+            seen.add_stretch(one)
+        else:
+            seen.add(one)
     told, also = conclude(seen), []
     known = cause(told.cause)
     recorded = None
@@ -199,20 +203,23 @@ def following(diagnosis: Diagnosis, paths: list[str]) -> str:
     return "allranks diagnose " + " ".join(map(shlex.quote, paths[:3])) + " LOGS-OF-ALL-OTHER-RANKS"
 
 
-def lines(logs: list[Log], notes: list[str]) -> Iterator:
-    """The lines of all logs, read as they are needed."""
-    from allranks.diagnose import parse, read
+def scanned(logs: list[Log], notes: list[str]) -> Iterator:
+    """What is in all logs, read as it is needed: lines, and stretches of lines that say nothing."""
+    from allranks.diagnose.kinds import Kinds
+    from allranks.diagnose.scan import scan
 
-    hosts = machines([log.name for log in logs])
+    hosts, kinds = machines([log.name for log in logs]), Kinds()
     for log in logs:
-        yield from parse(texts(log, notes, read), log.name, hosts.get(log.name))
+        yield from scan(blocks(log, notes), log.name, hosts.get(log.name), kinds)
 
 
-def texts(log: Log, notes: list[str], read) -> Iterator[str]:  # type: ignore[no-untyped-def]  # of diagnose, imported late
+def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:
+    from allranks.diagnose.scan import whole_lines
+
     for file in log.files:
-        with opened(file, notes) as text:
-            if text is not None:
-                yield from read(text)
+        with opened(file, notes) as read:
+            if read is not None:
+                yield from whole_lines(read)
 
 
 def resolve(paths: list[str], notes: list[str]) -> tuple[list[Log], list[str]]:

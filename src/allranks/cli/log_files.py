@@ -119,8 +119,9 @@ def joined(files: list[str]) -> list[Log]:
 
 
 @contextmanager
-def opened(file: str, notes: list[str]) -> Iterator[IO[str] | None]:
-    """A log's text, unpacked and decoded as its first bytes say; None, with a note, if it is no text."""
+def opened(file: str, notes: list[str]) -> Iterator[Callable[[int], bytes] | None]:
+    """What reads a log's text, unpacked and brought to UTF-8 as its first bytes say; None, with a note, if it is no
+    text."""
     raw = sys.stdin.buffer if file == "-" else open(file, "rb", buffering=0)  # noqa: SIM115  # closed below
     try:
         stream = cast("IO[bytes]", raw if file == "-" else io.BufferedReader(raw, 1 << 16))  # type: ignore[arg-type]
@@ -228,7 +229,7 @@ UNPACKERS: dict[bytes, Callable] = {
 }
 
 
-def _text(stream: IO[bytes], name: str, notes: list[str]) -> IO[str] | None:
+def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], bytes] | None:
     try:
         head = stream.read(PEEK)
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
@@ -238,8 +239,11 @@ def _text(stream: IO[bytes], name: str, notes: list[str]) -> IO[str] | None:
     if encoding is None:
         notes.append(f"not read: {name}: it is no text")
         return None
-    whole = io.BufferedReader(_Joined(head, stream, name, notes), 1 << 16)
-    return io.TextIOWrapper(whole, encoding, errors="replace")
+    whole = io.BufferedReader(_Joined(head.removeprefix(codecs.BOM_UTF8), stream, name, notes), 1 << 16)
+    if encoding == "utf-8":
+        return whole.read
+    text = io.TextIOWrapper(whole, encoding, errors="replace", newline="")
+    return lambda size: text.read(size).encode("utf-8", "replace")
 
 
 def encoding_of(head: bytes) -> str | None:
@@ -251,7 +255,7 @@ def encoding_of(head: bytes) -> str | None:
         if max(zeros) > 0.8 * (len(head) // 2) and min(zeros) < 0.1 * len(head):
             return "utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"
     odd = sum(b < 9 or 13 < b < 27 or 27 < b < 32 for b in head)
-    return None if odd > BINARY_SHARE * len(head) else "utf-8-sig"
+    return None if odd > BINARY_SHARE * len(head) else "utf-8"
 
 
 def unreadable(file: str) -> Problem | None:

@@ -6,18 +6,17 @@ A line costs a dictionary look-up where one like it (every digit alike) was seen
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from allranks.core.communication import is_communication
 from allranks.diagnose import facts
-from allranks.diagnose.catalogue import cause, frames, index
+from allranks.diagnose.catalogue import cause, frames
 from allranks.diagnose.lines import Line
-from allranks.diagnose.progress import is_progress
+from allranks.diagnose.progress import DRAWN
+from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
-    CODE,
     EXCEPTION,
-    HEADINGS,
     IGNORING,
     LOOSE,
     NOT_IGNORED,
@@ -29,7 +28,8 @@ from allranks.diagnose.streams import (
     Told,
     head,
 )
-from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, Pattern, is_warning
+from allranks.diagnose.stretches import Stretch
+from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, is_warning
 
 HITS_PER_RANK = 3
 HITS_PER_SYMPTOM = 256
@@ -44,27 +44,6 @@ STEPS_PRINTED_LATE = 2
 """Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
 already finished."""
 
-SHAPES_KEPT = 32768
-"""Distinct shapes of lines remembered; a log with more is looked at from the start again, not slower for ever."""
-
-SHAPE_LIMIT = 512
-_SHAPE = bytes(0x30 if 0x30 <= b <= 0x39 else b for b in range(256))
-_LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
-
-
-class Shape(NamedTuple):
-    """What lines that differ in digits alone have in common."""
-
-    progress: bool
-    exception: bool
-    heading: str
-    patterns: Tuple[Tuple[str, Pattern], ...]
-    facts: Tuple[Tuple[Pattern, Callable[..., None]], ...]
-
-
-_PLAIN = Shape(False, False, "", (), ())
-_STEP = Shape(True, False, "", (), ())
-
 
 class Evidence(Store):
     """Everything that is kept of a log. Feed it with `add`; the rest is read by the symptoms' `judge`."""
@@ -75,11 +54,8 @@ class Evidence(Store):
         self._source_name: Optional[str] = None
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
-        self._shapes: Dict[bytes, Shape] = {}
-        self._symptoms = {word.encode(): found for word, found in index().items()}
+        self._shapes = Shapes()
         self._frames = frames()
-        self._facts = {word.encode(): found for word, found in facts.by_word().items()}
-        self._keys = frozenset(self._symptoms) | frozenset(self._facts)
 
     # ---- one line ----
 
@@ -88,22 +64,14 @@ class Evidence(Store):
         seen = self._count(line)
         if seen.traceback and text.startswith('  File "'):
             seen.frame = text
-        if len(text) <= SHAPE_LIMIT:
-            key = text.encode("utf-8", "surrogatepass").translate(_SHAPE)
-            shape = self._shapes.get(key)
-            if shape is None:
-                if len(self._shapes) >= SHAPES_KEPT:
-                    self._shapes.clear()
-                shape = self._shapes[key] = self._classify(text, key)
-        else:
-            shape = self._classify(text, text.encode("utf-8", "surrogatepass"))
-        if shape is _PLAIN:
+        shape = self._shapes.of(text)
+        if shape is PLAIN:
             if not seen.traceback:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
                 self._exception(line, seen, [])
             return
-        if shape is _STEP:
+        if shape is STEP:
             self._step(line, seen)
             return
         self._look(line, seen, shape)
@@ -120,7 +88,7 @@ class Evidence(Store):
                 if pattern.frame[1] in file:
                     shown = place._replace(text=f"{file}:{number} in {function}")
                     self._hit(symptom, pattern.weight, shown, True)
-        shape = self._classify(first, first.encode("utf-8", "surrogatepass"))
+        shape = self._shapes.of(first)
         self._read_facts(line, shape)
         found = self._read_patterns(line, shape, True)
         seen.traceback, seen.ignored = False, NOT_IGNORED
@@ -131,29 +99,46 @@ class Evidence(Store):
     def _count(self, line: Line) -> Seen:
         self.count += 1
         if line.source is not self._source_name or self.count == 1:
-            self._source_name = line.source
-            self._source = self.sources.setdefault(line.source, Source())
+            self._turn_to(line.source)
         if line.time is not None:
             self._source.time = line.time
         seen = self._seen(line)
-        seen.last = line
         seen.lines += 1
         return seen
 
-    def _classify(self, text: str, raw: bytes) -> Shape:
-        """What can be said of every line of this shape. Nothing here may depend on a digit's value."""
-        words = raw.translate(_LETTERS).split()
-        keys = self._keys.intersection(words)
-        patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].literal in text)
-        if patterns and CODE.match(text) is not None:
-            patterns = ()
-        known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].literal in text)
-        exception = EXCEPTION.match(text) is not None
-        heading = next((kind for words_of, kind in HEADINGS if words_of in text), "")
-        progress = not exception and is_progress(text, words)
-        if not (patterns or known or exception or heading):
-            return _STEP if progress else _PLAIN
-        return Shape(progress, exception, heading, patterns, known)
+    def _turn_to(self, source: "Optional[str]") -> None:
+        self._source_name = source
+        self._source = self.sources.setdefault(source, Source())
+
+    def add_stretch(self, stretch: Stretch) -> None:
+        """The same as `add` with each of its lines."""
+        self._turn_to(stretch.source)
+        base, self.count = self.count, self.count + stretch.lines
+        if stretch.time is not None:
+            self._source.time = stretch.time
+        said: Dict[int, Tuple[Seen, List[Tuple[int, Line]], List[Tuple[int, Line]]]] = {}
+        for part in stretch.parts:
+            seen = self._seen(part.place)
+            seen.lines += part.lines
+            _, plain, steps = said.setdefault(id(seen), (seen, [], []))
+            plain += [part.plain] if part.plain is not None else []
+            if part.step is not None:
+                steps.append(part.step)
+                seen.steps += part.steps
+                self.steps += part.steps
+                self._source.step(seen, part.steps)
+        for part in sorted(stretch.parts, key=lambda one: one.last):
+            self._seen(part.place)  # the last line that names a local rank counts
+        for seen, plain, steps in said.values():
+            if plain and (steps or not seen.traceback):
+                seen.last_plain = max(plain + steps)[1]
+            elif steps:
+                seen.last_plain = max(steps)[1]
+            if steps:
+                seen.traceback, seen.ignored = False, NOT_IGNORED
+        last = max((part.step for part in stretch.parts if part.step is not None), default=None)
+        if last is not None:
+            self.last_step = (base + last[0], last[1])
 
     def _look(self, line: Line, seen: Seen, shape: Shape) -> None:
         if shape.progress:
@@ -185,8 +170,8 @@ class Evidence(Store):
         return found
 
     def _step(self, line: Line, seen: Seen) -> None:
-        if "| 0/" in line.text:
-            return  # a bar that has only been drawn
+        if DRAWN in line.text:
+            return
         self.steps += 1
         self._source.step(seen)
         seen.steps += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
-from allranks.diagnose.prefixes import NODE, Learned, peel, place_of_source
+from allranks.diagnose.prefixes import NODE, Learned, Spans, peel, place_of_source
 from allranks.diagnose.wrapped import looks_wrapped, unwrap
 
 LINE_LIMIT = 4096
@@ -40,25 +40,26 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(
 
 
 def split(chunks: Iterable[Union[bytes, str]]) -> Iterator[str]:
-    """Lines of a stream of chunks, cut at `\\n` and `\\r`; a line without an end is given out in pieces of
-    at most `LINE_LIMIT` characters' ends, so memory is bounded whatever the stream holds."""
-    rest, dropped = "", False
+    """Lines of a stream of chunks, cut at `\\n` and `\\r`; of one that is longer than `CHUNK_BYTES` characters its two
+    ends, as two lines, so memory is bounded whatever the stream holds."""
+    rest = ""
     for chunk in chunks:
         text = chunk.decode("utf-8", "replace") if isinstance(chunk, bytes) else chunk
         if "\r" in text:
             text = text.replace("\r", "\n")
         parts = (rest + text).split("\n")
         rest = parts.pop()
-        for number, part in enumerate(parts):
-            yield part if not (dropped and number == 0) else "… " + part
-        if parts:
-            dropped = False
-        if len(rest) > CHUNK_BYTES:
-            if not dropped:
-                yield rest[:LINE_LIMIT]
-            rest, dropped = rest[-LINE_LIMIT:], True
+        for part in parts:
+            yield from ends(part) if len(part) > CHUNK_BYTES else (part,)
+        if len(rest) > 2 * CHUNK_BYTES:
+            rest = rest[: CHUNK_BYTES + 1] + rest[-LINE_LIMIT:]
     if rest:
-        yield rest
+        yield from ends(rest)
+
+
+def ends(line: str) -> Tuple[str, ...]:
+    """The line itself, or what is looked at of one that has no end: its first and its last `LINE_LIMIT` characters."""
+    return (line,) if len(line) <= CHUNK_BYTES else (line[:LINE_LIMIT], "… " + line[-LINE_LIMIT:])
 
 
 def read(file: IO[Any]) -> Iterator[str]:
@@ -75,19 +76,19 @@ def parse(
         lines: Iterable[str] = split((text,))
     else:
         lines = read(text) if hasattr(text, "read") else text  # type: ignore[arg-type]  # a file has read
-    reader = _Reader(source, node)
+    reader = Reader(source, node)
     for number, raw in enumerate(lines, 1):
         yield from reader.read(raw, number)
 
 
 _QUOTE = re.compile(r"(?:> ){1,3}")
-_TRACEBACK = "Traceback (most recent call last)"
+TRACEBACK = "Traceback (most recent call last)"
 _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
 _RULE = re.compile(r"-{8,80}\s{0,8}$")
 _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
 
 
-class _Reader:
+class Reader:
     """One log, line after line: what its name and its headings say of the lines that follow."""
 
     def __init__(self, source: "str | None", node: "str | None" = None) -> None:
@@ -110,10 +111,10 @@ class _Reader:
         place = list(self.place)
         texts = unwrap(raw, place) if looks_wrapped(raw) else None
         if texts is None:
-            yield self._line(raw, place, number)
+            yield self.line(raw, place, number)
             return
         for text in texts:
-            yield self._line(text, list(place), number)
+            yield self.line(text, list(place), number)
 
     def _heading(self, raw: str) -> None:
         """`tail` and `head` say whose lines follow in one line; `dshbak` and `clush -b` between two rules."""
@@ -131,7 +132,8 @@ class _Reader:
         else:
             self.before = ("-", "") if _RULE.match(raw) else ("", "")
 
-    def _line(self, raw: str, place: List[Any], number: int) -> Line:
+    def line(self, raw: str, place: List[Any], number: int, spans: "Optional[Spans]" = None) -> Line:
+        """One line. `spans` takes where the characters stand that tell its place."""
         if len(raw) > LINE_LIMIT:
             raw = raw[: LINE_LIMIT - 1024] + " … " + raw[-1024:]
         if "#0" in raw:
@@ -142,14 +144,14 @@ class _Reader:
             raw = _ESCAPE.sub("", raw)
         if raw.startswith("> "):
             raw = _QUOTE.sub("", raw, count=1)  # a log quoted in a mail or a thread
-        start = peel(raw, place)
+        start = peel(raw, place, 0, spans)
         if self.learned.shapes:
-            start = self.learned.peel(raw, start, place)
-        if _TRACEBACK in raw:
-            heading = raw.index(_TRACEBACK)
+            start = self.learned.peel(raw, start, place, spans)
+        if TRACEBACK in raw:
+            heading = raw.index(TRACEBACK)
             if heading > start:
                 self.learned.heading(raw[start:heading])
-                start = self.learned.peel(raw, start, place)
+                start = self.learned.peel(raw, start, place, spans)
         body = raw[start:] if start else raw
         rank, node, time, local, task = place
         if time is None and body and body[0] in "[WEIFC":
@@ -161,6 +163,8 @@ class _Reader:
                 body
             )  # glued behind a progress bar, or `[PG 0 Rank 3] Watchdog caught`
             rank = int(inner.group(1)) if inner else None
+            if inner is not None and spans is not None:
+                spans.append((start + inner.start(1), start + inner.end(1)))
         return _new(Line, (body, rank, node, self.source, time, local, task, number))
 
 

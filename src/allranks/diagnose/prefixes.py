@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import re
 import time as clock
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 from typing import Pattern as Regex
+
+from allranks.diagnose.digits import values_matter
 
 MAX_LAYERS = 8
 LEARNED_LIMIT = 200
 """Characters before a traceback's heading that may be a prefix."""
 
 SHAPES_LEARNED = 16
+EARLIEST, LATEST = "14", "19"
+"""First digits of seconds since 1970 from 2014 to 2033."""
+
 RANK, NODE, TIME, LOCAL, TASK = range(5)
 """Where a place, a list of five, holds what a prefix says."""
+
+Spans = List[Tuple[int, int]]
+"""Where in a line the characters stand by which a prefix names a rank or a machine."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
@@ -41,10 +49,10 @@ _LAYER = re.compile(
     r"|" + _WEEKDAY + r"(?P<full>" + _DATE + r")[ ][A-Z+\d:-]{2,6}[ ]"
     r"|" + _WEEKDAY + r"(?P<ctime>" + _MONTH_DAY + r"[ ]\d{4})[ ]?"
     r"|(?P<syslog>" + _MONTH_DAY + r"(?:\.\d{1,9})?)(?:[ ]|$)"
-    r"|\[?(?P<epoch>1[4-9]\d{8}(?:\d{3}|\.\d{1,9})?)\]?:?[ \t]"
+    r"|\[?(?P<epoch>\d{10}(?:\d{3}|\.\d{1,9})?)\]?:?[ \t]"
     r"|\[[ ]{0,8}(?P<uptime>\d{1,9}\.\d{6})\][ ]"
     # system logs
-    r"|<\d{1,3}>(?:1[ ](?P<when>" + _DATE + r")" + _ZONE + r"[ ](?P<rfc>" + _HOST + r")[ ][\w./-]{1,48}[ ]"
+    r"|<\d{1,3}>(?:\d[ ](?P<when>" + _DATE + r")" + _ZONE + r"[ ](?P<rfc>" + _HOST + r")[ ][\w./-]{1,48}[ ]"
     r"(?:\d{1,9}|-)[ ][\w.-]{1,32}[ ](?:-|\[[^\]]{0,200}\])[ ])?"
     r"|(?P<unit>" + _HOST + r")[ ](?:[\w.@/:()-]{1,64}\[\d{1,9}\]|kernel):[ ]?"
     # containers
@@ -78,6 +86,7 @@ _NUMBERS = {
     "rank": RANK, "bare": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))
+_SAY_NO_PLACE = frozenset(("", "actor", "uptime", "cri"))
 _LABEL = re.compile(r'(?<![a-z])(?:node_?name|host(?:name)?|node|pod(?:_name)?|instance)="([^"]{1,200})"')
 
 
@@ -88,8 +97,11 @@ def is_name(value: str) -> bool:
     )
 
 
-def peel(raw: str, place: List[Any], start: int = 0) -> int:
-    """Takes the layers of prefixes off and notes in `place` what they say; returns where the text begins."""
+def peel(raw: str, place: List[Any], start: int = 0, spans: "Optional[Spans]" = None) -> int:
+    """Takes the layers of prefixes off and notes in `place` what they say; returns where the text begins.
+
+    Whether a layer is one depends on no digit's value, so that lines that are alike but for digits have the same ones.
+    """
     for _ in range(MAX_LAYERS):
         found = _LAYER.match(raw, start)
         if found is None or found.end() == start:
@@ -101,9 +113,14 @@ def peel(raw: str, place: List[Any], start: int = 0) -> int:
             if kind == "gpu" and place[NODE] is None:
                 place[NODE] = found.group("nccl")
         elif kind in _TIMES:
-            place[TIME] = stamp(kind, found.group(kind))
-        elif kind not in ("", "actor", "uptime", "cri") and not _note(kind, found, place, start):
+            place[TIME] = stamp(kind, found.group(kind)) or place[TIME]
+        elif kind not in _SAY_NO_PLACE and not _note(kind, found, place, start):
             break
+        if spans is not None and kind not in _TIMES and kind not in _SAY_NO_PLACE:
+            told = [found.span(n) for n, text in found.groupdict().items() if text and n != "when"]
+            spans += (
+                [(told[0][0], told[-1][1])] if kind == "gpu" else told
+            )  # a rank's pid and thread lie between
         start = found.end()
     return start
 
@@ -133,8 +150,11 @@ def _note(kind: str, found: "re.Match[str]", place: List[Any], start: int) -> bo
 
 
 def stamp(kind: str, value: str) -> str:
-    """A time in the form that all are compared in, `2026-01-05 10:11:12.25`; a year that is not told is 0000."""
+    """A time in the form that all are compared in, `2026-01-05 10:11:12.25`; a year that is not told is 0000. Empty of
+    a number that is no time of these years."""
     if kind == "epoch":
+        if not EARLIEST <= value[:2] <= LATEST:
+            return ""
         whole, _, fraction = value.partition(".")
         if len(whole) == 13:
             whole, fraction = whole[:10], whole[10:]
@@ -248,12 +268,14 @@ def _is_machine(word: str) -> bool:
 
 
 class Learned:
-    """The shapes of one log's prefixes, as far as tracebacks have shown them."""
+    """The shapes of one log's prefixes, as far as tracebacks have shown them. `numbered`: one of them holds a digit, so
+    that it fits one line and not another that differs in digits alone."""
 
-    __slots__ = ("_heads", "shapes")
+    __slots__ = ("_heads", "numbered", "shapes")
 
     def __init__(self) -> None:
         self._heads: "set[str]" = set()
+        self.numbered = False
         self.shapes: "List[Regex[str]]" = []
 
     def heading(self, head: str) -> None:
@@ -264,8 +286,9 @@ class Learned:
         shape = learn(head)
         if shape is not None and all(shape.pattern != known.pattern for known in self.shapes):
             self.shapes.append(shape)
+            self.numbered = self.numbered or values_matter(shape.pattern)
 
-    def peel(self, raw: str, start: int, place: List[Any]) -> int:
+    def peel(self, raw: str, start: int, place: List[Any], spans: "Optional[Spans]" = None) -> int:
         """Takes a learned prefix off, and what known layers stand behind it."""
         for shape in self.shapes:
             found = shape.match(raw, start)
@@ -277,5 +300,7 @@ class Learned:
                     place[slot] = int(told[name])
             place[NODE] = told.get("node") or place[NODE]
             place[TIME] = told.get("date") or place[TIME]
-            return peel(raw, place, found.end())
+            if spans is not None:
+                spans.extend(found.span(n) for n, text in told.items() if text and n != "date")
+            return peel(raw, place, found.end(), spans)
         return start

@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from typing import FrozenSet, List
 
+DRAWN = "| 0/"
+"""In a bar that has only been drawn: no step yet."""
+
 QUANTITIES: FrozenSet[bytes] = frozenset((
     b"loss", b"Loss", b"LOSS", b"lr", b"LR", b"ppl", b"learning", b"grad", b"gnorm", b"RunningAvgSamplesPerSec",
 ))  # fmt: skip

@@ -129,8 +129,8 @@ class Store:
         for seen in (*self.ranks.values(), *self.streams.values()):
             if seen.node is not None:
                 named.add(seen.node)
-            elif self.tasks_are_nodes and seen.first.task is not None:
-                named.add(str(seen.first.task))
+            elif self.tasks_are_nodes and seen.task is not None:
+                named.add(str(seen.task))
         return named
 
     @property

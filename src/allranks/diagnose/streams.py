@@ -75,11 +75,11 @@ class Seen:
     """What one rank (or one unlabelled stream) printed."""
 
     __slots__ = (
-        "first", "frame", "headed", "ignored", "last", "last_plain", "lines", "node", "raised", "steps", "traceback",
+        "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
-        self.first = self.last = line
+        self.task = line.task
         self.last_plain: Optional[Line] = None
         self.node = line.node
         self.lines = 0
@@ -104,9 +104,9 @@ class Source:
         self.end_rank: Optional[int] = None
         self._of: Dict[int, int] = {}
 
-    def step(self, seen: Seen) -> None:
+    def step(self, seen: Seen, count: int = 1) -> None:
         """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""
-        self._of[id(seen)] = self._of.get(id(seen), 0) + 1
+        self._of[id(seen)] = self._of.get(id(seen), 0) + count
         self.steps = max(self.steps, self._of[id(seen)])
 
 
@@ -121,3 +121,8 @@ def head(seen: Seen, heading: str) -> None:
     seen.traceback = heading != _CHAINED
     seen.frame = ""
     seen.headed = seen.lines
+
+
+def opens(heading: str) -> bool:
+    """Whether the lines of a traceback follow."""
+    return heading != _CHAINED

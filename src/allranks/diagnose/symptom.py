@@ -14,6 +14,7 @@ import re
 from typing import NamedTuple, Optional, Tuple
 from typing import Pattern as Regex
 
+from allranks.diagnose.digits import values_matter
 from allranks.diagnose.lines import Line
 
 # Weights: a heavier statement wins over an earlier lighter one. They order kinds of statements, they measure nothing.
@@ -61,7 +62,7 @@ class Pattern:
     which the same is seen in the frames of an exception that a rank told as data.
     """
 
-    __slots__ = ("frame", "key", "literal", "raised", "regex", "weight", "without")
+    __slots__ = ("_sure", "frame", "key", "literal", "raised", "regex", "weight", "without")
 
     def __init__(
         self,
@@ -76,6 +77,11 @@ class Pattern:
         self.frame = frame
         self.regex: Optional[Regex[str]] = re.compile(regex) if regex else None
         self.key = _key_word(literal)
+        self._sure = not (values_matter(regex or "") or any(c.isdigit() for c in "".join(without)))
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether it can be found in this text or in one that differs from it in digits alone."""
+        return self.literal in text and not (self._sure and self.find(text) is None)
 
     def find(self, text: str) -> "Optional[re.Match[str] | bool]":
         """The match, True where there is no expression, None where it is not there."""

@@ -115,14 +115,14 @@ def _time(value: Any) -> Optional[str]:
         return None
     while 1e11 < number < 1e20:
         number /= 1000.0
-    return stamp("epoch", f"{number:.6f}") if 1e9 < number < 1e10 else None
+    return (stamp("epoch", f"{number:.6f}") or None) if 1e9 < number < 1e10 else None
 
 
 def _fluent(raw: str, place: List[Any]) -> Optional[List[str]]:
     found = _FLUENT.match(raw)
     if found is None:
         return None
-    place[TIME] = stamp("epoch", found.group("epoch"))
+    place[TIME] = stamp("epoch", found.group("epoch")) or place[TIME]
     pod = found.group("tag").partition("containers.")[2].split("_", 1)[0]
     place[NODE] = (pod[: -len(".log")] if pod.endswith(".log") else pod) or place[NODE]
     return [found.group("text").replace('\\"', '"')]

@@ -1,0 +1,263 @@
+"""Logs read in large blocks: most lines are told apart by their shape alone and counted together, in stretches.
+
+A line whose shape was seen before and held nothing but a step or plain text costs two look-ups in a dictionary. What
+such lines have to say of their ranks and machines stands at known places in them. All others are read one by one, in
+their order: `scan` gives out what `parse` would, and `Evidence.add_stretch` does what `Evidence.add` would.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
+
+from allranks.diagnose.digits import ALIKE
+from allranks.diagnose.kinds import MUTE, PLAIN, SPEAKING, STEP, Kind, Kinds, Layout, Place, Run, runs
+from allranks.diagnose.lines import LINE_LIMIT, TRACEBACK, Line, Reader, ends
+from allranks.diagnose.prefixes import Spans
+from allranks.diagnose.progress import DRAWN
+from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
+from allranks.diagnose.streams import LOOSE, opens
+from allranks.diagnose.stretches import Part, Stretch
+from allranks.diagnose.wrapped import looks_wrapped
+
+BLOCK_BYTES = 1 << 19
+LONGEST = 1 << 20
+"""Bytes of a line that are held; of a longer one the ends alone."""
+
+PLACES_KEPT = 1 << 16
+FEW = 4
+"""Lines between two that say something, which are read rather than counted."""
+
+
+def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """A stream in blocks of whole lines, without the last line's end. `\\r` ends lines too."""
+    held: List[bytes] = []
+    late = b""
+    while True:
+        chunk = read(BLOCK_BYTES)
+        if not chunk:
+            break
+        chunk = late + chunk
+        late = b"\r" if chunk.endswith(b"\r") else b""
+        if b"\r" in chunk:
+            chunk = chunk[: len(chunk) - len(late)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        end = chunk.rfind(b"\n")
+        if end >= 0:
+            yield b"".join((*held, chunk[:end]))
+            held = []
+        held.append(chunk[end + 1 :])
+        if sum(map(len, held)) > LONGEST:
+            whole = b"".join(held)
+            held = [whole[: LONGEST // 2], whole[-LONGEST // 4 :]]
+    rest = b"".join(held)
+    if late or rest:
+        yield rest
+
+
+def scan(
+    blocks: Iterable[bytes],
+    source: "str | None" = None,
+    node: "str | None" = None,
+    kinds: "Optional[Kinds]" = None,
+) -> Iterator[Union[Line, Stretch]]:
+    """What `parse` gives of the same text, with lines that say nothing counted together."""
+    scanner = _Scanner(source, node, kinds or Kinds())
+    for block in blocks:
+        yield from scanner.block(block)
+
+
+class _Scanner:
+    """One log, block after block."""
+
+    def __init__(self, source: "str | None", node: "str | None", kinds: Kinds) -> None:
+        self.reader = Reader(source, node)
+        self.kinds = kinds
+        self.shapes = kinds.shapes
+        self.known = kinds.of(self.reader.place[0] is None)
+        self.learned = 0
+        self.place = self.reader.place
+        self.number = 0
+        self.cases: Dict[Any, Tuple[Place, int]] = {}
+        self.closed: Set[Any] = set()
+        """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
+
+    def block(self, data: bytes) -> Iterator[Union[Line, Stretch]]:
+        raws, forms = data.split(b"\n"), data.translate(ALIKE).split(b"\n")
+        kinds: List[Optional[Kind]] = list(map(self.known.get, forms))
+        begun = 0
+        for number in self._speaking(raws, forms, kinds):
+            yield from self._counted(raws, kinds, begun, number)
+            yield from self._read(raws[number])
+            begun = number + 1
+        yield from self._counted(raws, kinds, begun, len(raws))
+
+    # ---- which lines are read ----
+
+    def _speaking(self, raws: List[bytes], forms: List[bytes], kinds: List[Optional[Kind]]) -> Iterator[int]:
+        """The numbers of the lines that have to be read; the reader has read each before the next is asked for."""
+        following, asked = 0, self._asked(raws, forms, kinds, 0)
+        while following < len(raws):
+            if self.reader.before[0]:
+                number = following  # after a rule, the next line may be a heading
+            else:
+                number = next((n for n in asked if n >= following), len(raws))
+                if number == len(raws):
+                    return
+                kind = kinds[number]
+                if kind is None or not (kind.speaks or self._may_be_open(kind, raws[number])):
+                    continue
+            yield number
+            following = number + 1
+            if len(self.reader.learned.shapes) != self.learned or self.reader.place is not self.place:
+                self._forget()
+                kinds[following:] = [None] * (len(kinds) - following)
+                asked = self._asked(raws, forms, kinds, following)
+
+    def _asked(
+        self, raws: List[bytes], forms: List[bytes], kinds: List[Optional[Kind]], start: int
+    ) -> Iterator[int]:
+        """The numbers of lines that may have to be read, from `start` on. Lines that are new get their kinds."""
+        different = set(kinds)
+        if None in different:
+            new = {form: n for n, (form, kind) in enumerate(zip(forms, kinds)) if kind is None and n >= start}
+            found = {form: self._found(form, raws[n]) for form, n in new.items()}
+            kinds[start:] = [kind or found[form] for kind, form in zip(kinds[start:], forms[start:])]
+            self.kinds.keep(self.known, found)
+            different = set(kinds)
+        odd = {kind for kind in different if kind is not None and (kind.speaks or kind.ends)}
+        return iter([n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else ())
+
+    def _forget(self) -> None:
+        """From here on lines of this log are read in another way: a prefix was learned, or a heading named a place."""
+        self.learned, self.place = len(self.reader.learned.shapes), self.reader.place
+        self.known, self.cases = {}, {}
+
+    def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
+        cut = kind.layout.cut
+        place, _ = self._case(kind.layout, cut(raw) if cut is not None else None, raw)
+        return _stream(place, self.reader.source) not in self.closed
+
+    def _found(self, form: bytes, raw: bytes) -> Kind:
+        """The kind of a line that is like none before it."""
+        if len(raw) > LINE_LIMIT or b"#000" in form or self.reader.learned.numbered:
+            return SPEAKING
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            return SPEAKING
+        if text.startswith(("==> ", "---", "> ")) or looks_wrapped(text) or TRACEBACK in text:
+            return SPEAKING  # they say something of the lines that follow
+        spans: Spans = []
+        line = self.reader.line(text, list(self.reader.place), 0, spans)
+        shape = self.shapes.of(line.text)
+        if not shape.says_nothing or (spans and "\x1b" in text):
+            return SPEAKING
+        role = STEP if shape.progress else MUTE if shape.exception else PLAIN
+        ends_one = shape.exception or LOOSE.match(line.text) is not None or line.text.startswith('  File "')
+        if role == STEP and b"| 0/" in form:
+            spans += _places_of(text.translate(_ALIKE_TEXT), DRAWN)
+        timed = line.time is not None or _EPOCH.search(text) is not None
+        return Kind(self.kinds.layout(role, text, form, spans), ends_one and role != STEP, timed)
+
+    # ---- reading and counting ----
+
+    def _read(self, raw: bytes) -> Iterator[Line]:
+        for text in ends(raw.decode("utf-8", "replace")):
+            self.number += 1
+            for line in self.reader.read(text, self.number):
+                stream = _stream((line.rank, line.node, line.local, line.task), line.source)
+                shape = self.shapes.of(line.text)
+                if shape.heading and opens(shape.heading):
+                    self.closed.discard(stream)
+                elif (
+                    shape.heading
+                    or shape.progress
+                    or shape.exception
+                    or (shape is PLAIN_SHAPE and LOOSE.match(line.text) is not None)
+                ):
+                    self.closed.add(stream)
+                yield line
+
+    def _case(self, layout: Layout, said: Any, raw: bytes) -> Tuple[Place, int]:
+        """The place of a line that says nothing, and what it counts as."""
+        key = layout, said
+        case = self.cases.get(key)
+        if case is None:
+            line = self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), 0)
+            role = MUTE if layout.role == STEP and DRAWN in line.text else layout.role
+            if len(self.cases) >= PLACES_KEPT:
+                self.cases.clear()
+            case = self.cases[key] = ((line.rank, line.node, line.local, line.task), role)
+        return case
+
+    def _counted(
+        self, raws: List[bytes], kinds: List[Any], begun: int, end: int
+    ) -> Iterator[Union[Line, Stretch]]:
+        if end - begun < FEW:
+            for raw in raws[begun:end]:
+                yield from self._read(raw)
+            return
+        among = kinds[begun:end]
+        groups: Dict[Place, List[List[Run]]] = {}
+        for layout, said, run in runs(raws, among, begun):
+            place, role = self._case(layout, said, raws[run.last])
+            groups.setdefault(place, [[], [], []])[role].append(run)
+        parts = [self._part(place, rows, raws, begun) for place, rows in groups.items()]
+        parts.sort(key=lambda part: part.first)
+        time = self._time(raws, kinds, begun, end) if any(kind.timed for kind in set(among)) else None
+        self.number += end - begun
+        yield Stretch(self.reader.source, end - begun, time, tuple(parts))
+
+    def _part(self, place: Place, rows: List[List[Run]], raws: List[bytes], begun: int) -> Part:
+        rank, node, local, task = place
+        steps, plain, _ = rows
+        if steps:
+            self.closed.add(_stream(place, self.reader.source))
+        runs = [run for row in rows for run in row]
+        return Part(
+            Line("", rank, node, self.reader.source, None, local, task),
+            sum(run.lines for run in runs),
+            min(run.first for run in runs) - begun + 1,
+            max(run.last for run in runs) - begun + 1,
+            self._last(plain, raws, begun),
+            sum(run.lines for run in steps),
+            self._last(steps, raws, begun),
+        )
+
+    def _last(self, runs: List[Run], raws: List[bytes], begun: int) -> Optional[Tuple[int, Line]]:
+        if not runs:
+            return None
+        number = max(run.last for run in runs)
+        text, at = raws[number].decode("utf-8", "replace"), number - begun + 1
+        return at, self.reader.line(text, list(self.reader.place), self.number + at)
+
+    def _time(self, raws: List[bytes], kinds: List[Any], begun: int, end: int) -> Optional[str]:
+        """The last time stamp in a stretch."""
+        for number in range(end - 1, begun - 1, -1):
+            if kinds[number].timed:
+                text = raws[number].decode("utf-8", "replace")
+                time = self.reader.line(text, list(self.reader.place), 0).time
+                if time is not None:
+                    return time
+        return None
+
+
+_EPOCH = re.compile(r"(?:^|[^\w.])\d{10}(?:\d{3}|\.\d{1,9})?\]?:?[ \t]")
+"""What may be seconds since 1970: whether it is a time depends on its digits."""
+
+_ALIKE_TEXT = {n: "0" for n in range(0x30, 0x3A)}
+
+
+def _places_of(text: str, drawn: str) -> Spans:
+    """Where the digit stands of each `| 0/`."""
+    found: Spans = []
+    start = text.find(drawn)
+    while start >= 0:
+        found.append((start + 2, start + 3))
+        start = text.find(drawn, start + 1)
+    return found
+
+
+def _stream(place: Place, source: "str | None") -> Any:
+    """What a traceback belongs to: a rank wherever it prints, else what prints without one."""
+    return place[0] if place[0] is not None else (source, *place[1:])

@@ -1,0 +1,74 @@
+"""What all lines of a shape have in common: which patterns and facts may stand in them. Digits make no difference."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, NamedTuple, Tuple
+
+from allranks.diagnose import facts
+from allranks.diagnose.catalogue import index
+from allranks.diagnose.digits import ALIKE
+from allranks.diagnose.progress import is_progress
+from allranks.diagnose.streams import CODE, EXCEPTION, HEADINGS
+from allranks.diagnose.symptom import Pattern
+
+SHAPES_KEPT = 32768
+"""Distinct shapes of lines remembered; a log with more is looked at from the start again, not slower for ever."""
+
+SHAPE_LIMIT = 512
+_LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
+
+
+class Shape(NamedTuple):
+    """What lines that differ in digits alone have in common."""
+
+    progress: bool
+    exception: bool
+    heading: str
+    patterns: Tuple[Tuple[str, Pattern], ...]
+    facts: Tuple[Tuple[Pattern, Callable[..., None]], ...]
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether such a line counts only as a step, as plain text, or as the end of a traceback."""
+        return not (self.heading or self.patterns or self.facts)
+
+
+PLAIN = Shape(False, False, "", (), ())
+STEP = Shape(True, False, "", (), ())
+
+
+class Shapes:
+    """The shapes of lines, each found once."""
+
+    def __init__(self) -> None:
+        self._known: Dict[bytes, Shape] = {}
+        self._symptoms = {word.encode(): found for word, found in index().items()}
+        self._facts = {word.encode(): found for word, found in facts.by_word().items()}
+        self._keys = frozenset(self._symptoms) | frozenset(self._facts)
+
+    def of(self, text: str) -> Shape:
+        raw = text.encode("utf-8", "surrogatepass")
+        if len(text) > SHAPE_LIMIT:
+            return self._classify(text, raw)
+        key = raw.translate(ALIKE)
+        shape = self._known.get(key)
+        if shape is None:
+            if len(self._known) >= SHAPES_KEPT:
+                self._known.clear()
+            shape = self._known[key] = self._classify(text, key)
+        return shape
+
+    def _classify(self, text: str, raw: bytes) -> Shape:
+        """What can be said of every line of this shape. Nothing here may depend on a digit's value."""
+        words = raw.translate(_LETTERS).split()
+        keys = self._keys.intersection(words)
+        patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].may_stand_in(text))
+        if patterns and CODE.match(text) is not None:
+            patterns = ()
+        known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].may_stand_in(text))
+        exception = EXCEPTION.match(text) is not None
+        heading = next((kind for words_of, kind in HEADINGS if words_of in text), "")
+        progress = not exception and is_progress(text, words)
+        if not (patterns or known or exception or heading):
+            return STEP if progress else PLAIN
+        return Shape(progress, exception, heading, patterns, known)

@@ -1,0 +1,168 @@
+"""Reading in stretches says what reading line after line says: everything that is kept of a log is the same."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allranks.diagnose import Evidence, conclude, parse, read
+from allranks.diagnose import scan as scan_module
+from allranks.diagnose.kinds import Kinds
+from allranks.diagnose.scan import scan, whole_lines
+from allranks.diagnose.stretches import Stretch
+from tests.diagnose import forms
+from tests.diagnose.cases import CASES
+
+
+def plain(value):
+    """Something that can be compared, of all that an `Evidence` keeps."""
+    if isinstance(value, dict):
+        return {plain(k): plain(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, list):
+        return list(map(plain, value))
+    if isinstance(value, set):
+        return frozenset(map(plain, value))
+    if hasattr(value, "__slots__"):
+        return {name: plain(getattr(value, name)) for name in value.__slots__ if name != "_of"}
+    return value
+
+
+def kept(seen):
+    left_out = {"_shapes", "_source", "_source_name", "_ended", "_frames"}
+    found = {name: plain(value) for name, value in vars(seen).items() if name not in left_out}
+    found["of"] = {name: sorted(source._of.values()) for name, source in seen.sources.items()}
+    return found
+
+
+def text_of(data):
+    return io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="replace")
+
+
+def slowly(logs):
+    seen = Evidence()
+    for name, data in logs:
+        for line in parse(read(text_of(data)), name):
+            seen.add(line)
+    return seen
+
+
+def quickly(logs):
+    seen, kinds, counted = Evidence(), Kinds(), 0
+    for name, data in logs:
+        for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds):
+            counted += one.lines if isinstance(one, Stretch) else 0
+            (seen.add_stretch if isinstance(one, Stretch) else seen.add)(one)
+    return seen, counted
+
+
+def same(logs):
+    slow, (quick, counted) = slowly(logs), quickly(logs)
+    assert kept(quick) == kept(slow)
+    assert conclude(quick) == conclude(slow)
+    return counted
+
+
+RANKS, NODES = 4, 3
+
+
+def step(n):
+    return f"[2026-11-20 23:{n // 60 % 60:02}:{n % 60:02}] [rank{n % RANKS}] step {n} loss {3 - n / 1e4:.4f} lr 1e-4"
+
+
+def channel(n):
+    place = f"node-{n % NODES}:{n}:{n} [{n % 8}]"
+    return f"{place} NCCL INFO Channel {n:02}/0 : {n}[{n % 8}] -> 4[1] [send] via NET/Socket/0"
+
+
+BULK = (
+    step,
+    channel,
+    lambda n: (
+        f"{n % 100}%|{'█' * (n % 10)}| {n % 100}/100 [00:0{n % 10}<00:10, {n / 3:.2f}it/s, loss={n / 7:.3f}]"
+    ),
+    lambda n: f"{n % RANKS}: Loading: {n % 100}%|",
+    lambda n: f"[default{n % RANKS}]:{{'loss': {n / 7:.4f}, 'grad_norm': {n / 3!r}, 'epoch': {n / 100:.2f}}}",
+    lambda n: (
+        f"17321432{n % 100:02}.5 10.0.0.{n % NODES}: iteration {n}/ 500 | lm loss: {n:.2E} | time per (ms): {n}"
+    ),
+    lambda n: f"plain text {n} of [rank{n % RANKS}] inside",
+    lambda n: f"\x1b[32mgreen {n}\x1b[0m",
+    lambda n: f"odd{n * 7919 % 10007:x}{chr(97 + n % 26)} words of no other line",
+    lambda n: "",
+)
+
+
+def bulk(pick, count):
+    make, start = pick.choice(BULK), pick.randrange(1000)
+    return [make(start + n) for n in range(count)]
+
+
+def mixed(seed, stories):
+    """Stretches of training and of talk, with the lines of failures strewn into them."""
+    pick = random.Random(seed)
+    lines = []
+    for story in stories:
+        for line in story.splitlines():
+            lines += bulk(pick, pick.choice((0, 0, 1, 3, 30)))
+            lines.append(line)
+    lines += bulk(pick, pick.choice((0, 40)))
+    end = pick.choice(("\n", "\n", "\r\n", "\r"))
+    return (end.join(lines) + pick.choice(("", end))).encode("utf-8", "surrogateescape")
+
+
+STORIES = [
+    (case if isinstance(case, str) else case[0])
+    for cases in CASES.values()
+    for case in (*cases.FIRES, *cases.SILENT)
+]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32), st.lists(st.sampled_from(STORIES), max_size=3), st.sampled_from([64, 997, 1 << 19])
+)
+def test_the_same_is_kept_of_logs_in_which_failures_are_strewn(seed, stories, block):
+    before, scan_module.BLOCK_BYTES = scan_module.BLOCK_BYTES, block
+    try:
+        same([("rank-1.log", mixed(seed, stories)), ("h1/all.log", mixed(seed + 1, stories[::-1]))])
+    finally:
+        scan_module.BLOCK_BYTES = before
+
+
+ODD = (
+    "a\r", "\r\n", "\n", "==> h2/x.log <==\n", "---------\n", "node7\n", "> [rank2]: q\n", "\xff", "foo: bar\n",
+    "[rank1]: Traceback (most recent call last):\n", "ValueError: x\n", "step 7 loss 2.5\n" * 5, "a" * 70000,
+    '{"log": "step 3 loss 2"}\n', "h3 > Traceback (most recent call last):\n", "h3 > KeyError: x\n",
+    "h4 > step 1 loss 2\n", "[1234567890] x\n", "[1732143200] x\n", "#033[0m x\n", "#5000 x\n",
+    '[rank1]:   File "/a/b.py", line 3, in f\n', " 0%| | 0/9\n", " 1%| | 1/9 loss 2\n",
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from([*STORIES[:40], *ODD]), max_size=30))
+def test_the_same_is_kept_of_any_text(parts):
+    same([("x.log", "".join(parts).encode("latin-1", "replace"))])
+
+
+@pytest.mark.lengthy
+def test_the_same_is_kept_of_every_case_after_long_training():
+    for number, story in enumerate(STORIES):
+        steps = "".join(step(n) + "\n" for n in range(12))
+        same([(f"logs/rank-{number % 3}.log", (steps + story + steps).encode())])
+
+
+@pytest.mark.lengthy
+def test_the_same_is_kept_of_every_form():
+    for make in forms.FORMS.values():
+        same([(name, text.encode()) for text, name in make(forms.Story())])
+
+
+@pytest.mark.parametrize("make", BULK)
+def test_lines_that_say_nothing_are_counted_together(make):
+    assert same([("x.log", "\n".join(make(n % 100) for n in range(400)).encode())]) > 300
