@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from allranks import cli
 from allranks.cli import log_files
+from allranks.node.stall_evidence import wchan
+from tests.harness import Harness, free_port
 
 CRASH = """[rank0]: step 1 loss 3.1
 [rank1]: Traceback (most recent call last):
@@ -83,3 +86,60 @@ def test_what_is_no_path_and_no_run_is_bad_input(home: Path, capsys: pytest.Capt
 def test_a_folder_without_logs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["diagnose", str(tmp_path)]) == 2
     assert "no log" in capsys.readouterr().err
+
+
+# ---- a job that runs now ----
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to read"),
+        (["--pid", "7", "node1"], "--pid beside nodes"),
+        (["--live", "--seconds", "1000"], "at most 120"),
+        (["--slurm-job", "x;y"], "not a job's number"),
+        (["--live", "no/such/file"], "no such file"),
+    ],
+)
+def test_a_look_that_makes_no_sense_is_bad_input(words: list[str], said: str, capsys) -> None:
+    assert cli.main(["diagnose", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+RANK = """
+import sys, time, os
+sys.path.insert(0, os.path.dirname(__file__))
+if os.environ["RANK"] == "1":
+    time.sleep(600)
+from torch.distributed import wait
+wait()
+"""
+
+
+@pytest.mark.lengthy
+def test_a_job_on_this_machine_is_looked_at_and_left_alone(tmp_path: Path, capsys, monkeypatch) -> None:
+    """Three processes that stand as ranks do; without torch."""
+    (tmp_path / "torch" / "distributed").mkdir(parents=True)
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    (tmp_path / "torch" / "distributed" / "__init__.py").write_text(
+        "import time\ndef wait():\n    time.sleep(600)\n"
+    )
+    (tmp_path / "rank.py").write_text(RANK)
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path / "home"))
+    settings = {"WORLD_SIZE": "3", "MASTER_PORT": str(free_port()), "PATH": os.environ["PATH"]}
+    with Harness(tmp_path) as harness:
+        for rank in range(3):
+            words = [sys.executable, str(tmp_path / "rank.py")]
+            harness.begin(words, env={**settings, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        pids = [child.pid for child in harness.children]
+        harness.until(lambda: all("sleep" in (wchan(pid) or "") for pid in pids))
+        assert cli.main(["diagnose", "--pid", str(pids[0]), "--seconds", "0.4", "--json"]) == 1
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["where"]["rank"], answer["confidence"]) == (1, "certain")
+        assert answer["where"]["file"] == str(tmp_path / "rank.py") and answer["where"]["line"] == 5
+        assert [one["moved"] for one in answer["jobs"][0]["ranks"]] == [False] * 3
+        assert all(child.poll() is None for child in harness.children)
+        assert not (tmp_path / "home").exists()
+        assert cli.main(["diagnose", "--pid", str(pids[0]), "--seconds", "0.4"]) == 1
+        said = capsys.readouterr().out
+        assert "rank 1" in said and "rank.py:5" in said and "ranks 0,2" in said

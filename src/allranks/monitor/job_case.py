@@ -1,0 +1,158 @@
+"""What is judged of a job that is not ours, and the words in which it is told."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+from allranks.core import Diagnosis, Where
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.catalogue import cause, section
+from allranks.diagnose.lines import clean
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.monitor import kernel_log, sockets
+from allranks.monitor.job_look import Job, NodeLook, SeenRank
+from allranks.monitor.rank_stacks import doing
+from allranks.monitor.run_state import RunState
+from allranks.monitor.suspect import Odd, named
+
+SHORT_SECONDS = 5.0
+"""Ranks that exchanged bytes so short a time ago may be at work: a step may take as long."""
+
+LINES = 12
+
+
+class Case(NamedTuple):
+    """`run` is what was seen, as a run's answers at a stall; `moved` says of each rank whether it went on between the
+    looks; `silence` is how many seconds ago bytes last went between ranks."""
+
+    job: Job
+    looks: Sequence[NodeLook]
+    run: RunState
+    moved: Dict[int, Optional[bool]]
+    silence: Optional[float]
+    seconds: float
+
+
+def of_odd(case: Case, odd: Odd) -> Diagnosis:
+    one = case.job.ranks[odd.rank]
+    about = cause(odd.cause)
+    straggler = odd.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id
+    template = about.fix_of_rank or section(odd.cause, "What to do")
+    fix = straggler_fix(one) if straggler else template.format(node=one.node, rank=odd.rank, pid=one.pid)
+    works = one.busy or case.moved.get(odd.rank) is True
+    recent = case.silence is not None and case.silence < SHORT_SECONDS
+    confidence = "certain" if odd.proven else "likely"
+    why = f"{'node ' + odd.node if odd.node else f'rank {odd.rank}'}: {odd.reason}."
+    if straggler and works:
+        confidence = "likely"
+        why += " It is at work, so it may only be slow: look again with a longer --seconds."
+        if recent:
+            return unproven(case, f"{why} Bytes went between ranks {case.silence:.1f} s ago.", odd.evidence)
+    where = Where(
+        node=one.node,
+        rank=odd.rank if odd.node is None else None,
+        file=odd.frame.file if odd.frame else None,
+        line=odd.frame.line if odd.frame else None,
+    )
+    if odd.node is not None and len([r for r in case.job.ranks.values() if r.node == odd.node]) == 1:
+        where = Where(node=where.node, rank=odd.rank, file=where.file, line=where.line)
+    return diagnosis(case, odd.cause, confidence, where, [*odd.evidence, *_beside(case, one)], why, fix)
+
+
+def straggler_fix(one: SeenRank) -> str:
+    return (
+        f"look at that line on {one.node}, process {one.pid}: what it computes, reads or waits for there. The"
+        " other ranks are well."
+    )
+
+
+def _beside(case: Case, one: SeenRank) -> List[str]:
+    """What else is seen of the rank: its children's places, its output, its control group."""
+    lines = []
+    for child in one.children:
+        steps = [row for row in child.get("stack") or () if isinstance(row, (list, tuple)) and len(row) > 2]
+        if steps:
+            file, line, function = steps[-1][:3]
+            lines.append(f"its child {child.get('pid')} ({child.get('name')}): {file}:{line} in {function}")
+    if one.output_age is not None:
+        lines.append(f"its output was last written {one.output_age:.0f} s ago")
+    if one.group.get("oom_kills"):
+        lines.append(
+            f"the kernel has killed {one.group['oom_kills']} processes of its control group for memory"
+        )
+    return lines[:4]
+
+
+def diagnosis(
+    case: Case, name: str, confidence: str, where: Where, lines: Sequence[str], why: str, fix: str
+) -> Diagnosis:
+    guilty = {
+        n
+        for n, one in case.job.ranks.items()
+        if n == where.rank or (where.rank is None and one.node == where.node)
+    }
+    others = [one for n, one in sorted(case.job.ranks.items()) if n not in guilty]
+    told = [clean(line) for line in lines]
+    told += _still(case)
+    return Diagnosis(
+        cause=name,
+        confidence=confidence,
+        where=where,
+        evidence=tuple(dict.fromkeys(told))[: LINES + 4],
+        collateral=tuple(Where(node=one.node, rank=one.rank) for one in others),
+        why=why,
+        fix=fix,
+    )
+
+
+def _still(case: Case) -> List[str]:
+    still = [n for n, value in case.moved.items() if value is False]
+    lines = [f"{named(still)}: nothing moved within {case.seconds:.1f} s"] if still else []
+    if case.silence is not None and case.silence > case.seconds:
+        lines.append(f"no byte went between ranks for {case.silence:.0f} s")
+    return lines
+
+
+def unproven(case: Case, why: str, lines: Sequence[str] = ()) -> Diagnosis:
+    seen = [f"rank {n} on {one.node}: {_doing(one)}" for n, one in sorted(case.job.ranks.items())[:8]]
+    return Diagnosis(
+        cause=UNPROVEN,
+        confidence=UNPROVEN,
+        evidence=tuple(clean(line) for line in [*(lines or seen), *_still(case)]),
+        why=why,
+        fix="look again with a longer --seconds; give all nodes of the job.",
+    )
+
+
+def _doing(one: SeenRank) -> str:
+    return doing(one.frames) if one.frames else f"no stack ({one.why or 'nobody read it'}), state {one.state}"
+
+
+def broken_lines(case: Case) -> List[str]:
+    return [one.text for n in sorted(case.run.looks) for one in sockets.broken(case.run, n)][:3]
+
+
+def notes(case: Case) -> List[str]:
+    unread = [n for n, one in case.job.ranks.items() if not one.stacks]
+    notes = []
+    if unread:
+        why = case.job.ranks[unread[0]].why or "nobody could read it"
+        notes.append(f"no stack of {named(unread)}: {why}")
+    missing = case.job.missing
+    if missing:
+        notes.append(f"{named(missing)} of {case.job.world_size} not seen")
+    for look in case.looks:
+        if look.error:
+            notes.append(f"{look.name}: {look.error}")
+        words = kernel_log.words(case.run.nodes[look.name]) if look.name in case.run.nodes else []
+        notes += [f"{look.name}: {line}" for line in words[:2] if look.kernel]
+        notes += [f"{look.name}: {row['why']}" for row in look.gpus if row.get("why")]
+    return [clean(note) for note in notes]
+
+
+def sides(job: Job) -> "Dict[str, List[int]]":
+    """What the ranks do, by their places: the text, and the ranks."""
+    found: Dict[str, List[int]] = {}
+    for number, one in sorted(job.ranks.items()):
+        found.setdefault(_doing(one), []).append(number)
+    return found

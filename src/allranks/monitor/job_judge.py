@@ -1,0 +1,278 @@
+"""Whom the ranks of a job that is not ours wait for, from looks at all of them: the rank, or the node, or nobody.
+
+The reasoning is that of a stall in a run of ours (`rank_comparison`). Two things differ: nobody knows the run's own
+pace, so a job whose ranks all move is not judged, and one that may be only slow is not called certain; and a rank may
+be on a machine at which nobody looked.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from allranks.core import Diagnosis, Where
+from allranks.core.causes import UNPROVEN
+from allranks.core.node_events import ProcessSeen
+from allranks.core.rank_events import Stack
+from allranks.core.text import plural
+from allranks.diagnose.catalogue import cause
+from allranks.diagnose.symptoms.benign_noise import CAUSE as BENIGN_NOISE
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.node_failure import CAUSE as NODE_FAILURE
+from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NODE_NETWORK_BROKEN
+from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
+from allranks.monitor import flight_dumps, sockets
+from allranks.monitor.job_case import Case, broken_lines, diagnosis, notes, of_odd, straggler_fix, unproven
+from allranks.monitor.job_look import Job, NodeLook, between_ranks, children_of, moved, silence
+from allranks.monitor.rank_comparison import FREEZER, STOPPED, odd_one
+from allranks.monitor.rank_stacks import doing, place_of, waits
+from allranks.monitor.run_state import RunState
+from allranks.monitor.suspect import named
+
+
+class Verdict(NamedTuple):
+    """`advances`: every rank moved. `notes` are remarks beside the diagnosis, such as nodes that did not answer."""
+
+    diagnosis: Diagnosis
+    advances: bool
+    moved: Dict[int, Optional[bool]]
+    silence: Optional[float]
+    notes: Tuple[str, ...]
+
+
+def judge(job: Job, looks: Sequence[NodeLook]) -> Verdict:
+    rows = between_ranks(job)
+    went = {n: moved(one, rows[n]) for n, one in job.ranks.items()}
+    quiet = [age for age in (silence(rows[n]) for n in job.ranks) if age is not None]
+    seconds = max((one.seconds for one in job.ranks.values()), default=0.0)
+    case = Case(job, looks, _state(job, looks), went, min(quiet, default=None), seconds)
+    for rule in (_stopped, _advances, _gone, _by_dumps, _odd, _several, _link, _nowhere):
+        found = rule(case)
+        if found is not None:
+            break
+    else:
+        found = unproven(case, "no rank differs from the others in what can be seen from outside.")
+    return Verdict(found, cause(found.cause).healthy, went, case.silence, tuple(notes(case)))
+
+
+def _state(job: Job, looks: Sequence[NodeLook]) -> RunState:
+    """The looks as a run's answers at a stall."""
+    run = RunState({"world_size": job.world_size})
+    for number, one in sorted(job.ranks.items()):
+        rank = run.rank(number)
+        rank.node = one.node
+        rank.uuid = "gpu" if one.gpu else None
+        if one.frames:
+            run.stacks[number] = Stack(frames=one.frames, by=one.by)
+        else:
+            run.stacks[number] = Stack(frames=None, by=one.by, why=one.why)
+        frozen = one.group.get("frozen") is True
+        run.looks[number] = ProcessSeen(
+            pid=one.pid,
+            state=one.state,
+            wchan="do_freezer_trap" if frozen and not FREEZER.search(one.wchan or "") else one.wchan,
+            children=children_of(one),
+            sockets=one.sockets,
+        )
+    run.answers = 1
+    for look in looks:
+        node = run.node(look.name)
+        node.kernel, node.kernel_unread = list(look.kernel), look.kernel_why
+    return run
+
+
+# ---- the rules, in the order of trust ----
+
+
+def _stopped(case: Case) -> Optional[Diagnosis]:
+    """A stopped process is one whatever the others still do."""
+    states = {n: one.state for n, one in case.job.ranks.items()}
+    if not any(state in STOPPED for state in states.values()) and not any(
+        one.group.get("frozen") is True for one in case.job.ranks.values()
+    ):
+        return None
+    odd = odd_one(case.run)
+    return of_odd(case, odd) if odd is not None and odd.cause == "rank-silent" and odd.proven else None
+
+
+def _advances(case: Case) -> Optional[Diagnosis]:
+    known = [value for value in case.moved.values() if value is not None]
+    if not known or not all(known) or 2 * len(known) < len(case.moved):
+        return None
+    stuck = [n for n, value in case.moved.items() if value is None]
+    said = f"all {plural(len(known), 'rank')} that could be read moved within {case.seconds:.1f} s"
+    return Diagnosis(
+        cause=BENIGN_NOISE.id,
+        confidence="likely" if stuck or case.job.missing else "certain",
+        evidence=(said,),
+        why="the job advances: nobody waits for one rank.",
+    )
+
+
+def _gone(case: Case) -> Optional[Diagnosis]:
+    """Ranks that are on no machine, where that machine was looked at; or a machine that does not answer."""
+    missing, job = case.job.missing, case.job
+    here = _missing_beside(job)
+    if here:
+        number, node = here[0]
+        some = f"{named([n for n, _ in here])} of {job.world_size}: no such process on {node}"
+        beside = [n for n, one in job.ranks.items() if one.node == node]
+        lines = (some, f"{named(beside)} of the same launch {'is' if len(beside) == 1 else 'are'} there")
+        sure = all(value is not True for value in case.moved.values())
+        return diagnosis(
+            case,
+            RANK_EXITED_EARLY.id,
+            "certain" if sure else "likely",
+            Where(node=node, rank=number),
+            lines,
+            "it has ended, and the others wait for it.",
+            f"read what rank {number} printed last on {node}; start the job again.",
+        )
+    if not missing:
+        return None
+    silent = [look for look in case.looks if look.unreachable]
+    bare = [
+        look
+        for look in case.looks
+        if not look.error and not any(one in job.ranks.values() for one in look.ranks)
+    ]
+    suspects = silent or bare
+    if not suspects or len(suspects) > _nodes_missing(job):
+        return None
+    return _missing_node(case, suspects, bool(silent))
+
+
+def _missing_node(case: Case, suspects: Sequence[NodeLook], unreachable: bool) -> Optional[Diagnosis]:
+    missing, first = case.job.missing, suspects[0]
+    who = ", ".join(look.name for look in suspects)
+    rank = missing[0] if len(suspects) == 1 else None
+    if len(suspects) > 1 or len(suspects) != _nodes_missing(case.job):
+        confidence = UNPROVEN
+    else:
+        confidence = "likely"
+    lines = [f"{named(missing)} of {case.job.world_size}: on none of the machines that answer"]
+    if unreachable:
+        lines.append(f"{who} does not answer: {first.error}")
+        lines += broken_lines(case)
+        name, why = NODE_FAILURE.id, "the others wait for the ranks of a machine that does not answer."
+        fix = f"look at {who}: power, network, kernel log; or look from where it can be reached."
+    else:
+        lines.append(f"{who} answers, and no rank of this job runs there")
+        name, why = (
+            RANK_EXITED_EARLY.id,
+            "its ranks have ended, or were never started, and the others wait for them.",
+        )
+        fix = f"read what the job printed last on {who}; start the job again."
+    where = Where(node=first.name if len(suspects) == 1 else None, rank=rank)
+    return diagnosis(case, name if confidence != UNPROVEN else UNPROVEN, confidence, where, lines, why, fix)
+
+
+def _missing_beside(job: Job) -> List[Tuple[int, str]]:
+    """(rank, node) of what one launch started beside ranks that are there: torchrun numbers a node's ranks in a row."""
+    found: Dict[int, str] = {}
+    for number, one in job.ranks.items():
+        many = one.env.get("LOCAL_WORLD_SIZE", "")
+        if one.local_rank is None or not many.isdigit():
+            continue
+        first = number - one.local_rank
+        for other in range(first, min(first + int(many), job.world_size)):
+            if other not in job.ranks:
+                found[other] = one.node
+    found.update({n: one.node for n, one in job.ranks.items() if one.gone})
+    return sorted(found.items())
+
+
+def _nodes_missing(job: Job) -> int:
+    """How many machines of the job have no rank in what was seen; as many as ranks are missing, if nobody says."""
+    groups: Set[str] = {one.env["GROUP_RANK"] for one in job.ranks.values() if "GROUP_RANK" in one.env}
+    size = next(
+        (one.env["GROUP_WORLD_SIZE"] for one in job.ranks.values() if "GROUP_WORLD_SIZE" in one.env), ""
+    )
+    if groups and size.isdigit():
+        return max(0, int(size) - len(groups))
+    seen = {one.node for one in job.ranks.values()}
+    most = max((sum(one.node == node for one in job.ranks.values()) for node in seen), default=1)
+    return -(-len(job.missing) // most)
+
+
+def _by_dumps(case: Case) -> Optional[Diagnosis]:
+    """The recorders' own words, if the ranks have written their dumps."""
+    dumps = [one.dump for one in case.job.ranks.values() if one.dump is not None]
+    if len(dumps) < 2:
+        return None
+    found = flight_dumps.judge(dumps)
+    one = case.job.ranks.get(found.where.rank) if found.where.rank is not None else None
+    if found.cause == UNPROVEN or one is None:
+        return None
+    return diagnosis(
+        case,
+        found.cause,
+        found.confidence,
+        Where(node=one.node, rank=one.rank, file=found.where.file, line=found.where.line),
+        found.evidence,
+        found.why,
+        found.fix,
+    )
+
+
+def _odd(case: Case) -> Optional[Diagnosis]:
+    if case.job.missing and not _all_looked_at(case):
+        return None  # the one that they wait for may be where nobody looked
+    odd = odd_one(case.run)
+    return of_odd(case, odd) if odd is not None else None
+
+
+def _all_looked_at(case: Case) -> bool:
+    """Whether some rank that was seen is itself outside of every collective: the others wait for it in any case."""
+    outside = [n for n, one in case.job.ranks.items() if one.frames and not waits(one.frames)]
+    return len(outside) == 1
+
+
+def _several(case: Case) -> Optional[Diagnosis]:
+    """Several ranks on different nodes are elsewhere, and all others wait."""
+    ranks = case.job.ranks
+    outside = sorted(n for n, one in ranks.items() if one.frames and not waits(one.frames))
+    waiting = [n for n, one in ranks.items() if one.frames and waits(one.frames)]
+    if not outside or len(outside) < 2 or len(outside) > len(waiting):
+        return None
+    lines = [f"rank {n} on {ranks[n].node}: {doing(ranks[n].frames)}" for n in outside[:6]]
+    first = ranks[outside[0]]
+    place = place_of(first.frames)
+    return diagnosis(
+        case,
+        COLLECTIVE_TIMEOUT_STRAGGLER.id,
+        "likely",
+        Where(
+            node=first.node,
+            rank=first.rank,
+            file=place.file if place else None,
+            line=place.line if place else None,
+        ),
+        [*lines, f"{plural(len(waiting), 'other rank')} wait in a collective"],
+        f"{named(outside)} are outside of the collective in which the others wait.",
+        straggler_fix(first),
+    )
+
+
+def _link(case: Case) -> Optional[Diagnosis]:
+    """Two nodes between which nobody answers: which end is to blame no look from outside can say."""
+    pair = sockets.apart(case.run)
+    if pair is None:
+        return None
+    first, second, one = pair
+    return diagnosis(
+        case,
+        PEER_NODE_NETWORK_BROKEN.id,
+        "likely",
+        Where(node=first),
+        (one.text, f"the connection between {first} and {second}"),
+        f"TCP between {first} and {second} is not answered; nothing here says which end is to blame.",
+        f"ping {second} from {first} and back; look at both links and their switch ports.",
+    )
+
+
+def _nowhere(case: Case) -> Optional[Diagnosis]:
+    missing = case.job.missing
+    if not missing:
+        return None
+    told = f"{named(missing)} of {case.job.world_size} : on none of the machines that were looked at"
+    return unproven(case, f"{told}: give all nodes of the job.")

@@ -1,0 +1,148 @@
+"""The Python stacks of processes that are not ours: by `stack_reader` under their own Python, else by py-spy.
+
+Neither stops, attaches to or writes into a process. Both need the right to read its memory, which a kernel with
+`kernel.yama.ptrace_scope` 1 gives to root alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+from allranks.node import processes
+from allranks.node.stall_evidence import Watched, outside_stack
+from allranks.node.witness.job_ranks import program
+
+GRACE_SECONDS = 4.0
+MOST_BYTES = 32 << 20
+READER_WORDS = ("-I", "-S", "-B", "-c")
+SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
+
+
+class Looks(NamedTuple):
+    """By pid: the stacks of each look ([file, line, function, instruction], outermost first; None where one could not
+    be read), who read them, and why there are none."""
+
+    stacks: Dict[int, List[Optional[List[Any]]]]
+    by: Dict[int, str]
+    why: Dict[int, str]
+
+
+class Reading:
+    """Readers at work, one for each Python that runs here. `start` begins, `end` waits for what they have read."""
+
+    def __init__(self, pids: Sequence[int], at: Sequence[float], text: str):
+        self.pids, self.at = list(pids), list(at)
+        self.why: Dict[int, str] = {}
+        self.children: List["tuple[List[int], subprocess.Popen[bytes]]"] = []
+        by_program: Dict[str, List[int]] = {}
+        for pid in self.pids:
+            path = program(pid)
+            reason = _not_here(pid, path)
+            if reason:
+                self.why[pid] = reason
+            else:
+                by_program.setdefault(path, []).append(pid)
+        for path, those in by_program.items():
+            self._start(path, those, text)
+
+    def _start(self, path: str, pids: List[int], text: str) -> None:
+        environment = {"PATH": os.defpath, "LC_ALL": "C"}
+        libraries = (processes.read_environ(pids[0]) or {}).get("LD_LIBRARY_PATH")
+        if libraries:
+            environment["LD_LIBRARY_PATH"] = (
+                libraries  # a Python of a cluster's modules finds its own with it alone
+            )
+        try:
+            child = subprocess.Popen(
+                [path, *READER_WORDS, text],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                cwd="/",
+            )
+        except OSError as error:
+            self.why.update({pid: "%s: %s" % (path, error.strerror) for pid in pids})
+            return
+        assert child.stdin is not None
+        try:
+            child.stdin.write(json.dumps({"pids": pids, "at": self.at}).encode())
+            child.stdin.close()
+        except OSError:
+            pass  # it has ended, and its answer is empty
+        child.stdin = None
+        self.children.append((pids, child))
+
+    def end(self) -> Looks:
+        looks = Looks({}, {}, dict(self.why))
+        for pids, child in self.children:
+            try:
+                text = child.communicate(timeout=self.at[-1] + GRACE_SECONDS)[0][:MOST_BYTES]
+                answer = json.loads(text.decode("utf-8", "replace"))
+            except (subprocess.TimeoutExpired, ValueError):
+                child.kill()  # our own child, not yet reaped
+                child.wait()
+                looks.why.update({pid: "the reader did not answer" for pid in pids})
+                continue
+            self._take(pids, answer, looks)
+        return looks
+
+    def _take(self, pids: Sequence[int], answer: Mapping[str, Any], looks: Looks) -> None:
+        rows = answer.get("looks") or []
+        for pid in pids:
+            stacks = [row.get(str(pid)) for row in rows]
+            if any(stacks):
+                looks.stacks[pid], looks.by[pid] = stacks, "memory"
+            else:
+                looks.why[pid] = str((answer.get("why") or {}).get(str(pid)) or "nothing was read")
+
+
+def _not_here(pid: int, path: str) -> str:
+    """Why a process's own Python cannot be run beside it; empty if it can."""
+    try:
+        if os.readlink("/proc/%d/ns/mnt" % pid) != os.readlink("/proc/self/ns/mnt"):
+            return "it runs in a container"
+    except OSError as error:
+        return "it may not be read: %s%s" % (error.strerror, _scope())
+    if not os.path.basename(path).startswith("python"):
+        return "it is not Python"
+    if path.endswith(" (deleted)"):
+        return "its Python has been replaced on the disk"
+    return ""
+
+
+def _scope() -> str:
+    try:
+        with open(SCOPE, encoding="ascii") as file:
+            value = file.read().strip()
+    except OSError:
+        return ""
+    return "" if value == "0" else " (kernel.yama.ptrace_scope is %s: root may)" % value
+
+
+def by_pyspy(pid: int, start_time: int, looks: Looks) -> None:
+    """One look, where py-spy is installed; a process that nothing else could read."""
+    found = pyspy_for(pid)
+    if found is None:
+        looks.why[pid] = looks.why.get(pid, "nothing was read") + "; py-spy is not installed"
+        return
+    stack = outside_stack(found, Watched(0, pid, start_time))
+    if stack.frames:
+        looks.stacks[pid], looks.by[pid] = [[[*frame, None] for frame in stack.frames]], "py-spy"
+        looks.why.pop(pid, None)
+    else:
+        looks.why[pid] = "%s; py-spy: %s" % (looks.why.get(pid, "nothing was read"), stack.why)
+
+
+def pyspy_for(pid: int) -> Optional[str]:
+    """py-spy of the environment that the process was started in, else of our own path."""
+    environ = processes.read_environ(pid) or {}
+    folders = [
+        os.path.join(environ[name], "bin") for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if environ.get(name)
+    ]
+    folders += [folder for folder in environ.get("PATH", "").split(":") if os.path.isabs(folder)]
+    return shutil.which("py-spy", path=":".join(folders)) if folders else shutil.which("py-spy")

@@ -1,0 +1,26 @@
+"""The nodes that SLURM has given to a job of somebody's, reached inside of it."""
+
+from __future__ import annotations
+
+from allranks.core import BadInput, Node, Problem
+from allranks.launch.launchers.slurm import jobs
+from allranks.spec.names import expand
+from allranks.transport import Nodes, reached
+
+
+async def nodes_of_job(number: str) -> Nodes:
+    """Raises BadInput for a job that holds no nodes, CouldNotTell if SLURM cannot be asked."""
+    if not number.replace("_", "").isdigit():
+        raise BadInput(
+            Problem(f"--slurm-job {number}: not a job's number.", do="squeue --me lists your jobs")
+        )
+    job = await jobs.job(number)
+    if not job.runs or not job.nodes:
+        state = job.state or "unknown to SLURM"
+        raise BadInput(
+            Problem(
+                f"SLURM's job {number} is {state}.", "only a job that runs can be looked at.", "squeue --me"
+            )
+        )
+    nodes = [Node(name=name, address=name, rank=rank) for rank, name in enumerate(expand(job.nodes))]
+    return reached(nodes, "slurm", address=job.number)
