@@ -42,6 +42,7 @@ class Run:
         self.random = random.Random(seed)
         self.now = START
         self.events: list[dict[str, Any]] = []
+        self.log_ends: list[dict[str, Any]] = []
         self.id = "tiny-deepseek-v3-1120-2200-k7"
         self.state: dict[str, Any] = {
             "id": self.id,
@@ -267,6 +268,17 @@ class Run:
         self.state.update(state=state, why=why, ended_at=self.now)
         self.say("state", {"state": state, "why": why}, self.names[0])
 
+    def blame(self, **diagnosis: Any) -> None:
+        """The verdict, and the finding that it is."""
+        diagnosis["first_seen"] = self.now - 5.6
+        self.state["diagnosis"] = diagnosis
+        self.say("diagnosis", diagnosis, "node-0")
+        where = {name: diagnosis["where"][name] for name in ("node", "rank")}
+        said = {name: diagnosis[name] for name in ("why", "fix", "evidence")}
+        self.finding(
+            id=diagnosis["cause"], verdict="block", where=where, saw=diagnosis["evidence"][0], **said
+        )
+
     # ---- files ----
 
     def plan(self) -> dict[str, Any]:
@@ -313,6 +325,7 @@ class Run:
                 "HF_TOKEN": "redacted",
             },
             "secrets": ["HF_TOKEN"],
+            "keep": {"adapter": {"tensors": 30}} if place == 0 else None,
             "cwd": f"/home/ubuntu/.allranks/runs/x/nodes/{node}/work",
         }
 
@@ -321,6 +334,8 @@ class Run:
         put(folder / "plan.json", self.plan())
         put(folder / "run.json", {"file": self.state["file"], "text": RUN_FILE, "from": "laptop"})
         put(folder / "keeper" / "state.json", self.state)
+        if self.log_ends:
+            put(folder / "keeper" / "log-ends.json", {"logs": self.log_ends})
         for node in self.names:
             (folder / "nodes" / node / "logs").mkdir(parents=True, exist_ok=True)
             put(folder / "nodes" / node / "job.json", self.job(node))
@@ -366,32 +381,78 @@ def killed() -> Run:
     return run
 
 
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/ubuntu/env/lib/python3.11/site-packages/transformers/trainer.py", line 2328, in train
+    return inner_training_loop(
+  File "/home/ubuntu/team/collate.py", line 41, in __call__
+    labels = [self.names[row["label"]] for row in rows]
+  File "/home/ubuntu/env/lib/python3.11/site-packages/torch/utils/data/dataset.py", line 9, in __getitem__
+    return self.tensors[index]
+KeyError: 'neutral <b>'"""
+
+
+def stalled() -> Run:
+    """24 ranks; rank 13 stands in its own code from step 40 on, the others wait for it in a collective."""
+    run = Run(nodes=3, gpus=8, steps=400, gpu=True)
+    run.check()
+    run.launch()
+    run.train(until=40)
+    run.now += 20.0
+    run.say("evidence", {"why": "nothing has moved for 20 s"}, "node-0")
+    site = "/home/ubuntu/env/lib/python3.11/site-packages"
+    start = [["/home/ubuntu/team/train.py", 200, "main"], [f"{site}/transformers/trainer.py", 2328, "train"]]
+    waits = [[f"{site}/torch/distributed/distributed_c10d.py", 2810, "all_reduce"]]
+    for rank in range(24):
+        own = (
+            [["/home/ubuntu/team/collate.py", 88, "open_shard"], ["<frozen io>", 1, "read"]]
+            if rank == 13
+            else waits
+        )
+        run.say("stack", {"frames": start + own, "by": "inside"}, run.node_of(rank), rank)
+    run.now += 2.0
+    run.phase("stop", 1.1, "the run failed")
+    where = {"node": "node-1", "rank": 13, "gpu": None, "file": "/home/ubuntu/team/collate.py", "line": 88}
+    run.blame(
+        cause="rank-holds-up",
+        confidence="certain",
+        where=where,
+        evidence=["rank 13 has not moved for 20 s: it is at /home/ubuntu/team/collate.py:88 in open_shard."],
+        collateral=[
+            {**where, "node": run.node_of(n), "rank": n, "file": None, "line": None}
+            for n in range(24)
+            if n != 13
+        ],
+        why="the 23 other ranks wait for it in the same all_reduce.",
+        fix="look at that line: a file or a server that does not answer.",
+    )
+    run.say("kernel", {"lines": ["nfs: server 10.0.0.9 not responding, still trying"], "why": ""}, "node-1")
+    run.state["saved"] = {"step": 36, "path": "output/checkpoint-36"}
+    run.log_ends = [
+        {"node": "node-1", "name": "rank-13.log", "rank": 13, "lines": [f"step {n}" for n in range(60)]}
+    ]
+    run.end("failed", "the run failed")
+    return run
+
+
 def died(run: Run) -> None:
     where = {"node": "node-1", "rank": 1, "gpu": None, "file": None, "line": None}
-    diagnosis = {
-        "cause": "rank-killed",
-        "confidence": "certain",
-        "where": where,
-        "first_seen": run.now - 5.6,
-        "evidence": [
+    run.blame(
+        cause="rank-killed",
+        confidence="certain",
+        where=where,
+        evidence=[
             "rank 1 (pid 41001) was ended by signal 9 (SIGKILL) after step 13.",
             "node-1 torchrun: exitcode: -9 (pid: 41001)",
         ],
-        "collateral": [{**where, "node": "node-0", "rank": 0}, {**where, "node": "node-2", "rank": 2}],
-        "why": "no process sends it to itself: a person, a scheduler, or the kernel when memory runs out.",
-        "fix": "on node-1: journalctl -k --since -10m | grep -i 'out of memory'; then allranks run --resume",
-    }
-    run.state["diagnosis"] = diagnosis
-    run.say("diagnosis", diagnosis, "node-0")
-    run.finding(
-        id="rank-killed",
-        verdict="block",
-        where={"node": "node-1", "rank": 1},
-        saw=diagnosis["evidence"][0],
-        why=diagnosis["why"],
-        fix=diagnosis["fix"],
-        evidence=diagnosis["evidence"],
+        collateral=[{**where, "node": "node-0", "rank": 0}, {**where, "node": "node-2", "rank": 2}],
+        why="no process sends it to itself: a person, a scheduler, or the kernel when memory runs out.",
+        fix="on node-1: journalctl -k --since -10m | grep -i 'out of memory'; then allranks run --resume",
     )
+    run.say("kernel", {"lines": [], "why": ""}, "node-1")
+    path = "/home/ubuntu/.allranks/runs/x/output/checkpoint-12"
+    run.state["adapter"] = {"path": path, "step": 12, "whole": True, "tensors": 30, "parameters": 28032}
+    lines = [*(f"step {n}" for n in range(20)), *TRACEBACK.splitlines()]
+    run.log_ends = [{"node": "node-1", "name": "rank-1.log", "rank": 1, "lines": lines}]
 
 
 def large() -> Run:
@@ -442,7 +503,7 @@ def diverged() -> Run:
     return run
 
 
-KINDS = {f.__name__.replace("_", "-"): f for f in (healthy, killed, large, before_start, diverged)}
+KINDS = {f.__name__.replace("_", "-"): f for f in (healthy, killed, large, before_start, diverged, stalled)}
 
 
 if __name__ == "__main__":

@@ -86,12 +86,70 @@ def test_a_healthy_run(run_directory):
 def test_a_killed_rank_is_named_first(run_directory):
     found = page(run_directory("killed"))
     assert "Failed at step 13 of 36: node-1: rank 1 (pid 41001) was ended by signal 9" in found.text
-    assert "node-[0,2] ranks 0,2 only suffered from it" in found.text
-    assert "rank 1 ended" in found.text
+    assert "node-[0,2] ranks 0,2: failed as a consequence" in found.text
+    assert "rank 1’s last step" in found.text
+    assert found.text.count("was ended by signal 9") == 1, "said once"
+    assert "step 12, whole: /home/ubuntu/.allranks/runs/x/output/checkpoint-12" in found.text
+    assert "allranks run examples/tiny-deepseek-v3.yaml --resume auto" in found.text
+    assert "Rank 1 on node-1: its last 28 lines step 0 step 1" in found.text
+    assert "The kernel’s log of node-1 names no out-of-memory kill" in found.text
     guilty = [attrs for tag, attrs in found.tags if tag == "tr" and attrs.get("class") == "gone"]
     assert len(guilty) == 1
-    headings = re.findall(r"<h2>(\w+)", report.render(report.collect(str(run_directory("killed")))))
-    assert headings[0] == "Cause"
+    html = report.render(report.collect(str(run_directory("killed"))))
+    assert re.findall(r"<h2>(\w+)", html)[0] == "Cause"
+    marked = re.findall("<mark>(.*?)</mark>", html)
+    assert [line.strip() for line in marked] == [
+        "File &quot;/home/ubuntu/team/collate.py&quot;, line 41, in __call__",
+        "labels = [self.names[row[&quot;label&quot;]] for row in rows]",
+    ]
+    assert "KeyError: &#x27;neutral &lt;b&gt;&#x27;" in html
+
+
+def test_a_stall_shows_where_all_ranks_stood(run_directory):
+    html = report.render(report.collect(str(run_directory("stalled"))))
+    stacks = re.findall(r'<div( class="guilty")?><h4>(.*?)</h4><pre class="log">(.*?)</pre>', html, re.DOTALL)
+    assert [(guilty != "", who) for guilty, who, _ in stacks] == [
+        (True, "rank 13"),
+        (False, "ranks 0-12,14-23"),
+    ]
+    assert "<mark>/home/ubuntu/team/collate.py:88 in open_shard</mark>" in stacks[0][2]
+    assert stacks[1][2].splitlines()[0].endswith("distributed_c10d.py:2810 in all_reduce")
+    text = Page(html).text
+    assert "step 36, not verified: output/checkpoint-36" in text
+    assert "Kernel log of node-1 nfs: server 10.0.0.9 not responding" in text
+    assert text.count("has not moved for 20 s") == 1
+    assert "its last 30 lines step 30 step 31" in text
+
+
+@pytest.mark.parametrize(
+    ("file", "resumes", "saves", "said"),
+    [
+        (
+            "a b.yaml",
+            True,
+            [{"path": "x/1", "step": 5, "whole": None}],
+            "allranks run 'a b.yaml' --resume auto",
+        ),
+        (
+            "a.yaml",
+            False,
+            [{"path": "x/1", "step": 5, "whole": True}],
+            "allranks run a.yaml after the fix; it begins",
+        ),
+        ("a.yaml", True, [], "Nothing was saved before the failure. go on allranks run a.yaml after the fix"),
+        (
+            None,
+            True,
+            [{"path": "x/1", "whole": True}],
+            "go on the command that started it, with --resume auto",
+        ),
+    ],
+)
+def test_what_goes_on_from_a_failure(run_directory, file, resumes, saves, said):
+    data = report.collect(str(run_directory("killed")))
+    data.update(adapter={}, can_resume=resumes)
+    data["state"].update(file=file, saves=saves)
+    assert said in Page(report.render(data)).text
 
 
 def test_the_first_word_of_a_failure_is_no_verdict(run_directory):
@@ -342,7 +400,7 @@ def test_without_the_keepers_journal_the_nodes_own_are_read(run_directory):
     (directory / "keeper" / "journal.jsonl").rename(directory / "nodes" / "node-0" / "ranks" / "rank-0.jsonl")
     text = page(directory).text
     assert "keeper/journal.jsonl: not here" in text
-    assert "rank 1 ended" in text
+    assert "rank 1’s last step" in text
 
 
 def test_one_step_is_a_dot(journals, tmp_path):

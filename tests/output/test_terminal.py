@@ -499,7 +499,10 @@ def test_the_end_of_a_good_run(journals, tmp_path):
 
 
 def test_the_end_of_a_bad_run(journals):
-    text = summary(journals, "killed")
+    assert "allranks run examples/tiny-deepseek-v3.yaml --resume auto  goes on from step 12" in summary(
+        journals, "killed"
+    )
+    text = summary(journals, "killed", adapter=None)
     assert text.startswith("Failed at step 13 of 36: node-1: rank 1 (pid 41001) was ended by signal 9")
     assert "\n  do   on node-1: journalctl -k" in text
     assert "  allranks logs tiny-deepseek-v3-1120-2200-k7 --rank 1  what the ranks printed\n" in text

@@ -129,6 +129,7 @@ class KeeperDirectory:
         self.state = os.path.join(self.root, "state.json")
         self.stop = os.path.join(self.root, "stop.json")
         self.report = os.path.join(self.root, "report.html")
+        self.log_ends = os.path.join(self.root, "log-ends.json")
         self.reserve = os.path.join(self.root, "reserve")
 
     def create(self) -> None:

@@ -220,12 +220,27 @@ def report_path(result: Mapping[str, Any]) -> str:
     return f"~/{text[len(home) :]}" if len(home) > 2 and text.startswith(home) else text
 
 
+def go_on(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The command that goes on from a whole adapter of a run that failed."""
+    adapter, file = adapter_of(result.get("adapter")), result.get("file")
+    if (
+        result.get("state") not in ("failed", "lost")
+        or not isinstance(file, str)
+        or adapter.get("whole") is not True
+    ):
+        return []
+    step = integer(adapter.get("step"))
+    what = "goes on" + (f" from step {step:,}" if step is not None else "") + ", after the fix"
+    return [(f"allranks run {shlex.quote(file)} --resume auto", what)]
+
+
 def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Each command with what it is for."""
     ident = shlex.quote(str(result.get("id") or "RUN"))
     rank = where_of((diagnosis_of(result.get("diagnosis")) or {}).get("where"))["rank"]
     whose = f" --rank {rank}" if rank is not None else ""
     found = [
+        *go_on(result),
         (f"allranks report {ident}", "the run as a page"),
         (f"allranks logs {ident}{whose}", "what the ranks printed"),
     ]

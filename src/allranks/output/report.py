@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
 
-from allranks.output import report_nodes, report_parts, report_plots, report_saves
+from allranks.output import report_failure, report_nodes, report_parts, report_plots, report_saves
 from allranks.output.report_read import collect
 from allranks.output.report_style import SCRIPT, STYLE, policy
 from allranks.output.report_text import escape, moment
@@ -19,7 +19,7 @@ __all__ = ["collect", "render"]
 def render(data: Dict[str, Any]) -> str:
     """The page for what `collect` returned. All text in it is escaped: nothing a node said is markup."""
     parts = [
-        report_parts.diagnosis(data),
+        report_failure.failure(data),
         report_parts.adapter(data),
         report_saves.saves(data),
         report_parts.findings(data),
@@ -40,7 +40,7 @@ def render(data: Dict[str, Any]) -> str:
         '<meta name="referrer" content="no-referrer">'
         f'<title>{escape(title, 120)}: {report_parts.state_of(data)}</title><link rel="icon" href="data:,">'
         f"<style>{STYLE}</style></head>\n<body><main>{report_parts.header(data)}{contents(parts)}"
-        f"{''.join(parts)}{footer(data)}</main>\n<script>{SCRIPT}</script></body></html>\n"
+        f"{parts[0]}{report_parts.figures(data)}{''.join(parts[1:])}{footer(data)}</main>\n<script>{SCRIPT}</script></body></html>\n"
     )
 
 

@@ -9,7 +9,8 @@ import json
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core.untrusted import integer, number, text
-from allranks.output.report_findings import finding_of
+from allranks.output.report_failure import stack_lines
+from allranks.output.report_findings import finding_of, lines_of
 from allranks.output.report_series import BINS, Bin, Series, median, outliers
 
 MOST_RANKS = 20_000
@@ -49,6 +50,9 @@ class Collector:
         self.adapter: Optional[Dict[str, Any]] = None
         self.pruned: Optional[Dict[str, Any]] = None
         self.total_steps: Optional[int] = None
+        self.stacks: Dict[int, List[str]] = {}
+        """Of the last stall, innermost call first."""
+        self.kernel: Dict[str, Dict[str, Any]] = {}
         self.heard: Dict[str, List[float]] = {}
         """When any rank was first and last heard in a phase of its own."""
 
@@ -199,6 +203,22 @@ class Collector:
 
     def _adapter(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.adapter = data or None
+
+    def _evidence(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        if data.get("stands") is not True:  # the keeper asks anew
+            self.stacks = {}
+
+    def _stack(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        rank, frames = integer(event.get("rank")), stack_lines(data.get("frames"))
+        if rank is not None and frames and len(self.stacks) < MOST_RANKS:
+            self.stacks[rank] = frames
+
+    def _kernel(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        node = str(event.get("node"))
+        if node in self.kernel or len(self.kernel) < MOST_RANKS:
+            told = self.kernel.setdefault(node, {"lines": [], "why": ""})
+            told["lines"] = (told["lines"] + lines_of(data.get("lines")))[-MOST_MARKS:]
+            told["why"] = text(data.get("why")) or ""
 
     def _pruned(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.pruned = data
@@ -362,6 +382,9 @@ _HANDLERS = {
     "torchrun-ended": Collector._torchrun_ended,
     "exception": Collector._exception,
     "saved": Collector._saved,
+    "evidence": Collector._evidence,
+    "stack": Collector._stack,
+    "kernel": Collector._kernel,
     "phase": Collector._phase,
     "finding": Collector._finding,
     "diagnosis": Collector._diagnosis,

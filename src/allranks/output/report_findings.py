@@ -160,7 +160,14 @@ def named(group: Folded, addresses: Mapping[str, str]) -> Dict[str, Any]:
 
 def unsaid(wheres: Wheres, said: str) -> Wheres:
     """The places without what the text says already: `node-1  rank 1 was killed`, not `node-1 rank 1  rank 1 …`."""
-    return [{**w, "rank": None} if f"rank {w.get('rank')} " in said else w for w in wheres]
+    return [_unsaid(where, said) for where in wheres]
+
+
+def _unsaid(where: Mapping[str, Any], said: str) -> Mapping[str, Any]:
+    rank, node = where.get("rank"), where.get("node")
+    if re.search(rf"\brank {rank} on {re.escape(str(node))}(?![\w-]|\.\w)", said):
+        return {**where, "rank": None, "node": None}
+    return {**where, "rank": None} if f"rank {rank} " in said else where
 
 
 def place(wheres: Wheres) -> str:

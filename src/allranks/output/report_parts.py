@@ -170,7 +170,7 @@ def header(data: Mapping[str, Any]) -> str:
     run = "".join(f"<span>{part}</span>" for part in (*parts, escape(times(data))) if part)
     return (
         f'<header class="{state}"><p class="run"><span class="state">{state}</span>{run}</p>'
-        f"<h1>{escape(verdict_sentence(data), 900)}</h1>{figures(data)}</header>"
+        f"<h1>{escape(verdict_sentence(data), 900)}</h1></header>"
     )
 
 
@@ -231,7 +231,7 @@ def times(data: Mapping[str, Any]) -> str:
 
 def adapter(data: Mapping[str, Any]) -> str:
     found = data["adapter"]
-    if not found:
+    if not found or (data.get("diagnosis") and state_of(data) == "failed"):  # the cause says what was saved
         return ""
     rows = [("path", f"<code>{escape(found.get('path', ''))}</code>"), ("verified", verified(found))]
     if found.get("tensors") is not None:
@@ -268,49 +268,7 @@ def verified(found: Mapping[str, Any]) -> str:
     return f"{text} by its tensors; not loaded onto its base model"
 
 
-# ---- cause and findings ----
-
-
-def diagnosis(data: Mapping[str, Any]) -> str:
-    found = data.get("diagnosis")
-    if not found:
-        return ""
-    groups = [
-        g
-        for g in folded(data["findings"])
-        if g.text("id") == str(found.get("cause")) and g.verdict == "block"
-    ]
-    evidence = [str(line) for line in found.get("evidence") or ()]
-    said = (
-        groups[0].text("saw") if groups else evidence[0] if evidence else "No line of any log names a cause."
-    )
-    rows = [
-        ("why", escape(found.get("why") or "")),
-        ("do", escape(found.get("fix") or "")),
-    ]
-    body = said_block(
-        "block", place(unsaid([found.get("where") or {}], said)), said, rows, str(found.get("cause"))
-    )
-    more = [
-        ("cause", f"<code>{escape(found.get('cause'))}</code>, {escape(found.get('confidence'))}"),
-        ("first seen", escape(first_seen(data, found))),
-        ("collateral", escape(collateral(found))),
-    ]
-    lines = "\n".join(escape(line) for line in evidence)
-    shown = f'<p class="quiet">evidence</p><pre>{lines}</pre>' if evidence else ""
-    return section("cause", "Cause", body + facts(more) + shown)
-
-
-def first_seen(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    at, started = number(found.get("first_seen")), number(data.get("started_at"))
-    if at is None:
-        return ""
-    return moment(at) + (f", {seconds(at - started)} after the start" if started is not None else "")
-
-
-def collateral(found: Mapping[str, Any]) -> str:
-    wheres = [w for w in found["collateral"]]
-    return f"{place(wheres)} only suffered from it" if wheres else ""
+# ---- findings ----
 
 
 def said_block(
@@ -333,7 +291,7 @@ def findings(data: Mapping[str, Any]) -> str:
         return section("findings", "Findings", '<p class="none">None.</p>')
     cause = str((data.get("diagnosis") or {}).get("cause"))
     shown = [g for g in groups if g.verdict != "ok" and (g.verdict != "block" or g.text("id") != cause)]
-    summary = count_text(groups)
+    summary = count_text(g for g in groups if g in shown or g.verdict == "ok")
     body = "".join(finding(group) for group in shown[:MOST_SHOWN])
     if len(shown) > MOST_SHOWN:
         body += f'<p class="note">{len(shown) - MOST_SHOWN:,} more stand in the journal.</p>'

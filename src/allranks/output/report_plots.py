@@ -41,7 +41,7 @@ def phases(data: Mapping[str, Any]) -> str:
     whole = max(max(p["at"] + max(p.get("seconds") or 0.0, 0.0) for p in rows) - start, 1e-9)
     found = []
     for row in rows[:200]:
-        style = "train" if row["phase"] == "watch" else "end" if row["phase"] == "stop" else ""
+        style = "train" if row["phase"] == "watch" else ""
         spent = max(row.get("seconds") or 0.0, 0.0)
         name = PHASES.get(row["phase"]) or str(row["phase"])
         found.append(phase_bar(name, row["at"] - start, spent, whole, style, str(row.get("why") or "")))
@@ -80,7 +80,7 @@ def marks(data: Mapping[str, Any]) -> List[Tuple[float, str, str]]:
     rank = where.get("rank")
     steps = {row["rank"]: row.get("step") for row in data["ranks"]}
     if rank is not None and number(steps.get(rank)) is not None and state_of(data) == "failed":
-        found.append((float(steps[rank]), f"rank {rank} ended", "end"))
+        found.append((float(steps[rank]), f"rank {rank}’s last step", "end"))
     return found
 
 

@@ -14,6 +14,7 @@ import allranks
 from allranks.core.text import natural
 from allranks.core.untrusted import number, text
 from allranks.output.report_collect import Collector
+from allranks.output.report_failure import log_ends
 from allranks.output.report_findings import adapter_of, diagnosis_of, lines_of
 from allranks.output.report_plan import compare
 from allranks.output.report_text import one_line
@@ -43,7 +44,8 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
     for finding in _objects(state.get("findings")):
         collector.add_finding(finding)
     adapter = adapter_of(collector.adapter) or adapter_of(state.get("adapter"))
-    summary = collector.summary()
+    summary, keep = collector.summary(), _keep(nodes)
+    can_resume = bool(keep.get("adapter") or keep.get("script_resumes"))
     return {
         "format": 1,
         "version": str(getattr(allranks, "__version__", "")),
@@ -56,6 +58,10 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
         "total_steps": collector.total_steps or state.get("total_steps"),
         "adapter": adapter,
         "pruned": collector.pruned,
+        "log_ends": log_ends(reader.document("keeper", "log-ends.json", missing_is_fine=True)),
+        "stacks": collector.stacks,
+        "kernel": collector.kernel,
+        "can_resume": can_resume,
         "diagnosis": diagnosis_of(collector.diagnosis) or diagnosis_of(state.get("diagnosis")),
         "findings": collector.findings,
         "phases": _timed(collector, number(state.get("ended_at"))),
@@ -65,7 +71,7 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
         "ranks": _with_plan(collector.rank_rows(), plan),
         "summary": summary,
         "settings": collector.settings,
-        "plan": compare(plan, _keep(nodes), collector.settings, summary, adapter, state.get("state")),
+        "plan": compare(plan, keep, collector.settings, summary, adapter, state.get("state")),
         "memory_plan": _memory_plan(plan),
         "nodes": nodes,
         "run_file": run_file,
@@ -84,7 +90,7 @@ class Reader:
     def path(self, *parts: str) -> str:
         return os.path.join(self.directory, *parts)
 
-    def document(self, *parts: str) -> Dict[str, Any]:
+    def document(self, *parts: str, missing_is_fine: bool = False) -> Dict[str, Any]:
         """A JSON object of a file; empty, and the reason kept, where there is none."""
         try:
             with open(self.path(*parts), "rb") as file:
@@ -96,6 +102,8 @@ class Reader:
                 raise ValueError("no JSON object")
             return data
         except OSError as error:
+            if missing_is_fine and isinstance(error, FileNotFoundError):
+                return {}
             reason = error.strerror or str(error)
         except (ValueError, RecursionError) as error:
             reason = str(error)

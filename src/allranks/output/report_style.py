@@ -120,11 +120,16 @@ caption{text-align:left;padding:0 0 6px}
 .bar rect{fill:var(--bar)}.bar .inner{fill:var(--wait)}.bar .planned{fill:var(--ink)}
 tr.far th,tr.far td{color:var(--bad);font-weight:600}tr.far .bar rect{fill:var(--bad)}
 tr.far .bar .inner{fill:var(--wait)}
-tr.end .bar rect{fill:var(--bad)}tr.calm .bar rect{fill:var(--rule)}tr.train .bar rect{fill:var(--accent)}
+tr.calm .bar rect{fill:var(--rule)}tr.train .bar rect{fill:var(--accent)}
 .off td,.off th{color:var(--quiet)}
 .gone td,.gone th{color:var(--bad)}
 pre{background:var(--soft);padding:10px 12px;border-radius:4px;overflow:auto;max-height:460px;white-space:pre-wrap;
 overflow-wrap:anywhere;tab-size:4}
+mark{background:none;color:inherit;font-weight:600}section>.log mark,.guilty mark{color:var(--bad)}
+pre.log{max-height:none}
+.stacks{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(300px,100%),1fr));gap:12px 20px}
+h4{font-size:13px;font-weight:600;margin:0 0 4px}.guilty h4{color:var(--bad)}
+#cause h3{margin:18px 0 5px}#cause .note{margin:12px 0 0}#cause dd pre{margin:2px 0 4px}
 .copy{position:relative}.copy pre{padding-right:76px}
 .copy button{position:absolute;top:6px;right:8px;font:inherit;font-size:12px;color:var(--quiet);
 background:var(--paper);border:1px solid var(--rule);border-radius:4px;padding:1px 8px;cursor:pointer}

@@ -359,7 +359,7 @@ class Keeper(threading.Thread):
     def _name_the_cause(self) -> None:
         verdict = self.attempt.cause(time.time())
         if verdict is not None:
-            self.record.diagnosis(verdict)
+            self.record.diagnosis(verdict, self.attempt.ends)
             if not self.attempt.blocking:
                 self.record.finding(verdict.as_finding())
 

@@ -9,6 +9,7 @@ from allranks.core import Diagnosis, Event, Finding, Process
 from allranks.core.rank_events import Beat
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
+from allranks.runs import keeper_log_ends
 from allranks.runs.keeper_alerts import Alerts
 from allranks.runs.keeper_engine import Lost
 from allranks.runs.keeper_reserve import Reserve
@@ -114,7 +115,10 @@ class Record:
         if self.alerts is not None:
             self.alerts.finding(data)
 
-    def diagnosis(self, diagnosis: Diagnosis) -> None:
+    def diagnosis(self, diagnosis: Diagnosis, ends: Optional[keeper_log_ends.Tails] = None) -> None:
+        """With the ends of all logs, of which those that the report shows are kept."""
+        if ends is not None:
+            keeper_log_ends.write(self.directory.keeper.log_ends, ends, diagnosis.where)
         self.verdict = self.state_now["diagnosis"] = diagnosis.as_json()
         self.note("diagnosis", diagnosis.as_json())
 
