@@ -353,12 +353,12 @@ THREE = {"zero_optimization": {"stage": 3}}
 def test_separate_experts_become_one_leaf_under_zero3(libraries):
     routed = DeepseekV3MoE(experts=ModuleList([1, 2]), gate="router")
     model = Block(Block(routed), Block(experts=ModuleList([1, 2])))
-    note = moe.mark_leaves((), {"model": model, "config": THREE})
+    note = moe.arrange((), {"model": model, "config": THREE})[0]
     assert libraries == [DeepseekV3MoE] and note.startswith("DeepseekV3MoE: marked as ZeRO-3 leaf")
 
 
 def test_a_block_is_known_by_its_form_and_not_by_its_name(libraries):
-    moe.mark_leaves((), {"model": Block(Block(experts=ModuleList([1, 2]), router="r")), "config": THREE})
+    moe.arrange((), {"model": Block(Block(experts=ModuleList([1, 2]), router="r")), "config": THREE})
     assert libraries == [Block]
 
 
@@ -375,7 +375,7 @@ def test_a_block_is_known_by_its_form_and_not_by_its_name(libraries):
 )
 def test_nothing_else_is_marked(libraries, experts, config, leaf):
     model = Block(DeepseekV3MoE(experts=experts, gate="router", _z3_leaf=leaf))
-    assert moe.mark_leaves((), {"model": model, "config": config}) is None and libraries == []
+    assert moe.arrange((), {"model": model, "config": config}) == (None, None) and libraries == []
 
 
 def test_the_stage_is_found_where_deepspeed_finds_it(tmp_path):

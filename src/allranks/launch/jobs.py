@@ -11,7 +11,8 @@ from typing import Any
 from allranks.core import Node, extensions, placeholders
 from allranks.launch import render, trackers
 from allranks.plan import Plan, families, trainer
-from allranks.spec import Run
+from allranks.spec import LOCKSTEP, Run
+from allranks.worker import lockstep
 
 GRACE_SECONDS = 10.0
 """From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, which is longer than anyone
@@ -177,6 +178,8 @@ def environment(
         merged["NCCL_DEBUG_FILE"] = str(places.logs(run_id, node.name) / str(merged["NCCL_DEBUG_FILE"]))
     if places:
         merged[extensions.CACHE] = str(PurePosixPath(places.home) / "cache")
+        if plan.run.train.experts == LOCKSTEP:
+            merged[lockstep.VARIABLE] = f"lockstep:{plan.run.train.experts_at_once}"
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
     return {name: str(value) for name, value in merged.items()}
 

@@ -179,6 +179,7 @@ def _auto(
             json.put(_ZERO + key, "auto", unknown)
         json.put(_ZERO + _GATHER_KEY, True, _GATHER_REASON)
         return
+    name, unit = model.gathered_unit(setting.experts_at_once)
     sizes, why = _fitted_sizes(model, trained, least_ahead)
     json.sizes(*sizes, why=why)
     whole = model.total_parameters * setting.weight_bytes
@@ -189,7 +190,6 @@ def _auto(
         if whole <= gather_bytes_limit
         else f"a save would gather {whole / 2**30:,.0f} GiB on rank 0; allranks gathers only what trains",
     )
-    name, unit = model.largest_unit
     size = unit * setting.weight_bytes
     known_old = versions.deepspeed is not None and versions.deepspeed < SEQUENTIAL_GATHERS
     if size >= LARGE_UNIT_BYTES and not known_old:

@@ -65,7 +65,7 @@ def schedule(steps: Steps, checkpointing: str, holds_recomputed: bool) -> list[_
 
 def _backward(node: Node, outer: Node, checkpointing: str, holds: bool) -> Iterator[_Event]:
     if node.layer and checkpointing == REENTRANT:
-        yield from (_Event(kind, inner, outer if holds else None) for kind, inner in forward(node))
+        yield from _again(node, outer if holds else None)
     elif node.layer and checkpointing == NON_REENTRANT:
         yield from _recomputed_inside(node, holds)
         return
@@ -81,12 +81,20 @@ def _recomputed_inside(layer: Node, holds: bool) -> Iterator[_Event]:
     """Non-reentrant: the layer is computed again when its last module first asks for a saved tensor."""
     chain = last_inside(layer)
     yield from (_Event(BACKWARD, node) for node in chain)
-    yield from (_Event(kind, inner, chain[-1] if holds else None) for kind, inner in forward(layer))
+    yield from _again(layer, chain[-1] if holds else None)
+    for inner in reversed(chain[-1].inside):  # groups
+        yield from _backward(inner, chain[-1], NONE, holds)
     yield _Event(DONE_BACKWARD, chain[-1])
     for node in reversed(chain[:-1]):
         for inner in reversed(node.inside[:-1]):
             yield from _backward(inner, node, NONE, holds)
         yield _Event(DONE_BACKWARD, node)
+
+
+def _again(layer: Node, holder: Node | None) -> Iterator[_Event]:
+    """The layer's second forward pass. A group is let go in it as in the first."""
+    for kind, node in forward(layer):
+        yield _Event(kind, node, None if node.group else holder)
 
 
 class _Ahead:

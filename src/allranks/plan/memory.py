@@ -222,7 +222,8 @@ def _dequantized(case: Case) -> float:
     if not case.zero.quantized_weights:
         return 0.0
     alone = case.zero.sequential and not case.model.fused_experts and case.model.experts
-    return 0.5 * case.gathered.peak / (3 * case.model.experts if alone else 1)
+    together = case.at_once or case.model.experts
+    return 0.5 * case.gathered.peak / (3 * together if alone else 1)
 
 
 def _evaluation(case: Case) -> dict[str, float]:

@@ -185,6 +185,20 @@ class Model:
         largest = max(units, key=lambda unit: units[unit])
         return largest, units[largest]
 
+    def gathered_unit(self, at_once: int) -> tuple[str, int]:
+        """The largest unit if `at_once` experts are gathered together, in lockstep; 0, or fused experts: the leaf."""
+        if not at_once or not self.experts or self.fused_experts:
+            return self.largest_unit
+        block = max((size for size in self.experts_per_layer), default=0)
+        group = block // self.experts * min(at_once, self.experts)
+        name, plain = max(
+            ((m.name, size) for m, size in zip(self.modules, self.sizes, strict=True) if not m.expert),
+            key=lambda one: one[1],
+        )
+        if plain > group:
+            return name, plain
+        return f"{min(at_once, self.experts)} of the {self.experts} experts of a layer", group
+
     @cached_property
     def head_parameters(self) -> int:
         """Parameters of the output projection, also where it shares the embedding's tensor."""

@@ -93,21 +93,38 @@ class Case:
         )
 
     @property
+    def has_single_experts(self) -> bool:
+        """Whether ZeRO-3 splits routed experts that are modules of their own."""
+        return self.sharded and bool(self.model.experts) and not self.model.fused_experts
+
+    @property
+    def at_once(self) -> int:
+        """Experts that are gathered together in lockstep; 0 where a layer's are gathered whole."""
+        return self.setting.experts_at_once if self.has_single_experts else 0
+
+    @property
+    def unit(self) -> int:
+        """Parameters of the largest unit that ZeRO-3 gathers at once."""
+        return self.model.gathered_unit(self.at_once)[1]
+
+    @property
     def gathered(self) -> Gathered:
         """What ZeRO-3 gathers in a micro-step."""
         ranks = self.padded_to or self.ranks
         widths = (int(self.setting.weight_bytes), self.adapter_width)
         holds = self.versions.holds_recomputed
-        key = (self.zero.gathering, self.checkpointing, holds, widths, self.adapters, ranks)
+        key = (self.zero.gathering, self.checkpointing, holds, widths, self.adapters, ranks, self.at_once)
         if key not in self.done:
             self.done[key] = replay(self._steps(widths), self.zero, ranks, self.checkpointing, holds)
         return self.done[key]
 
     def _steps(self, widths: tuple[int, int]) -> Steps:
         threshold = self.zero.persistence_threshold
-        key = ("steps", threshold, widths, self.adapters)
+        key = ("steps", threshold, widths, self.adapters, self.at_once)
         if key not in self.done:
-            self.done[key] = steps_of(self.model, self.trained, threshold, self.adapters, widths=widths)
+            self.done[key] = steps_of(
+                self.model, self.trained, threshold, self.adapters, at_once=self.at_once, widths=widths
+            )
         return self.done[key]
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.plan.lora import Lora, lora_of
-from allranks.spec import Run
+from allranks.spec import LOCKSTEP, Run
 
 PAIRED = ("dpo", "rm")
 """Stages that learn from pairs: a batch holds twice as many sequences as samples."""
@@ -44,6 +44,8 @@ class Setting:
     """Whether the learning rate rises for at least a step."""
     eval_batch: int = 0
     """Samples a rank evaluates at once; 0 where nothing is evaluated."""
+    experts_at_once: int = 0
+    """Routed experts that are gathered together in lockstep; 0 where a layer's experts are one leaf."""
 
     @property
     def rows(self) -> int:
@@ -102,6 +104,7 @@ def setting_of(run: Run) -> Setting:
         pref_loss=str(arguments.get("pref_loss") or "sigmoid"),
         warmup=bool(arguments.get("warmup_steps") or arguments.get("warmup_ratio")),
         eval_batch=_eval_batch(arguments),
+        experts_at_once=run.train.experts_at_once if run.train.experts == LOCKSTEP else 0,
     )
 
 

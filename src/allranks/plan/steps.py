@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from allranks.plan.lora import Trained
-from allranks.plan.model import EMBEDDING, Model, Module
+from allranks.plan.model import EMBEDDING, ROUTER, Model, Module
 
 GROUPS = 16
 """Into how many groups the tensors of a layer's single experts are put: replaying 44,544 of them one by one takes
@@ -34,12 +34,14 @@ class Param(NamedTuple):
 @dataclass
 class Node:
     """A module in execution order: indices of its own parameters, and the modules inside it. A `leaf` is gathered
-    whole and stands for everything inside it."""
+    whole and stands for everything inside it; a `group` is one of experts in lockstep (`worker/lockstep.py`), which a
+    recomputation lets go at once."""
 
     params: tuple[int, ...] = ()
     inside: list[Node] = field(default_factory=list)
     layer: bool = False
     leaf: bool = False
+    group: bool = False
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Steps:
 
 
 _PREFIX = re.compile(r"^(.*?\.\d+\.).*$")
+_NUMBER = re.compile(r"\.(\d+)(?=\.|$)")
 
 # Position in a decoder layer's forward: the families register norms after the blocks they precede.
 _ORDER = {
@@ -71,12 +74,13 @@ def steps_of(
     adapters: bool,
     *,
     leaf_experts: bool = True,
+    at_once: int = 0,
     widths: tuple[int, int] = (2, 4),
 ) -> Steps:
     """The tree of modules that a step walks. `adapters` says that `trained` are LoRA tensors beside the base;
     else they name the base's own tensors that train. `leaf_experts`: a block of routed experts is one leaf
-    (`set_z3_leaf_modules`, as LLaMA-Factory does), gathered whole. `widths` are the bytes of an element of the
-    base and of an adapter (PEFT 0.18.1 makes adapters of a 16-bit base float32: `autocast_adapter_dtype`)."""
+    (`set_z3_leaf_modules`, as LLaMA-Factory does), gathered whole, or `at_once` experts at a time in lockstep. `widths`
+    are the bytes of an element of the base and of an adapter (PEFT 0.18.1 makes adapters of a 16-bit base float32)."""
     params: list[Param] = []
     names = {name for name, _ in trained.tensors} if trained and not adapters else set()
     matrices = _adapter_matrices(trained) if trained and adapters else {}
@@ -85,7 +89,7 @@ def steps_of(
         params.append(Param(elements * pieces, elements <= threshold, frozen, width, pieces))
         return len(params) - 1
 
-    def several(modules: list[Module]) -> tuple[int, ...]:
+    def several(modules: list[Module], most: int = GROUPS) -> tuple[int, ...]:
         """A block's parameters; equal tensors of many single experts are taken together, in a few groups."""
         counts: dict[tuple[int, bool], int] = {}
         for module in modules:
@@ -94,7 +98,7 @@ def steps_of(
                 counts[key] = counts.get(key, 0) + 1
         found: list[int] = []
         for (size, frozen), count in counts.items():
-            groups = min(count, GROUPS)
+            groups = min(count, most)
             shares = [count // groups + (1 if place < count % groups else 0) for place in range(groups)]
             found += [add(size, frozen, pieces=share) for share in shares]
         return tuple(found)
@@ -114,7 +118,7 @@ def steps_of(
         wrapped = [base, Node(), *(Node((add(size, False, widths[1]),)) for size in sizes)]
         return Node((), wrapped)
 
-    root = _root(model, leaf, own, several if leaf_experts else None)
+    root = _root(model, leaf, own, _block_of(model, at_once, several, leaf) if leaf_experts else None)
     if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
         root = Node((), [root])
     return Steps(params, root)
@@ -124,9 +128,9 @@ def _root(
     model: Model,
     leaf: Callable[[Module], Node],
     own: Callable[[Module], tuple[int, ...]],
-    several: Callable[[list[Module]], tuple[int, ...]] | None,
+    block: _LeafBlock | _LockstepBlock | None,
 ) -> Node:
-    """The model with its head, as transformers nests them; `several` as of `_layer`."""
+    """The model with its head, as transformers nests them; `block` as of `_layer`."""
     layers: list[list[Module]] = [[] for _ in range(model.layers)]
     outside: list[Module] = []
     for module in model.modules:
@@ -134,7 +138,7 @@ def _root(
     before = [module for module in outside if module.kind == EMBEDDING]
     after = [module for module in outside if module.kind != EMBEDDING]
     decoder = Node((), [*(leaf(module) for module in before), Node()])
-    decoder.inside += [_layer(modules, leaf, own, several) for modules in layers if modules]
+    decoder.inside += [_layer(modules, leaf, own, block) for modules in layers if modules]
     heads = [module for module in after if module.name == model.head]
     decoder.inside += [leaf(module) for module in after if module.name != model.head]
     return Node((), [decoder, *(leaf(module) for module in heads)])
@@ -150,7 +154,47 @@ def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:
     return found
 
 
-def _layer(modules: list[Module], leaf, own, several) -> Node:
+class _LeafBlock(NamedTuple):
+    several: Callable[..., tuple[int, ...]]
+
+    def node(self, modules: list[Module]) -> Node:
+        return Node(self.several(modules), leaf=True)
+
+
+class _LockstepBlock(NamedTuple):
+    """The router, the experts in groups, and what stands beside them; `most` Params stand for a group's tensors."""
+
+    several: Callable[..., tuple[int, ...]]
+    leaf: Callable[[Module], Node]
+    at_once: int
+    most: int
+
+    def node(self, modules: list[Module]) -> Node:
+        groups: dict[int, list[Module]] = {}
+        for module in modules:
+            if module.expert:
+                number = int(_NUMBER.findall(module.name)[-1])
+                groups.setdefault(number // self.at_once, []).append(module)
+        beside = [module for module in modules if not module.expert]
+        routers = [module for module in beside if module.kind == ROUTER]
+        shared = [module for module in beside if module.kind != ROUTER]
+        experts = [
+            Node(self.several(groups[one], self.most), leaf=True, group=True) for one in sorted(groups)
+        ]
+        inside = [*map(self.leaf, routers), *experts]
+        return Node((), [*inside, Node((), [*map(self.leaf, shared)])] if shared else inside)
+
+
+def _block_of(model: Model, at_once: int, several: Callable, leaf: Callable) -> _LeafBlock | _LockstepBlock:
+    if not at_once or model.fused_experts:
+        return _LeafBlock(several)
+    gathers = -(-model.experts // at_once) * model.layers
+    return _LockstepBlock(several, leaf, at_once, GROUPS if gathers <= 100 else 2)
+
+
+def _layer(
+    modules: list[Module], leaf: Callable, own: Callable, block: _LeafBlock | _LockstepBlock | None
+) -> Node:
     """One decoder layer, its modules in the order in which it uses them."""
     prefix = _PREFIX.sub(r"\1", modules[0].name)
     blocks: dict[str, list[Module]] = {}
@@ -159,8 +203,8 @@ def _layer(modules: list[Module], leaf, own, several) -> Node:
     node = Node(layer=True)
     for name in sorted(blocks, key=lambda block: _ORDER.get(block, 6)):
         inside = blocks[name]
-        if several is not None and any(module.expert for module in inside):
-            node.inside.append(Node(several(inside), leaf=True))
+        if block is not None and any(module.expert for module in inside):
+            node.inside.append(block.node(inside))
         elif len(inside) == 1 and inside[0].name == prefix + name:
             node.inside.append(leaf(inside[0]))
         else:
@@ -190,9 +234,10 @@ def below(node: Node) -> Iterator[int]:
 
 
 def last_inside(node: Node) -> list[Node]:
-    """The chain from a node to the last module inside it: what backward enters before it needs any activation."""
+    """The chain from a node to the last module inside it: what backward enters before it needs any activation. A group
+    asks for one before it is gathered."""
     chain = [node]
-    while chain[-1].inside:
+    while chain[-1].inside and not chain[-1].inside[-1].group:
         chain.append(chain[-1].inside[-1])
     return chain
 

@@ -102,8 +102,7 @@ def step_time(case: Case, traffic: Traffic, network: Network) -> StepTime:
     if case.zero.offload_parameters and case.hardware.gpu:
         communication += _from_host(case)
     compute = compute_seconds(case)
-    unit = case.model.largest_unit[1]
-    overlaps = case.zero.overlap and unit <= case.zero.max_live
+    overlaps = case.zero.overlap and case.unit <= case.zero.max_live
     total = max(communication, compute or 0.0) if overlaps else communication + (compute or 0.0)
     if compute is not None and compute > communication:
         limit = "compute"

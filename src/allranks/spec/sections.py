@@ -33,6 +33,9 @@ from allranks.spec.tree import Tree
 FIRST_PORT = 39500
 """Of those that `network.port: auto` takes (`node/reserved_port.py`)."""
 
+LEAF, LOCKSTEP = "leaf", "lockstep"
+EXPERTS = (LEAF, LOCKSTEP)
+
 SCHEDULER_WORD = text(validate.scheduler_word, pattern=validate.SCHEDULER_WORD)
 
 
@@ -267,6 +270,18 @@ class Train:
         None,
         form="a path of the training environment",
         unset="the script's folder; for `-m` that of `code` or the run file; for LLaMA-Factory one of the run's own",
+    )
+    experts: str = key(
+        choice(EXPERTS),
+        "How ZeRO-3 gathers routed experts that are separate modules, as in transformers before 5. `leaf`: all of a "
+        "layer at once. `lockstep`: every rank runs every expert in one order, with no tokens if it has none, and "
+        "`experts_at_once` are gathered together; the layer needs that much less memory (docs/plan.md).",
+        LEAF,
+    )
+    experts_at_once: int = key(
+        integer(1, 4096, "number of experts", 8),
+        "With `experts: lockstep`: how many are gathered together. More need more memory and start fewer gathers.",
+        8,
     )
 
 

@@ -12,12 +12,14 @@ from allranks.spec import validate
 from allranks.spec.commands import llamafactory
 from allranks.spec.keys import declared
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.reading import MISSING, PATH, WORDS, Reading, described, mapping
+from allranks.spec.reading import MISSING, WORDS, Reading, described, mapping
 from allranks.spec.sections import Train
 from allranks.spec.tree import Entry, Scalar, Table, Tree, plain
 from allranks.spec.yaml12 import parse
 
 KEYS = tuple(key.name for key in declared(Train))
+BESIDE = frozenset(key.name for key in declared(Train) if key.read is not None)
+"""Those that say how, and not what is trained."""
 
 STARTS_RANKS = (
     "horovodrun",
@@ -106,26 +108,30 @@ def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None
     reading.unknown_keys(tree, "train.", KEYS, hint=belongs_to_llamafactory)
     given = [key for key in ("llamafactory", "command") if key in tree.entries]
     if len(given) != 1:
-        if given or not tree.entries.keys() - {"workdir"}:
+        if given or not tree.entries.keys() - BESIDE:
             seen = "both llamafactory and command." if given else "neither llamafactory nor command."
             reading.wrong(
                 tree, f"train: {seen}", "a run trains one thing.", "train: {llamafactory: sft.yaml}"
             )
         return None
-    folder = reading.value(tree.get("workdir"), "train.workdir", PATH)
-    workdir = None if folder is MISSING else folder
+    beside = {
+        one.field: reading.value(tree.get(one.name), one.path, one.read)
+        for one in declared(Train, "train.")
+        if one.name in BESIDE and one.name in tree.entries and one.read is not None
+    }
+    beside = {name: value for name, value in beside.items() if value is not MISSING}
     if given == ["command"]:
         command = reading.value(
             tree.get("command") or tree.entries["command"].node, "train.command", read_command
         )
-        return None if command is MISSING else Train("command", command=command, workdir=workdir)
+        return None if command is MISSING else Train("command", command=command, **beside)
     node = tree.entries["llamafactory"].node
     if isinstance(node, Scalar) and node.value is not None:
         return None  # a file that could not be read; `splice` has said why
     arguments = reading.value(node, "train.llamafactory", read_arguments)
     if arguments is MISSING:
         return None
-    return Train("llamafactory", arguments=arguments, source=source, workdir=workdir)
+    return Train("llamafactory", arguments=arguments, source=source, **beside)
 
 
 def suggestion(tree: Tree) -> str:

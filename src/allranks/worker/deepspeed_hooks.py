@@ -6,21 +6,24 @@ import os
 import weakref
 from typing import Any
 
-from allranks.worker import guard, moe, save_events, settings, torch_hooks
+from allranks.worker import guard, lockstep, moe, save_events, settings, torch_hooks
 from allranks.worker.losses import Losses
 from allranks.worker.rank_reporter import Rank
 
 
 def on_deepspeed(rank: Rank, module: Any) -> None:
-    """deepspeed: `initialize` gives the engine, and is the last moment to mark leaf modules."""
+    """deepspeed: `initialize` gives the engine, and is the last moment to mark leaf modules or to hook experts."""
     original = module.initialize
 
     def initialize(*args: Any, **kwargs: Any) -> Any:
         entered = preparing(rank, args, kwargs)
+        experts = arranging(rank, args, kwargs)
         try:
             result = original(*args, **kwargs)
         finally:
             prepared(rank, entered)
+        if experts is not None:
+            experts.begin(result[0])
         initialized(rank, result)
         return result
 
@@ -32,10 +35,16 @@ def preparing(rank: Rank, args: Any, kwargs: Any) -> Any:
     """The phase as it is entered: a script may have looked at a batch, which began the first step."""
     rank.reach("preparing")
     entered = None if rank.has_trainer else rank.enter("preparing")
-    note = moe.mark_leaves(args, kwargs)
+    return entered
+
+
+@guard.guarded
+def arranging(rank: Rank, args: Any, kwargs: Any) -> Any:
+    """Experts that are modules of their own become a leaf, or run in lockstep, which begins with the engine."""
+    note, experts = moe.arrange(args, kwargs, os.environ.get(lockstep.VARIABLE))
     if note:
         rank.notes.append(note)
-    return entered
+    return experts
 
 
 @guard.guarded

@@ -14,35 +14,71 @@ no router.
 from __future__ import annotations
 
 import json
-from typing import Any, Optional
+from typing import Any, List, Optional, Tuple
 
-from allranks.worker import guard
+from allranks.worker import guard, lockstep
 
 ROUTERS = ("gate", "router")
 """transformers' names (4.44 to 4.57) of what picks a token's experts."""
 
 
-def mark_leaves(args: Any, kwargs: Any) -> Optional[str]:
-    """Marks such blocks in the model that `deepspeed.initialize` is given; a note of what was done, or None."""
+def arrange(args: Any, kwargs: Any, asked: Optional[str] = None) -> Tuple[Optional[str], Optional[Any]]:
+    """Makes such blocks in the model that `deepspeed.initialize` is given safe under ZeRO-3: as leaves, or, if `asked`
+    says so, in lockstep. (A note of what was done or None, the `Lockstep` that begins with the engine or None.)"""
     model = kwargs.get("model", args[1] if len(args) > 1 else None)
+    at_once = lockstep.asked(asked)
     if model is None or stage(args, kwargs) != 3:
-        return None
+        return ("train.experts: lockstep needs ZeRO-3." if at_once and model is not None else None), None
+    blocks = _blocks(model)
+    why = _unfit(blocks) if at_once else None
+    if at_once and why is None:
+        return _in_lockstep(blocks, at_once)
+    note = _leaves(model, [block for block in blocks if not getattr(block, "_z3_leaf", False)])
+    if why:
+        note = f"train.experts: lockstep is left out: {why}." + (f" {note}" if note else "")
+    return note, None
+
+
+def _blocks(model: Any) -> List[Any]:
+    return [module for module in model.modules() if _is_block(module)]
+
+
+def _is_block(module: Any) -> bool:
     torch = guard.loaded("torch")
-    found = set()
-    for module in model.modules():
-        experts: Any = getattr(module, "experts", None)
-        if not isinstance(experts, torch.nn.ModuleList) or len(experts) < 2:
-            continue
-        if any(hasattr(module, name) for name in ROUTERS) and not getattr(module, "_z3_leaf", False):
-            found.add(type(module))
-    if not found:
-        return None
-    guard.loaded("deepspeed").utils.set_z3_leaf_modules(model, sorted(found, key=lambda kind: kind.__name__))
-    names = ", ".join(sorted(kind.__name__ for kind in found))
+    experts: Any = getattr(module, "experts", None)
+    is_list = isinstance(experts, torch.nn.ModuleList) and len(experts) > 1
+    return is_list and any(hasattr(module, name) for name in ROUTERS)
+
+
+def _unfit(blocks: List[Any]) -> Optional[str]:
+    if not blocks:
+        return "no block of this model keeps its experts as separate modules"
+    return lockstep.unfit()
+
+
+def _in_lockstep(blocks: List[Any], at_once: int) -> Tuple[str, Any]:
+    arranged = lockstep.Lockstep(blocks, at_once)
+    arranged.mark()
+    lockstep.after_leaf_lists(arranged)
     return (
-        f"{names}: marked as ZeRO-3 leaf modules. Their experts are separate modules, and ranks that route to "
-        "different experts would wait for each other without end."
+        f"{_names(blocks)}: experts in lockstep, {min(at_once, max(block.count for block in arranged.blocks))} at a "
+        "time. Every rank runs every expert, with no tokens if it has none."
+    ), arranged
+
+
+def _leaves(model: Any, blocks: List[Any]) -> Optional[str]:
+    if not blocks:
+        return None
+    kinds = sorted({type(block) for block in blocks}, key=lambda kind: kind.__name__)
+    guard.loaded("deepspeed").utils.set_z3_leaf_modules(model, kinds)
+    return (
+        f"{_names(blocks)}: marked as ZeRO-3 leaf modules. Their experts are separate modules, and ranks that route "
+        "to different experts would wait for each other without end."
     )
+
+
+def _names(blocks: List[Any]) -> str:
+    return ", ".join(sorted({type(block).__name__ for block in blocks}))
 
 
 def stage(args: Any, kwargs: Any) -> Any:

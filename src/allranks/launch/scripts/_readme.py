@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from allranks.launch.scripts._job import File, ScriptJob
 from allranks.launch.scripts._phrases import NUL
+from allranks.spec import LOCKSTEP
 
 
 def readme(job: ScriptJob, target: str, how: str, own_needs: str | None = None) -> dict[str, File]:
@@ -70,6 +71,7 @@ def besides(job: ScriptJob) -> str:
     left = [
         ("launch.restarts", job.run.launch.restarts),
         ("launch.spares", job.run.launch.spares),
+        ("train.experts", job.run.train.experts == LOCKSTEP),
         ("save.copy_to", job.run.save.copy_to),
         ("resume", job.run.resume),
         ("alerts", job.run.alerts),

@@ -1,0 +1,215 @@
+"""Ranks that train small mixtures of experts under ZeRO-3, as leaves and in lockstep; started under torchrun.
+
+    lockstep_worker.py OUT STEPS SEEDS CASE…
+
+A case is `model/way/checkpointing`, such as `shared/lockstep:4/none`. Each rank trains on texts of its own, one model
+for each seed, and writes what it saw to OUT/rank-<R>.json:
+{case: [{"losses", "live", "seconds", "trained", "note"} or {"error"}, …]}.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from deepspeed.runtime.zero.partition_parameters import ZeroParamStatus
+from deepspeed.runtime.zero.partitioned_param_coordinator import PartitionedParameterCoordinator
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lockstep_worker_sizes import CHOSEN, EXPERTS, INNER, LAYERS, LENGTH, WIDTH, WORDS
+
+from allranks.worker import moe
+
+warnings.filterwarnings("ignore")
+
+
+class Feed(nn.Module):
+    def __init__(self, inner: int):
+        super().__init__()
+        self.gate_proj, self.up_proj = (
+            nn.Linear(WIDTH, inner, bias=False),
+            nn.Linear(WIDTH, inner, bias=False),
+        )
+        self.down_proj = nn.Linear(inner, WIDTH, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Routed(nn.Module):
+    """Skips an expert without tokens, as most blocks do; `shared` runs behind the experts, or there is none."""
+
+    def __init__(self, shared: bool):
+        super().__init__()
+        self.gate = nn.Linear(WIDTH, EXPERTS, bias=False)
+        self.experts = nn.ModuleList(Feed(INNER) for _ in range(EXPERTS))
+        self.shared = Feed(INNER) if shared else None
+        self.order = range(EXPERTS)
+
+    def forward(self, hidden):
+        rows = hidden.reshape(-1, WIDTH)
+        weights, chosen = self.gate(rows).softmax(-1).topk(CHOSEN)
+        out = torch.zeros_like(rows)
+        for number in self.order:
+            token, slot = torch.where(chosen == number)
+            if len(token):
+                out.index_add_(0, token, self.experts[number](rows[token]) * weights[token, slot, None])
+        if self.shared is not None:
+            out = out + self.shared(rows)
+        return out.reshape(hidden.shape)
+
+
+class Layer(nn.Module):
+    def __init__(self, shared: bool):
+        super().__init__()
+        self.norm, self.mix = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH, bias=False)
+        self.mlp = Routed(shared)
+
+    def forward(self, x):
+        x = x + self.mix(x).cumsum(1) / LENGTH
+        return x + self.mlp(self.norm(x))
+
+
+class Model(nn.Module):
+    def __init__(self, kind: str, checkpointing: str):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(WORDS, WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
+        self.layers = nn.ModuleList(Layer(kind != "bare") for _ in range(LAYERS))
+        self.checkpointing = checkpointing
+        if kind == "disordered":
+            for layer in self.layers:
+                layer.mlp.order = range(EXPERTS - 1, -1, -1)
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        if self.checkpointing != "none":
+            x = x.detach().requires_grad_()
+        for layer in self.layers:
+            if self.checkpointing == "none":
+                x = layer(x)
+            else:
+                x = checkpoint(layer, x, use_reentrant=self.checkpointing == "reentrant")
+        return nn.functional.cross_entropy(self.head(x)[:, :-1].flatten(0, 1).float(), ids[:, 1:].flatten())
+
+
+def deepseek(checkpointing: str):
+    """transformers 4's own block, which keeps one module an expert."""
+    from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
+
+    config = DeepseekV3Config(
+        hidden_size=WIDTH, num_hidden_layers=LAYERS, n_routed_experts=EXPERTS, n_group=4, topk_group=2,
+        vocab_size=WORDS, first_k_dense_replace=1, q_lora_rank=32, kv_lora_rank=16, qk_nope_head_dim=16,
+        qk_rope_head_dim=8, v_head_dim=16, num_attention_heads=4, num_key_value_heads=4, intermediate_size=96,
+        moe_intermediate_size=INNER, num_experts_per_tok=CHOSEN, n_shared_experts=1, use_cache=False,
+    )  # fmt: skip
+    model = DeepseekV3ForCausalLM(config)
+    if checkpointing != "none":
+        model.gradient_checkpointing_enable({"use_reentrant": checkpointing == "reentrant"})
+        model.enable_input_require_grads()
+    return model
+
+
+def trains(kind: str, name: str) -> bool:
+    if kind == "experts-train":
+        return ".experts." in name or "mix" in name
+    return any(part in name for part in ("mix", "q_a_proj", "o_proj"))
+
+
+class Live:
+    """The most elements of parameters that are whole at once, counted after each gather."""
+
+    def __init__(self):
+        self.model, self.most = None, 0
+        original = PartitionedParameterCoordinator.fetch_sub_module
+
+        def fetch(coordinator, *args, **kwargs):
+            result = original(coordinator, *args, **kwargs)
+            whole = (p.ds_numel for p in self.parameters if p.ds_status != ZeroParamStatus.NOT_AVAILABLE)
+            self.most = max(self.most, sum(whole))
+            return result
+
+        PartitionedParameterCoordinator.fetch_sub_module = fetch
+
+    def watch(self, model) -> None:
+        self.parameters, self.most = list(model.parameters()), 0
+
+
+CONFIG = {
+    "train_micro_batch_size_per_gpu": 1,
+    "bf16": {"enabled": True},
+    "zero_optimization": {
+        "stage": 3,
+        "stage3_param_persistence_threshold": 0,
+        "stage3_prefetch_bucket_size": 0,
+        "stage3_max_live_parameters": 0,
+        "stage3_max_reuse_distance": 0,
+    },
+}
+
+
+def train(case: str, seed: int, steps: int, live: Live) -> dict:
+    kind, way, checkpointing = case.split("/")
+    torch.manual_seed(7)
+    model = deepseek(checkpointing) if kind == "deepseek" else Model(kind, checkpointing)
+    model = model.to(torch.bfloat16)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad = trains(kind, name)
+    names = [name for name, _ in model.named_parameters()]
+    arguments = {
+        "model": model,
+        "config": json.loads(json.dumps(CONFIG)),
+        "optimizer": torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-3),
+    }
+    note, experts = moe.arrange((), arguments, way)
+    assert (experts is not None) == way.startswith("lockstep"), note
+    engine = deepspeed.initialize(**arguments)[0]
+    if experts is not None:
+        experts.begin(engine)
+    assert [name for name, _ in engine.module.named_parameters()] == names
+    live.watch(model)
+    # Out of order, each rank would be told at another expert, and wait for the other there.
+    texts = torch.Generator().manual_seed(100 * seed + (dist.get_rank() if kind != "disordered" else 0))
+    losses, started = [], time.monotonic()
+    for _ in range(steps):
+        ids = torch.randint(0, WORDS, (1, LENGTH), generator=texts)
+        try:
+            loss = engine(input_ids=ids, labels=ids).loss if kind == "deepseek" else engine(ids)
+        except RuntimeError as error:
+            return {"error": str(error)}
+        engine.backward(loss)
+        engine.step()
+        losses.append(loss.item())
+    seconds, most = time.monotonic() - started, live.most
+    with deepspeed.zero.GatheredParameters([p for p in model.parameters() if p.requires_grad]):
+        trained = sum(p.double().abs().sum().item() for p in model.parameters() if p.requires_grad)
+    engine.destroy()
+    return {"losses": losses, "live": most, "seconds": seconds, "trained": trained, "note": note}
+
+
+def main() -> None:
+    out, steps, seeds, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+    deepspeed.init_distributed("gloo")
+    live, found = Live(), {}
+    for case in cases:
+        found[case] = [train(case, seed, steps, live) for seed in range(seeds)]
+        if dist.get_rank() == 0:
+            print(
+                case,
+                *(one.get("error") or (one["losses"][-1], one["live"]) for one in found[case]),
+                flush=True,
+            )
+    (out / f"rank-{dist.get_rank()}.json").write_text(json.dumps(found))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Experts in lockstep under ZeRO-3: the leaf's losses, a few experts whole at a time, and no rank that waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allranks.worker import lockstep
+from tests.worker.lockstep_worker_sizes import EXPERT_ELEMENTS, EXPERTS
+
+WORKER = Path(__file__).parent / "lockstep_worker.py"
+LEGACY = Path(__file__).resolve().parents[2] / ".venvs" / "legacy"
+
+
+@pytest.mark.parametrize(
+    ("value", "at_once"),
+    [
+        ("lockstep:8", 8),
+        ("lockstep:1", 1),
+        ("leaf", 0),
+        ("", 0),
+        (None, 0),
+        ("lockstep:", 0),
+        ("lockstep:x", 0),
+    ],
+)
+def test_what_the_variable_asks_for(value, at_once):
+    assert lockstep.asked(value) == at_once
+
+
+def torchrun(root: Path, out: Path, steps: int, cases: list[str], python: str = sys.executable) -> list[dict]:
+    """What two ranks saw, whose texts differ."""
+    binaries = Path(python).parent
+    env = dict(os.environ, PYTHONPATH=str(root / "src"), OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
+    env["PATH"] = os.pathsep.join([str(binaries), env["PATH"]])
+    extensions = binaries.parent / "torch_extensions"  # each environment has its own compiled operators
+    env["TORCH_EXTENSIONS_DIR"] = str(next(extensions.glob("py3*"), extensions))
+    command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
+    command += ["--rdzv-endpoint=127.0.0.1:0", str(WORKER), str(out), str(steps), "1", *cases]
+    done = subprocess.run(command, env=env, cwd=out, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return [json.loads((out / f"rank-{rank}.json").read_text()) for rank in (0, 1)]
+
+
+def same(ranks: list[dict], kind: str, checkpointing: str) -> None:
+    """Losses of every step and what was trained agree; in lockstep no more than two groups of four are whole."""
+    for found in ranks:
+        leaf, ours = found[f"{kind}/leaf/{checkpointing}"][0], found[f"{kind}/lockstep:4/{checkpointing}"][0]
+        assert ours["losses"] == pytest.approx(leaf["losses"], abs=2e-3)
+        assert ours["trained"] == pytest.approx(leaf["trained"], rel=1e-5)
+        assert leaf["live"] >= EXPERTS * EXPERT_ELEMENTS
+        assert 4 * EXPERT_ELEMENTS <= ours["live"] <= 9 * EXPERT_ELEMENTS
+    assert (
+        ranks[0][f"{kind}/leaf/{checkpointing}"][0]["losses"]
+        != ranks[1][f"{kind}/leaf/{checkpointing}"][0]["losses"]
+    )
+
+
+KINDS = [("shared", "none"), ("bare", "non-reentrant"), ("experts-train", "reentrant")]
+
+
+@pytest.mark.training
+@pytest.mark.timeout(400)
+def test_the_losses_are_the_leafs_and_a_few_experts_are_whole_at_a_time(root, tmp_path):
+    cases = [f"{kind}/{way}/{check}" for kind, check in KINDS for way in ("leaf", "lockstep:4")]
+    ranks = torchrun(root, tmp_path, 4, [*cases, "disordered/lockstep:4/none"])
+    for kind, checkpointing in KINDS:
+        same(ranks, kind, checkpointing)
+    assert ranks[0]["shared/lockstep:4/none"][0]["note"].startswith(
+        "Routed: experts in lockstep, 4 at a time."
+    )
+    error = ranks[0]["disordered/lockstep:4/none"][0]["error"]
+    assert error.startswith("allranks: Routed called expert ") and "train.experts: leaf" in error
+
+
+@pytest.mark.legacy
+@pytest.mark.seldom
+@pytest.mark.training
+@pytest.mark.timeout(400)
+@pytest.mark.skipif(not (LEGACY / "torch_extensions").exists(), reason="scripts/setup.sh --legacy makes it")
+def test_deepseeks_own_block_of_transformers_4(root, tmp_path):
+    cases = [f"deepseek/{way}/{check}" for check in ("none", "reentrant") for way in ("leaf", "lockstep:4")]
+    ranks = torchrun(root, tmp_path, 4, cases, str(LEGACY / "bin" / "python"))
+    same(ranks, "deepseek", "none")
+    same(ranks, "deepseek", "reentrant")
