@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -56,6 +57,10 @@ def test_an_exception_is_named_with_its_rank_and_line(runner: Desk) -> None:
     assert run["diagnosis"]["where"]["rank"] == 2
     said = " ".join([*run["diagnosis"]["evidence"], run["diagnosis"]["why"]])
     assert "the label of sample 7 is -1" in said
+    (log,) = json.loads((runner.keeper(run["id"]) / "log-ends.json").read_text())["logs"]
+    assert log["rank"] == 2 and log["lines"][-1] == "ValueError: the label of sample 7 is -1"
+    page = (runner.keeper(run["id"]) / "report.html").read_text()
+    assert re.search("<mark> *File &quot;[^<]*light_loop.py&quot;, line [0-9]+", page)
     assert runner.left() == []
 
 

@@ -78,7 +78,8 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         ),
         collateral=lost,
         why=who
-        or f"rank {rank.rank} raised it first; {plural(len(lost), 'other rank')} only lost their peer.",
+        or f"rank {rank.rank} raised it first"
+        + (f"; {plural(len(lost), 'other rank')} only lost their peer." if lost else "."),
         fix=f"the rank was in {clean(folder)}: write the file's whole path, or name its folder in train.workdir."
         if folder
         else "change the configuration or the script, not the machines."

@@ -112,7 +112,10 @@ def go_on(data: Mapping[str, Any]) -> Tuple[str, str]:
 def evidence(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """The lines that say more than the page's first sentence and the log below."""
     said = " ".join([verdict_sentence(data), *(line for log in data["log_ends"] for line in log["lines"])])
+    where = found.get("where") or {}
+    place_said = f"{where.get('file')}:{where.get('line')} in "  # the sentence has it, and so has the log
     more = [line for line in found.get("evidence") or () if line.strip(" .") not in said]
+    more = [line for line in more if not line.strip().startswith(place_said)]
     shown = "\n".join(escape(line) for line in more)
     return f"<h3>Evidence</h3><pre>{shown}</pre>" if more else ""
 

@@ -57,7 +57,7 @@ class Attempt:
         """The exit codes of the nodes' torchruns."""
         self.tails: Dict[str, Dict[str, str]] = {}
         self.ends: Dict[str, Dict[str, str]] = {}
-        """The ends of the logs by node and name: those that were not judged yet, and those that were."""
+        """The ends of the logs, by node and name: those that were not judged yet, and those that were."""
         self.swept: Set[str] = set()
         self.left: Dict[str, Sequence[Left]] = {}
         """Of the nodes that could not be swept: the processes that no signal ends."""
@@ -131,5 +131,6 @@ class Attempt:
         for node, logs in self.tails.items():
             for name, text in logs.items():
                 self.watch.add_log(node, name, text)
-        self.ends, self.tails = self.tails, {}
+        self.ends.update(self.tails)  # the verdict may be asked for twice
+        self.tails.clear()
         return self.watch.verdict(now)
