@@ -181,6 +181,8 @@ def environment(
         if plan.run.train.experts == LOCKSTEP:
             merged[lockstep.VARIABLE] = f"lockstep:{plan.run.train.experts_at_once}"
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
+    if plan.run.environment.loader != "stock":
+        merged["ALLRANKS_LOADER"] = plan.run.environment.loader
     return {name: str(value) for name, value in merged.items()}
 
 

@@ -149,6 +149,12 @@ class Environment:
         None,
         form="a name",
     )
+    loader: str = key(
+        choice(("stock", "own")),
+        "How the base model is read under ZeRO-3. `own`: each rank reads only its own bytes of the safetensors files, "
+        "and nothing is sent between ranks ([loading](loading.md)). `stock`: as transformers does it.",
+        "stock",
+    )
 
 
 @dataclass(frozen=True)

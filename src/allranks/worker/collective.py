@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, List
+from typing import Any, Dict, List
 
 from allranks.worker import optimizer_state
 
@@ -56,3 +56,16 @@ def of_all(mine: int) -> List[int]:
     answers = [torch.empty_like(one) for _ in range(optimizer_state.world_size())]
     torch.distributed.all_gather(answers, one)
     return [int(answer.item()) for answer in answers]
+
+
+def texts_of_all(mine: Dict[str, str], room: int) -> List[Dict[str, str]]:
+    """Each rank's answers, in their order; as JSON of at most `room` bytes, else the longest texts are cut."""
+    import torch
+
+    while len(text := json.dumps(mine).encode("utf-8")) > room:
+        longest = max(mine, key=lambda name: len(mine[name]))
+        mine = {**mine, longest: mine[longest][: len(mine[longest]) // 2]}
+    one = torch.frombuffer(bytearray(text.ljust(room)), dtype=torch.uint8).to(optimizer_state.device())
+    answers = [torch.empty_like(one) for _ in range(optimizer_state.world_size())]
+    torch.distributed.all_gather(answers, one)
+    return [json.loads(bytes(answer.cpu().tolist()).decode("utf-8")) for answer in answers]

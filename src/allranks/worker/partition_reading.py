@@ -1,0 +1,80 @@
+"""Reads this rank's stretches of the files into its parts, and compares samples of the parts with the files."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable, List
+
+from allranks.worker.partition_plan import Own
+from allranks.worker.weight_files import ITEM_BYTES, PIECE_BYTES, CannotRead, Files
+
+TYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool",
+}  # fmt: skip
+SAMPLED_PARTS = 64
+SAMPLED_VALUES = 16
+
+
+def dtype_of(torch: Any, name: str) -> Any:
+    """torch's dtype for one of the format's names; None if there is none here."""
+    return getattr(torch, TYPES.get(name, ""), None)
+
+
+def fill(one: Own, files: Files, tell: Callable[[int], None]) -> None:
+    """Puts the values into one part, zeros into its padding. `tell` hears of each piece's bytes.
+
+    Values of another dtype are converted as `copy_` does, value for value. Raises CannotRead.
+    """
+    import torch
+
+    target, done = one.part.detach(), 0
+    with torch.no_grad():
+        for stretch in one.stretches:
+            place = files.tensors[stretch.name]
+            item, dtype = ITEM_BYTES[place.dtype], dtype_of(torch, place.dtype)
+            first, left = stretch.first, stretch.length
+            while left:
+                count = min(left, PIECE_BYTES // item)
+                here = target[done : done + count]
+                if dtype == here.dtype and here.device.type == "cpu":
+                    files.read(stretch.name, first * item, memory_of(here))
+                else:
+                    piece = torch.empty(count, dtype=dtype)
+                    files.read(stretch.name, first * item, memory_of(piece))
+                    here.copy_(piece)
+                tell(count * item)
+                first, left, done = first + count, left - count, done + count
+        if done < target.numel():
+            target[done:].zero_()
+
+
+def memory_of(tensor: Any) -> memoryview:
+    """The memory of a contiguous tensor of the CPU."""
+    count = tensor.numel() * tensor.element_size()
+    return memoryview((ctypes.c_char * count).from_address(tensor.data_ptr())).cast("B")
+
+
+def compare_samples(own: List[Own], files: Files) -> None:
+    """Raises CannotRead if a sampled value of a part is not what safetensors' own reader finds in the file."""
+    import torch
+    from safetensors import safe_open
+
+    chosen = [own[number * len(own) // SAMPLED_PARTS] for number in range(min(SAMPLED_PARTS, len(own)))]
+    if len(own) <= SAMPLED_PARTS:
+        chosen = own
+    for one in chosen:
+        done = 0
+        sampled = one.stretches[:: max(1, len(one.stretches) // 4)][:4]
+        for stretch in one.stretches:
+            if stretch in sampled:
+                step = max(1, stretch.length // SAMPLED_VALUES)
+                places = torch.arange(0, stretch.length, step)
+                with safe_open(files.paths[files.tensors[stretch.name].file], framework="pt") as file:
+                    flat = file.get_tensor(stretch.name).view(-1)
+                wanted = flat[places + stretch.first].to(one.part.dtype)
+                found = one.part.detach()[(places + done).to(one.part.device)].cpu()
+                if not torch.equal(wanted.view(torch.uint8), found.view(torch.uint8)):
+                    raise CannotRead("%s is not what its file holds" % one.name)
+            done += stretch.length

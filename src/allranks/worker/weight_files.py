@@ -1,0 +1,155 @@
+"""Ranges of safetensors files, read straight to where they belong; a file that changes meanwhile is noticed.
+
+The format (huggingface/safetensors, README "Format"): 8 bytes with the header's length (little-endian), a JSON header
+`{name: {dtype, shape, data_offsets}}` whose offsets begin behind it, then the values, row after row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+
+ITEM_BYTES = {
+    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
+    "F8_E4M3": 1, "F8_E5M2": 1,
+}  # fmt: skip
+LARGEST_HEADER = 100 << 20
+"""safetensors itself takes no longer one."""
+PIECE_BYTES = 64 << 20
+"""Of one read: progress is told between two of them."""
+SAMPLES, SAMPLE_BYTES = 256, 4096
+
+
+class CannotRead(RuntimeError):
+    """A file of weights that nobody can load right: it is missing, cut short, damaged or was replaced."""
+
+
+class Stored(NamedTuple):
+    """One tensor in a file. `begin` counts bytes from the file's begin."""
+
+    file: int
+    dtype: str
+    shape: Tuple[int, ...]
+    begin: int
+    bytes: int
+
+
+class Files:
+    """Open safetensors files; `tensors` maps names to where they are stored. To be closed."""
+
+    def __init__(self) -> None:
+        self.paths: List[str] = []
+        self.tensors: Dict[str, Stored] = {}
+        self._open: List[int] = []
+        self._seen: List[Tuple[int, ...]] = []
+
+    def add(self, path: str) -> List[str]:
+        """The names in one more file. Raises CannotRead if the file cannot hold what its header says."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        except OSError as error:
+            raise CannotRead("%s: %s" % (path, error.strerror or error)) from error
+        number = len(self._open)
+        self._open.append(descriptor)
+        self.paths.append(path)
+        self._seen.append(identity(os.fstat(descriptor)))
+        size = self._seen[-1][2]
+        head = self._bytes(number, 0, 8)
+        length = int.from_bytes(head, "little")
+        if length > min(LARGEST_HEADER, size - 8):
+            raise CannotRead("%s is cut short or damaged: a header of %d bytes in %d" % (path, length, size))
+        try:
+            header = json.loads(self._bytes(number, 8, length).decode("utf-8"))
+            found = {
+                str(name): stored(number, one, 8 + length)
+                for name, one in header.items()
+                if name != "__metadata__"
+            }
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CannotRead("%s: its header is damaged (%s)" % (path, error)) from error
+        end = max([8 + length, *(one.begin + one.bytes for one in found.values())])
+        if end != size:
+            raise CannotRead(
+                "%s has %s bytes, and its header promises %s" % (path, format(size, ","), format(end, ","))
+            )
+        self.tensors.update(found)
+        return list(found)
+
+    def read(self, name: str, first: int, target: memoryview) -> None:
+        """Fills `target` with the tensor's bytes from `first` on."""
+        place = self.tensors[name]
+        if first < 0 or first + len(target) > place.bytes:
+            raise CannotRead("%s holds no bytes %d to %d of itself" % (name, first, first + len(target)))
+        self._fill(place.file, place.begin + first, target)
+
+    def _bytes(self, file: int, begin: int, count: int) -> bytes:
+        target = bytearray(count)
+        self._fill(file, begin, memoryview(target))
+        return bytes(target)
+
+    def _fill(self, file: int, begin: int, target: memoryview) -> None:
+        done = 0
+        while done < len(target):
+            try:
+                count = os.preadv(self._open[file], [target[done : done + PIECE_BYTES]], begin + done)
+            except OSError as error:
+                raise CannotRead("%s: %s" % (self.paths[file], error.strerror or error)) from error
+            if not count:
+                text = "%s ended at byte %s while it was read"
+                raise CannotRead(text % (self.paths[file], format(begin + done, ",")))
+            done += count
+
+    def check_unchanged(self) -> None:
+        """Raises CannotRead if a file is another one than when it was opened, or was written to since."""
+        for path, descriptor, seen in zip(self.paths, self._open, self._seen):
+            try:
+                same = identity(os.fstat(descriptor)) == seen == identity(os.stat(path))
+            except OSError as error:
+                raise CannotRead("%s: %s" % (path, error.strerror or error)) from error
+            if not same:
+                raise CannotRead("%s was replaced or written to while it was read" % path)
+
+    def sample(self) -> str:
+        """A digest of all headers and of up to SAMPLES stretches of values, at the same places on every rank."""
+        told = hashlib.sha256()
+        names = sorted(self.tensors)
+        for name in names:
+            place = self.tensors[name]
+            told.update(repr((name, place.dtype, place.shape)).encode("utf-8"))
+        for number in range(min(SAMPLES, len(names))):
+            name = names[number * len(names) // min(SAMPLES, len(names))]
+            room = self.tensors[name].bytes
+            target = bytearray(min(SAMPLE_BYTES, room))
+            seed = int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest()[:8], "little")
+            self.read(name, seed % (room - len(target) + 1), memoryview(target))
+            told.update(target)
+        return told.hexdigest()
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+
+def identity(found: os.stat_result) -> Tuple[int, ...]:
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def stored(file: int, entry: Any, values: int) -> Stored:
+    """An entry of a header whose values begin at byte `values`. Raises ValueError if it does not add up."""
+    begin, end = entry["data_offsets"]
+    shape = tuple(int(length) for length in entry["shape"])
+    wanted = ITEM_BYTES.get(entry["dtype"])
+    if not 0 <= begin <= end or min((0, *shape)) < 0:
+        raise ValueError("offsets %s to %s" % (begin, end))
+    if wanted is not None and numel(shape) * wanted != end - begin:
+        raise ValueError("%s%s is stored in %d bytes" % (entry["dtype"], list(shape), end - begin))
+    return Stored(file, str(entry["dtype"]), shape, values + begin, end - begin)
+
+
+def numel(shape: Iterable[int]) -> int:
+    count = 1
+    for length in shape:
+        count *= length
+    return count

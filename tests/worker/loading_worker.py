@@ -1,0 +1,158 @@
+"""One rank that loads small models in transformers' way and in ours; started by test_base_loading.py under torchrun.
+
+    loading_worker.py OUT
+
+OUT/rank-N.json: {case: {"stock" | "own": {digests, buffers, sent, error, notes}}}. allranks.worker is active here as in
+a run, its hooks in place before transformers comes.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from allranks.worker import activation
+
+activation.activate()
+
+import deepspeed  # noqa: E402
+import torch  # noqa: E402
+import transformers.modeling_utils  # noqa: E402, F401  (with the hooks, on every rank)
+from safetensors.torch import load_file, save_file  # noqa: E402
+from transformers import (  # noqa: E402
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    DeepseekV3Config,
+    LlamaConfig,
+)
+from transformers.conversion_mapping import register_checkpoint_conversion_mapping  # noqa: E402
+from transformers.core_model_loading import Chunk, Transpose, WeightConverter  # noqa: E402
+from transformers.integrations import HfDeepSpeedConfig  # noqa: E402
+
+from benchmarks import _load_rank  # noqa: E402
+
+LLAMA = {
+    "hidden_size": 64, "intermediate_size": 253, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "num_key_value_heads": 4, "vocab_size": 1000,
+}  # fmt: skip
+MOE = {
+    "hidden_size": 64, "intermediate_size": 160, "moe_intermediate_size": 33, "num_hidden_layers": 3,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "n_routed_experts": 12, "num_experts_per_tok": 2,
+    "n_group": 2, "topk_group": 1, "first_k_dense_replace": 1, "q_lora_rank": 32, "kv_lora_rank": 16,
+    "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, "vocab_size": 1024,
+}  # fmt: skip
+
+
+def make(out: Path) -> None:
+    """The models, by the one rank that writes."""
+    torch.manual_seed(0)
+    dense = AutoModelForCausalLM.from_config(LlamaConfig(**LLAMA), dtype=torch.bfloat16)
+    dense.save_pretrained(out / "dense", max_shard_size="300KB")
+    tied = LlamaConfig(**LLAMA, tie_word_embeddings=True)
+    AutoModelForCausalLM.from_config(tied, dtype=torch.float32).save_pretrained(out / "tied")
+    moe = AutoModelForCausalLM.from_config(DeepseekV3Config(**MOE), dtype=torch.bfloat16)
+    moe.save_pretrained(out / "moe", max_shard_size="300KB")
+    converted(out)
+    copy(out, "pickle").joinpath("model.safetensors.index.json").unlink()
+    torch.save(dense.state_dict(), out / "pickle" / "pytorch_model.bin")
+    for file in (out / "pickle").glob("*.safetensors"):
+        file.unlink()
+    copy(out, "shape")
+    config = json.loads((out / "shape" / "config.json").read_text())
+    (out / "shape" / "config.json").write_text(json.dumps({**config, "intermediate_size": 252}))
+    shard = "model-00002-of-00003.safetensors"
+    size = (out / "dense" / shard).stat().st_size
+    os.truncate(copy(out, "cut-1") / shard, size - 100)
+    (copy(out, "missing-1") / shard).unlink()
+    older = load_file(out / "dense" / shard)
+    save_file(
+        {name: one + 1 for name, one in older.items()},
+        copy(out, "older-1") / shard,
+        metadata={"format": "pt"},
+    )
+
+
+def copy(out: Path, name: str) -> Path:
+    return Path(shutil.copytree(out / "dense", out / name))
+
+
+def converted(out: Path) -> None:
+    """The dense model as nobody stores it: q, k and v in one tensor, and one that has to be transposed."""
+    folder = copy(out, "converted")
+    tensors = {}
+    for file in sorted(folder.glob("*.safetensors")):
+        tensors.update(load_file(file))
+        file.unlink()
+    (folder / "model.safetensors.index.json").unlink()
+    for layer in range(LLAMA["num_hidden_layers"]):
+        begin = f"model.layers.{layer}."
+        three = [tensors.pop(f"{begin}self_attn.{one}_proj.weight") for one in "qkv"]
+        tensors[f"{begin}self_attn.qkv.weight"] = torch.cat(three)
+        tensors[f"{begin}mlp.down_t.weight"] = tensors.pop(f"{begin}mlp.down_proj.weight").T.contiguous()
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    deepspeed.init_distributed("gloo")
+    rank = torch.distributed.get_rank()
+    if rank == 0:
+        make(out)
+    torch.distributed.barrier()
+    sent = _load_rank.counted(torch)
+    config = HfDeepSpeedConfig(
+        {"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}
+    )
+    told: dict = {}
+    for case in ("dense", "tied", "moe", "head", "pickle", "shape"):
+        told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
+    for case in ("cut", "missing", "older"):
+        told[case] = {"own": load(out, case, "own", rank, sent)}
+    register_checkpoint_conversion_mapping(
+        "llama",
+        [
+            WeightConverter("mlp.down_t.weight", "mlp.down_proj.weight", [Transpose(0, 1)]),
+            WeightConverter("self_attn.qkv", [f"self_attn.{one}_proj" for one in "qkv"], [Chunk(0)]),
+        ],
+        overwrite=True,
+    )
+    told["converted"] = {loader: load(out, "converted", loader, rank, sent) for loader in ("stock", "own")}
+    told["config"] = bool(config)
+    (out / f"rank-{rank}.json").write_text(json.dumps(told))
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def load(out: Path, case: str, loader: str, rank: int, sent: dict) -> dict:
+    os.environ["ALLRANKS_LOADER"] = loader
+    torch.manual_seed(7)
+    folder = out / case
+    if case in ("cut", "missing", "older"):  # rank 1's own copy is the bad one
+        folder = out / (f"{case}-1" if rank == 1 else "dense")
+    kind, folder = (
+        (AutoModelForSequenceClassification, out / "dense")
+        if case == "head"
+        else (AutoModelForCausalLM, folder)
+    )
+    sent["bytes"] = 0
+    notes = activation.ACTIVE.notes
+    del notes[:]
+    try:
+        model = kind.from_pretrained(folder, dtype=torch.bfloat16)
+    except Exception as error:
+        gc.collect()
+        return {"error": f"{type(error).__name__}: {error}", "notes": list(notes)}
+    return {
+        "digests": {name: _load_rank.digest(torch, one) for name, one in model.named_parameters()},
+        "buffers": {name: _load_rank.hashed(torch, one) for name, one in model.named_buffers()},
+        "sent": sent["bytes"], "error": None, "notes": list(notes),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)

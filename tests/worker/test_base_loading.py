@@ -1,0 +1,106 @@
+"""Small models loaded under ZeRO-3 by each rank for itself, against transformers' own way, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(400)]
+ROOT = Path(__file__).resolve().parents[2]
+WORKER = Path(__file__).parent / "loading_worker.py"
+RANKS = 3
+OWN_BYTES = 3 * 1024 + 1  # what a rank hands over: one vote, and two or three answers
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory) -> list[dict]:
+    out = tmp_path_factory.mktemp("loading")
+    (out / "ranks").mkdir()
+    env = dict(
+        os.environ, PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]), OMP_NUM_THREADS="1",
+        PYTHONPATH=os.pathsep.join([str(ROOT / "src"), str(ROOT)]), HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="",
+        ALLRANKS_HOME=str(out / "home"), ALLRANKS_RUN_ID="test", ALLRANKS_RANKS_DIR=str(out / "ranks"),
+        ALLRANKS_LOGS_DIR="", ALLRANKS_LOADER="own",
+    )  # fmt: skip
+    argv = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        f"--nproc-per-node={RANKS}",
+        "--rdzv-backend",
+        "c10d",
+    ]
+    argv += ["--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out)]
+    with open(out / "log", "wb") as log:
+        process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
+        try:
+            code = process.wait(timeout=240)
+        finally:
+            if process.poll() is None:
+                process.terminate()  # torchrun ends its ranks, which are in sessions of their own
+                process.wait(timeout=60)
+    assert code == 0, (out / "log").read_text()[-4000:]
+    for rank in range(RANKS):
+        events = [
+            json.loads(line) for line in (out / "ranks" / f"rank-{rank}.jsonl").read_text().splitlines()
+        ]
+        assert not [event for event in events if event["data"].get("trouble")]
+    return [json.loads((out / f"rank-{rank}.json").read_text()) for rank in range(RANKS)]
+
+
+@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "converted"])
+def test_each_rank_has_what_the_stock_way_gives_it(told: list[dict], case: str) -> None:
+    for rank in told:
+        stock, own = rank[case]["stock"], rank[case]["own"]
+        assert stock["error"] is None and own["error"] is None
+        assert own["digests"] == stock["digests"] and own["buffers"] == stock["buffers"]
+        assert [note for note in own["notes"] if note.startswith("loader own: read ")]
+    parts = [set(rank[case]["own"]["digests"].items()) for rank in told]
+    assert parts[0] != parts[1] != parts[2]
+
+
+@pytest.mark.parametrize("case", ["dense", "tied", "moe"])
+def test_the_network_carries_no_weight(told: list[dict], case: str) -> None:
+    for rank in told:
+        assert 0 < rank[case]["own"]["sent"] <= OWN_BYTES < rank[case]["stock"]["sent"] / 50
+
+
+def test_what_is_no_plain_sequence_is_counted(told: list[dict]) -> None:
+    notes = {case: told[0][case]["own"]["notes"][-1] for case in ("dense", "moe", "converted")}
+    assert "30 parameters its own part, 0 tensors the stock way" in notes["dense"]
+    assert ", 2 tensors the stock way" in notes["moe"]  # the two routers' correction bias, a buffer
+    assert "27 parameters its own part, 3 tensors the stock way" in notes["converted"]
+
+
+def test_a_doubt_begins_anew_in_the_stock_way(told: list[dict]) -> None:
+    for rank in told:
+        stock, own = rank["pickle"]["stock"], rank["pickle"]["own"]
+        assert own["error"] is None and own["digests"] == stock["digests"]
+        assert own["notes"] == ["loader stock: rank 0: pytorch_model.bin is no safetensors file"]
+        stock, own = rank["shape"]["stock"], rank["shape"]["own"]
+        assert own["error"] == stock["error"]  # of rank 0 alone, as transformers has it
+        assert "is (64, 252) in the model, (64, 253) in the files" in own["notes"][0]
+    assert told[0]["shape"]["own"]["error"] is not None
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("cut", "00002-of-00003.safetensors has "),
+        ("missing", "00002-of-00003.safetensors: No such file"),
+        ("older", "The base model that rank 1 reads ("),
+    ],
+)
+def test_a_bad_copy_on_one_node_is_the_same_error_on_every_rank(
+    told: list[dict], case: str, said: str
+) -> None:
+    errors = {rank[case]["own"]["error"] for rank in told}
+    assert len(errors) == 1
+    (error,) = errors
+    assert error.startswith("BaseUnreadable: ") and said in error
+    assert case == "older" or "Rank 1 (" in error
