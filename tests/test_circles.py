@@ -70,6 +70,7 @@ def reached(name: str, graph: Mapping[str, Set[str]]) -> set[str]:
     return seen
 
 
+@pytest.mark.lengthy
 def test_no_module_imports_itself_by_way_of_others() -> None:
     graph = arrows(SOURCE)
     assert len(graph) > 300 and sum(map(len, graph.values())) > 1000, "it did not look"

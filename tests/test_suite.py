@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,12 @@ SOURCES = sorted(path for path in TESTS.rglob("*.py") if "golden" not in path.pa
 def test_helpers_come_from_the_package() -> None:
     """tests is a package. A path of one's own would give a helper a second name, and a second copy of its state."""
     modules = {path.stem for path in SOURCES if (path.parent / "__init__.py").exists()} - {"__init__"}
+    texts = {path: path.read_text() for path in SOURCES}
     bare = [
         f"{path.relative_to(TESTS)}:{node.lineno}"
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, text in texts.items()
+        if not modules.isdisjoint(re.findall(r"^ *from (\w+) import", text, re.MULTILINE))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.ImportFrom) and node.module in modules and not node.level
     ]
     assert not bare, "write `from tests.rig.rig import Rig`"

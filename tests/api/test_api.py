@@ -34,6 +34,7 @@ def test_the_import_that_every_rank_makes_loads_nothing() -> None:
     assert fresh(code) == "['allranks']"
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "first", ["allranks.plan.result", "allranks.diagnose", "allranks.cli", "allranks.api", "json"]
 )

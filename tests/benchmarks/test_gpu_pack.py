@@ -450,6 +450,7 @@ def test_wheels_are_of_the_versions_that_are_tested(root: Path) -> None:
         assert versions[name.lower().replace("_", "-")] == version, pin
 
 
+@pytest.mark.lengthy
 def test_an_environment_of_wheels_sees_them_and_the_machines_own(tmp_path: Path) -> None:
     wheel = tiny_wheel(tmp_path)
     python = wheels.made([wheel], tmp_path)

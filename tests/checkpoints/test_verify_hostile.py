@@ -94,6 +94,7 @@ def test_half_a_million_empty_tensors(checkpoint):
     assert verified(checkpoint) == [3, ["adapter-too-large"]]
 
 
+@pytest.mark.lengthy
 def test_a_header_of_one_long_list(checkpoint):
     with_header(checkpoint, b'{"a":[' + b"0," * 40_000_000 + b"0]}")
     assert verified(checkpoint) == [3, ["adapter-too-large"]]
@@ -162,6 +163,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.lengthy
 def test_all_ways_at_once_say_what_re_says():
     source, tried = random.Random(7), 0
     for _ in range(20_000):

@@ -92,6 +92,7 @@ def test_a_command_without_its_dashes_is_shown_with_them(here: Path, capsys) -> 
     assert "allranks run -- torchrun --nproc_per_node 2 train.py" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_a_dry_run_starts_the_ranks_where_it_was_typed(here: Path, capsys) -> None:
     cli.main(["run", "-n", "--cpu", "--", "torchrun", "--nproc_per_node=2", "train.py", "--x", "y"])
     said = capsys.readouterr().out

@@ -185,6 +185,7 @@ def test_a_journal_of_an_earlier_version_is_read_whole():
     assert events[3].payload.steps[0].tokens == 512 and events[7].payload.where.rank == 3
 
 
+@pytest.mark.lengthy
 def test_every_kind_that_is_told_is_declared(root: Path):
     spoken = set()
     for path in (root / "src" / "allranks").rglob("*.py"):

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from allranks.runs import hub_config
+from tests.harness.bundle import bundle_at_hand
 from tests.hub.folders import VARIABLES
 from tests.hub.server import Server
+
+__all__ = ["bundle_at_hand"]
 
 
 @pytest.fixture

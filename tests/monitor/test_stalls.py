@@ -157,6 +157,7 @@ def test_a_nodes_hiccup_is_forgotten() -> None:
     assert (first[1], first[3]) == ("node-lost", "n1") and first[0] - 1907 <= 15.0
 
 
+@pytest.mark.lengthy
 def test_beats_that_come_late_every_twenty_minutes_alarm_once_at_most() -> None:
     run, step = Run(), 0
     for begin in range(0, 3600, 1200):

@@ -51,6 +51,7 @@ def mode(path) -> int:
 # ---- who makes the home makes it private ----
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("umask", [0o022, 0o002, 0o000])
 def test_the_home_and_what_is_above_it_are_private_whatever_the_umask(tmp_path, umask):
     home = tmp_path / "new" / "home"
@@ -111,6 +112,7 @@ def test_a_home_that_others_can_only_read_is_taken_as_it_is(home):
     assert version(home)[0] == 0 and mode(home) == 0o755
 
 
+@pytest.mark.lengthy
 def test_a_folder_above_that_others_can_write_to_is_refused_unless_it_is_sticky(tmp_path):
     above = tmp_path / "project"
     above.mkdir()
@@ -125,6 +127,7 @@ def test_a_folder_above_that_others_can_write_to_is_refused_unless_it_is_sticky(
     assert (code, told["home"]) == (1, "unsafe") and f"chmod +t {above}" in told["error"]
 
 
+@pytest.mark.lengthy
 def test_a_link_to_the_home_is_followed_and_both_places_are_looked_at(tmp_path):
     real = tmp_path / "shared" / "home"
     real.parent.mkdir()
@@ -216,6 +219,7 @@ os.mkfifo(bundles + "/" + sys.argv[2] + ".zip", 0o644)
 """
 
 
+@pytest.mark.lengthy
 @root
 @pytest.mark.parametrize("umask", [0o002, 0o000])
 def test_a_member_of_the_same_group_cannot_put_a_bundle_into_the_home(field, umask):

@@ -61,6 +61,7 @@ def test_the_first_call_unpacks_it_and_the_next_ones_run_from_there(folder: Path
     assert version() == {"folder": True}
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("umask", [0o022, 0o000])
 def test_nobody_else_can_reach_what_is_in_it(sent: Path, umask: int) -> None:
     version(umask)
@@ -102,6 +103,7 @@ def a_linked_folder(folder: Path) -> None:
     (folder / "json").symlink_to(folder.parent / "elsewhere")
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("harm", [changed, emptied, more, missing, a_linked_file, a_linked_folder])
 def test_after_a_boot_a_folder_that_is_not_whole_is_made_anew(
     folder: Path, sent: Path, harm: Callable[[Path], None]
@@ -113,6 +115,7 @@ def test_after_a_boot_a_folder_that_is_not_whole_is_made_anew(
     assert [path.name for path in folder.parent.glob("*.draft")] == []
 
 
+@pytest.mark.lengthy
 def test_after_a_boot_what_was_compiled_is_not_believed(folder: Path) -> None:
     program = folder / "allranks" / "node" / "program.py"
     (compiled,) = program.parent.glob("__pycache__/program.*.pyc")
@@ -144,6 +147,7 @@ def a_file(folder: Path) -> None:
     folder.write_text("")
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("harm", [opened_to_others, writable_by_others, a_link, a_file])
 def test_a_folder_that_is_not_ours_alone_is_passed_over(folder: Path, harm: Callable[[Path], None]) -> None:
     first = version()
@@ -152,6 +156,7 @@ def test_a_folder_that_is_not_ours_alone_is_passed_over(folder: Path, harm: Call
     assert version() == first
 
 
+@pytest.mark.lengthy
 def test_a_folder_that_others_could_reach_is_replaced(folder: Path, sent: Path) -> None:
     """They cannot write to it, and may have written below it."""
     changed(folder)
@@ -160,6 +165,7 @@ def test_a_folder_that_others_could_reach_is_replaced(folder: Path, sent: Path) 
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+@pytest.mark.lengthy
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to act as another user")
 def test_a_folder_of_another_user_is_passed_over(folder: Path) -> None:
     first = version()

@@ -10,7 +10,10 @@ from types import ModuleType
 import pytest
 
 from allranks.core import Event, event_from_json
+from tests.harness.bundle import bundle_at_hand
 from tests.output import journals as recorded
+
+__all__ = ["bundle_at_hand"]
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.bundle import bundle_at_hand
 from tests.harness.desk import Desk
+
+__all__ = ["bundle_at_hand"]
 
 
 @pytest.fixture(scope="session")

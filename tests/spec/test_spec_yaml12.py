@@ -190,6 +190,7 @@ HURTING = {
 }
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("what", HURTING)
 def test_what_hurts_ends_quickly(what):
     start = time.process_time()
