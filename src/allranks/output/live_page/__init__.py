@@ -1,0 +1,1 @@
+"""The live page of `allranks ui`: what is served, and to whom."""

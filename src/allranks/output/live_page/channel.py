@@ -1,0 +1,205 @@
+"""One run as the page sees it: its journal is followed as `allranks watch` does, and its watchers are told of changes.
+
+Nobody watching costs nothing but the reading. A watcher that does not keep up is told everything anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from allranks.core import AllranksError
+from allranks.core.untrusted import integer
+from allranks.output.live_page.run_record import RunRecord
+from allranks.runs import index
+from allranks.runs.keeper_stop_request import journal_unwritten
+from allranks.runs.run_copy import pieces
+from allranks.transport import NodeProgram
+
+JOURNAL = "keeper/journal.jsonl"
+TICK_SECONDS = 1.0
+AGAIN_SECONDS = 5.0
+"""After the connection to a head ended."""
+
+LONGEST_LINE = 4 << 20
+MOST_DOCUMENT = 16 << 20
+WAITING = 8
+"""Messages that a watcher may be behind."""
+
+FIRST_SECONDS = 0.7
+ALIVE_SECONDS = 15.0
+"""So often an idle watcher hears something, and a closed page is noticed."""
+
+
+class Channel:
+    """`start` begins to follow; `watch` gives a watcher its messages."""
+
+    def __init__(self, run_id: str):
+        self.id = run_id
+        self.record = RunRecord(run_id)
+        self.documents: dict[str, Mapping[str, Any]] = {}
+        self.watchers: set[asyncio.Queue[bytes | None]] = set()
+        self.caught_up = asyncio.Event()
+        self.offset = 0
+        self.rest = ""
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self.tasks = [asyncio.ensure_future(self.follow()), asyncio.ensure_future(self.tick())]
+
+    async def close(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    # ---- reading ----
+
+    async def follow(self) -> None:
+        """To the journal's end; after a lost connection from where it was."""
+        while not self.record.ended:
+            try:
+                nodes = index.nodes_of(self.id)
+                try:
+                    await self.read(next(iter(nodes.programs.values())))
+                finally:
+                    await nodes.close()
+            except AllranksError as error:
+                self.record.reached, self.record.why = False, str(error)
+            self.record.changed.add("run")
+            self.caught_up.set()
+            if not self.record.ended:
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def read(self, head: NodeProgram) -> None:
+        await self.prepare(head)
+        words = ["--from", JOURNAL, str(self.offset)] if self.offset else []
+        async for piece in head.follow(self.id, JOURNAL, *words):
+            if piece.get("unwritten"):
+                self.unwritten(str(piece["unwritten"]))
+            self.take(str(piece.get("text", "")), integer(piece.get("offset")))
+            if self.offset >= self.record.size_bytes:
+                self.caught_up.set()
+            await asyncio.sleep(0)
+        self.record.ended = True
+
+    async def prepare(self, head: NodeProgram) -> None:
+        """The run's plan, before its first event; how much there is to read."""
+        if not self.documents:
+            for name in ("plan", "run"):
+                self.documents[name] = await document(head, self.id, f"{name}.json")
+            status = await head.call("read", "status", self.id)
+            self.documents["state"] = status
+            self.record = RunRecord(self.id, str(status.get("name") or ""), self.documents["plan"])
+        seen = await head.call("read", "chunk", self.id, JOURNAL, "0", "0")
+        self.record.size_bytes = integer(seen.get("size_bytes")) or 0
+        self.record.reached, self.record.why = True, ""
+        self.record.changed.add("run")
+        if not self.record.size_bytes:
+            self.caught_up.set()
+
+    def take(self, text: str, offset: int | None) -> None:
+        if not text:
+            return
+        self.offset = (self.offset if offset is None else offset) + len(text.encode("utf-8", "replace"))
+        *lines, self.rest = (self.rest + text).split("\n")
+        if len(self.rest) > LONGEST_LINE:
+            self.rest = ""
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(event, dict):
+                self.record.add(event)
+        if lines:
+            self.record.heard(self.caught_up.is_set())
+        self.record.read_bytes = self.offset
+        self.record.size_bytes = max(self.record.size_bytes, self.offset)
+
+    def unwritten(self, why: str) -> None:
+        finding = journal_unwritten(f"on the head {why}").as_json()
+        self.record.add(
+            {"at": self.record.now(), "kind": "finding", "node": None, "rank": None, "data": finding}
+        )
+
+    # ---- telling ----
+
+    async def tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            if self.watchers:
+                self.tell_changes()
+
+    def tell_changes(self) -> None:
+        found = self.record.delta()
+        if found is not None:
+            self.tell(encoded(found))
+
+    def tell(self, message: bytes) -> None:
+        for queue in self.watchers:
+            if queue.full():
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(None)
+            else:
+                queue.put_nowait(message)
+
+    async def watch(self) -> AsyncIterator[bytes]:
+        """Everything, and then what changes, a message each; an empty one says that nothing has. Without an end."""
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
+        with contextlib.suppress(asyncio.TimeoutError):  # so that a short journal is drawn once, and whole
+            await asyncio.wait_for(self.caught_up.wait(), FIRST_SECONDS)
+        self.tell_changes()  # to the others: a snapshot sets back what counts as told
+        self.watchers.add(queue)
+        try:
+            yield encoded(self.record.snapshot())
+            while True:
+                try:
+                    message = await asyncio.wait_for(queue.get(), ALIVE_SECONDS)
+                except asyncio.TimeoutError:
+                    message = b""
+                if message is None:
+                    self.tell_changes()
+                    while not queue.empty():
+                        queue.get_nowait()
+                    message = encoded(self.record.snapshot())
+                yield message
+        finally:
+            self.watchers.discard(queue)
+
+
+async def document(head: NodeProgram, run_id: str, path: str) -> Mapping[str, Any]:
+    """A JSON object of a run's folder; empty if there is none."""
+    parts, size = [], 0
+    with contextlib.suppress(AllranksError, ValueError, RecursionError):
+        async for part in pieces(head, run_id, path):
+            parts.append(part)
+            size += len(part)
+            if size > MOST_DOCUMENT:
+                return {}
+        found = json.loads("".join(parts))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def encoded(data: Any) -> bytes:
+    """One line of JSON. What is no number in JSON (NaN, infinity) becomes null."""
+    try:
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
+    return text.encode()
+
+
+def finite(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, dict):
+        return {str(key): finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(value) for value in data]
+    return data

@@ -1,0 +1,178 @@
+"""The logs of a run's ranks for the page: what there is, a piece of one, and lines as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from allranks.core import AllranksError
+from allranks.core.text import spelt_out
+from allranks.core.untrusted import integer, mappings, text
+from allranks.runs import index
+from allranks.transport import NodeProgram, Nodes
+
+LOG = re.compile(r"nodes/([A-Za-z0-9_][A-Za-z0-9._-]*)/logs/(rank-(\d{1,9})|torchrun|supervisor)\.log")
+"""The only files that the page may ask for."""
+
+CHUNK_BYTES = 256 << 10
+MOST_FOLLOWED = 16
+MOST_FOUND = 500
+SEARCHED_BYTES = 1 << 20
+"""Of each log, its end."""
+
+SEARCHED_LOGS = 64
+LONGEST_LINE = 4_000
+COLOUR = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
+
+
+def known(paths: Iterable[str]) -> list[str]:
+    """Those that are logs of a rank, of torchrun or of a supervisor."""
+    return [path for path in paths if LOG.fullmatch(path)]
+
+
+def line_of(raw: str) -> str:
+    """As a terminal would show it: what stands after the last return, without colours and control characters."""
+    shown = raw.rstrip("\r").rsplit("\r", 1)[-1]
+    return spelt_out(COLOUR.sub("", shown[:LONGEST_LINE]))
+
+
+async def listed(run_id: str) -> list[dict[str, Any]]:
+    """`{path, node, rank, bytes}` of each log; a node that cannot be asked has none."""
+    nodes = index.nodes_of(run_id)
+    try:
+        outcomes = await nodes.each(lambda _, program: program.call("read", "listing", run_id))
+    finally:
+        await nodes.close()
+    found: dict[str, dict[str, Any]] = {}
+    for outcome in outcomes:
+        for one in mappings((outcome.answer or {}).get("files")):
+            path = text(one.get("path")) or ""
+            match = LOG.fullmatch(path)
+            if match:
+                rank = int(match[3]) if match[3] else None
+                size = integer(one.get("size_bytes")) or 0
+                name = match[2] if rank is None else None
+                found[path] = {"path": path, "node": match[1], "rank": rank, "name": name, "bytes": size}
+    return sorted(found.values(), key=lambda one: (one["rank"] is None, one["rank"] or 0, one["path"]))
+
+
+def program_of(nodes: Nodes, path: str) -> NodeProgram:
+    """Who has this log: its node, or the machine where the whole run lies."""
+    match = LOG.fullmatch(path)
+    name = match[1] if match else ""
+    return nodes.programs.get(name) or next(iter(nodes.programs.values()))
+
+
+async def piece(run_id: str, path: str, offset: int, most_bytes: int = CHUNK_BYTES) -> dict[str, Any]:
+    """Whole lines of one log from a byte on; a negative one counts from the end. `first` and `next` are the bytes where
+    they begin and end."""
+    nodes = index.nodes_of(run_id)
+    try:
+        return await read(program_of(nodes, path), run_id, path, offset, most_bytes)
+    finally:
+        await nodes.close()
+
+
+async def read(program: NodeProgram, run_id: str, path: str, offset: int, most_bytes: int) -> dict[str, Any]:
+    answer = await program.call(
+        "read", "chunk", run_id, path, str(offset), str(min(most_bytes, SEARCHED_BYTES))
+    )
+    first, after = integer(answer.get("offset")) or 0, integer(answer.get("next_offset")) or 0
+    said, size = text(answer.get("text")) or "", integer(answer.get("size_bytes")) or 0
+    if first > 0 and "\n" in said:  # the first line may be the end of one
+        cut = said.index("\n") + 1
+        first += len(said[:cut].encode("utf-8", "replace"))
+        said = said[cut:]
+    if after < size and "\n" in said:
+        cut = said.rindex("\n") + 1
+        after -= len(said[cut:].encode("utf-8", "replace"))
+        said = said[:cut]
+    lines = said.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return {
+        "path": path,
+        "first": first,
+        "next": after,
+        "bytes": size,
+        "lines": [line_of(one) for one in lines],
+    }
+
+
+async def followed(run_id: str, places: dict[str, int]) -> AsyncIterator[dict[str, Any]]:
+    """`{path, lines}` as they come, of these logs from these bytes on, until the run has ended."""
+    nodes = index.nodes_of(run_id)
+    queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(64)
+    by_program: dict[NodeProgram, list[str]] = {}
+    for path in known(places)[:MOST_FOLLOWED]:
+        by_program.setdefault(program_of(nodes, path), []).append(path)
+
+    async def one(program: NodeProgram, paths: list[str]) -> None:
+        words = [word for path in paths for word in ("--from", path, str(places[path]))]
+        rests: dict[str, str] = {}
+        try:
+            async for part in program.follow(run_id, *paths, *words):
+                path = str(part.get("path", ""))
+                *whole, rest = (rests.get(path, "") + str(part.get("text", ""))).split("\n")
+                rests[path] = rest[-LONGEST_LINE:]
+                if whole:
+                    await queue.put({"path": path, "lines": [line_of(line) for line in whole]})
+            for path, rest in rests.items():
+                if rest:
+                    await queue.put({"path": path, "lines": [line_of(rest)]})
+        except AllranksError as error:
+            await queue.put({"error": str(error)})
+        finally:
+            await queue.put(None)
+
+    tasks = [asyncio.ensure_future(one(program, paths)) for program, paths in by_program.items()]
+    left = len(tasks)
+    try:
+        while left:
+            said = await queue.get()
+            if said is None:
+                left -= 1
+            else:
+                yield said
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await nodes.close()
+
+
+async def searched(run_id: str, words: str, paths: Iterable[str]) -> dict[str, Any]:
+    """The lines that hold these words, whatever their case, at the end of each log."""
+    wanted = known(paths)
+    nodes = index.nodes_of(run_id)
+    gate = asyncio.Semaphore(8)
+    needle = words.casefold()
+    found: list[dict[str, Any]] = []
+    failed: list[str] = []
+
+    async def one(path: str) -> None:
+        async with gate:
+            try:
+                got = await read(program_of(nodes, path), run_id, path, -SEARCHED_BYTES, SEARCHED_BYTES)
+            except AllranksError as error:
+                failed.append(f"{path}: {error}")
+                return
+        hits = [line for line in got["lines"] if needle in line.casefold()]
+        if hits:
+            found.append({"path": path, "lines": hits[-MOST_FOUND:], "count": len(hits)})
+
+    try:
+        await asyncio.gather(*(one(path) for path in wanted[:SEARCHED_LOGS]))
+    finally:
+        await nodes.close()
+    order = {path: place for place, path in enumerate(wanted)}
+    found.sort(key=lambda one: order[one["path"]])
+    return {
+        "found": found[:MOST_FOUND],
+        "searched": min(len(wanted), SEARCHED_LOGS),
+        "left_out": max(0, len(wanted) - SEARCHED_LOGS),
+        "failed": failed[:20],
+        "bytes_each": SEARCHED_BYTES,
+    }
