@@ -77,6 +77,10 @@ class Doing(Payload):
     total: Optional[Number] = None
 
 
+BASE_BYTES = "bytes of the base model"
+"""`Doing.what` while a rank reads its own part: `done` and `total` count bytes."""
+
+
 class Carried(NamedTuple):
     step: int
     bytes: Optional[int]

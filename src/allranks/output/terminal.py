@@ -21,6 +21,7 @@ from allranks.core.untrusted import integer, listing, number
 from allranks.monitor import Progress, RunState, event_handlers
 from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.monitor.progress import operator_of, progress_of
+from allranks.output.base_bytes import BaseBytes
 from allranks.output.console import Out
 from allranks.output.messages import first_word, print_findings, print_summary, say_findings, waits_for
 from allranks.output.report_findings import count_text, folded
@@ -65,12 +66,13 @@ class LiveView:
         self.losses: list[float] = []
         self.loss_rank: int | None = None
         self.shards: dict[int, tuple[int, int]] = {}
+        self.base_bytes = BaseBytes()
         self.preparing: dict[str, str] = {}
         self.silent: dict[str, float] = {}
         self.first_at: float | None = None
         self.heard_at = clock()
         self.line_at = -math.inf
-        self.line_step: int | None = None
+        self.line_step: int | str | None = None
         self.line_doing = ""
         self.progress, self.progress_at = Progress(), -math.inf
         self.rank_lines: list[RankLine] = []
@@ -172,6 +174,7 @@ class LiveView:
             self.saved = (integer(event.data.get("step")), event.at)
         if event.kind != "beat" or event.rank is None:
             return
+        self.base_bytes.note(event.rank, event.at, event.data.get("progress"))
         read, total = event.data.get("shard"), event.data.get("shards")
         if isinstance(read, int) and isinstance(total, int) and 0 <= read <= total:
             self.shards[event.rank] = (read, total)
@@ -268,6 +271,7 @@ class LiveView:
             lines,
             ended,
             run_id=self.run_id or self.name,
+            base_bytes=self.base_bytes.text(),
             gpus=[(f"{n} GPU {gpu.index}", gpu) for n in names for gpu in self.gpus_of(n)]
             if not ended
             else [],
@@ -314,7 +318,7 @@ class LiveView:
             return
         self.progress_at = -math.inf
         snapshot = self.snapshot()
-        step = extent(snapshot)[0]
+        step = snapshot.base_bytes or extent(snapshot)[0]
         if word == self.line_doing and step == self.line_step:
             return
         self.line_at, self.line_doing, self.line_step = now, word, step
@@ -362,6 +366,8 @@ def plain_line(snapshot: Snapshot, word: str) -> str:
     done, total, what = extent(snapshot)
     if done is not None:
         parts.append(f"{what} {count(done)}" + (f" of {count(total)}" if total else ""))
+    if snapshot.base_bytes:
+        parts.append(snapshot.base_bytes)
     progress = snapshot.progress if snapshot.phase == "watch" else Progress()
     if progress.loss is not None:
         parts.append(f"loss {loss_text(progress.loss)}")

@@ -68,6 +68,8 @@ class Snapshot:
     """All GPUs of the last looks, each with its place in words."""
     ranks: Sequence[RankLine] = ()
     saved: str = ""
+    base_bytes: str = ""
+    """How far the ranks are with reading the base model."""
     warnings: str = ""
     last_line: str = ""
     hint: str = ""
@@ -97,7 +99,12 @@ def frame(out: Out, snapshot: Snapshot, tick: float = 0.0, height: int = 100) ->
     """The lines of the live area, none wider than the terminal and at most `height`. `tick` (seconds) turns the
     spinner."""
     lines = [head(out, snapshot, tick)]
-    figures = [*run_row(snapshot), *figure_rows(out, snapshot), *more_rows(snapshot)]
+    figures = [
+        *run_row(snapshot),
+        ("base", snapshot.base_bytes, ""),
+        *figure_rows(out, snapshot),
+        *more_rows(snapshot),
+    ]
     for title, text, style in [(title, text, style) for title, text, style in figures if text]:
         lines.append(out.text("  ", (f"{title:<6}", "dim"), (text, style)))
     last = [out.text("  ", ("log   ", "dim"), snapshot.last_line)] if snapshot.last_line else []

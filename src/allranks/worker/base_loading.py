@@ -17,6 +17,7 @@ import socket
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
+from allranks.core.rank_events import BASE_BYTES
 from allranks.worker import collective, guard, partition_plan, partition_reading, tensor_origin
 from allranks.worker.partition_plan import Doubt, Plan
 from allranks.worker.rank_reporter import Rank
@@ -168,7 +169,7 @@ class Attempt:
         self.done_bytes += count
 
     def progress(self) -> Dict[str, Any]:
-        return {"what": "bytes of the base", "done": self.done_bytes, "total": self.total_bytes}
+        return {"what": BASE_BYTES, "done": self.done_bytes, "total": self.total_bytes}
 
     def load_others(self, original: Any, model: Any, plan: Plan, config: Any) -> Any:
         """What is no plain sequence goes through the library's function, STOCK_BYTES at a time."""

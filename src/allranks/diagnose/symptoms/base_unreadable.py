@@ -1,0 +1,36 @@
+"""The base model's files are damaged, or not the same on every node.
+
+## How it is found
+`BaseUnreadable: Rank N (host) cannot read the base model: ...` and `BaseUnreadable: The base model that rank N reads
+(host) is not the one that rank 0 reads`. allranks' own loader says so on every rank before the first step, with the
+rank and the node that it is about (docs/loading.md).
+
+Easily confused with tokenizer-or-model-file-missing, where no rank finds it; nfs-stale-or-io-error.
+
+## Why it matters
+A file is missing, cut short, damaged, or was replaced while it was read; or a node has an older copy. Ranks that read
+different files would train a model that nobody has.
+
+## What to do
+Compare the named file with the head's (`sha256sum`), copy or download it again to the named node, and start again.
+`environment: {loader: stock}` takes every value from rank 0's files in place of each node's own.
+
+Topic: storage
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import STRONG, Pattern
+from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
+from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as FILE_MISSING
+
+CAUSE = Cause(__name__, explains=(DATASET_FILE_MISSING_ON_NODE, FILE_MISSING))
+PATTERNS = (
+    Pattern(
+        "cannot read the base model:",
+        r"Rank \d{1,8} \(\S{0,80}\) cannot read the base model:",
+        weight=STRONG + 1,
+    ),
+    Pattern("The base model that rank", r"that rank \d{1,8} reads \(", weight=STRONG + 1),
+)

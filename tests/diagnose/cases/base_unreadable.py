@@ -1,0 +1,10 @@
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n"
+    "[rank0]: allranks.worker.base_loading.BaseUnreadable: Rank 1 (node-b) cannot read the base model: "
+    "/nfs/base/model-00002-of-00003.safetensors: No such file or directory.\n",
+    "[rank2]: Traceback (most recent call last):\n"
+    "[rank2]: allranks.worker.base_loading.BaseUnreadable: The base model that rank 1 reads (node-b) is not the one "
+    "that rank 0 reads (node-a): its files differ.\n",
+)
+
+SILENT = ("The base model is loaded, step 1 loss 2.0\nthe reader cannot read the base model twice\n",)
