@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -112,8 +113,6 @@ class LiveJob:
 
 def end(pid: int, mark: str) -> None:
     """Kills a process of ours: its command line holds `mark`, looked at after the pidfd was opened."""
-    import signal
-
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -147,10 +146,23 @@ def home_of() -> Path:
     return home
 
 
-def diagnose(rig: Rig, *words: str) -> tuple[int, dict[str, Any], float]:
-    """(exit code, the answer, seconds) of `allranks diagnose --live` from the controller."""
+def diagnose(rig: Rig, *words: str, nice: bool = False) -> tuple[int, dict[str, Any], float]:
+    """(exit code, the answer, seconds) of `allranks diagnose --live` from the controller. With `nice` it
+    yields to the ranks, with which it shares this machine."""
     settings = [f"HOME={home_of()}", f"PYTHONPATH={SOURCE}"]
-    command = ["env", *settings, sys.executable, "-m", "allranks.cli", "diagnose", "--live", *words, "--json"]
+    yields = ["nice", "-n", "19"] if nice else []
+    command = [
+        "env",
+        *settings,
+        *yields,
+        sys.executable,
+        "-m",
+        "allranks.cli",
+        "diagnose",
+        "--live",
+        *words,
+        "--json",
+    ]
     began = time.monotonic()
     done = subprocess.run(rig.from_ctl(command), capture_output=True, timeout=120, check=False)
     took = time.monotonic() - began

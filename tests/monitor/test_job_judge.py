@@ -182,6 +182,21 @@ def test_a_node_that_two_others_do_not_reach() -> None:
     assert named(found) == ("peer-node-network-broken", "likely", 1, "node2")
 
 
+def test_which_end_of_a_link_is_broken_the_others_say() -> None:
+    cut = [[socket(0, 1, resent=5)], [socket(1, 0, resent=5)], [socket(2, 1)]]
+    seen = looks(*(row(n, sockets=[socket(n, (n + 2) % 3), *cut[n]]) for n in range(3)))
+    (job,) = jobs(seen)
+    first = judge(job, seen)
+    assert first.asks == {f"node{n}": f"10.0.0.{n}" for n in (1, 2, 3)}
+    assert "which end is to blame" in first.diagnosis.why
+
+    heard = {"node3": {"10.0.0.1": True, "10.0.0.2": False}, "node2": {"10.0.0.1": False, "10.0.0.3": False}}
+    assert named(judge(job, seen, heard)) == ("peer-node-network-broken", "likely", 1, "node2")
+    heard["node3"]["10.0.0.2"] = True
+    found = judge(job, seen, heard)
+    assert "which end is to blame" in found.diagnosis.why and not found.asks
+
+
 def test_a_connection_sent_again_once_is_no_broken_link() -> None:
     assert (
         named(verdict(*(row(n, sockets=[socket(n, (n + 1) % 3, resent=1)]) for n in range(3))))[0]

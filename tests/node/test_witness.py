@@ -14,7 +14,7 @@ import pytest
 
 from allranks.node import processes
 from allranks.node.processes import Stat
-from allranks.node.witness import job_ranks, tcp_info
+from allranks.node.witness import echo, job_ranks, tcp_info
 from allranks.runs import job_witness
 from allranks.transport import memory_program
 from tests.harness import until
@@ -131,6 +131,12 @@ def test_the_kernel_tells_of_connections() -> None:
         assert found is not None
         assert found.remote == f"127.0.0.1:{server.getsockname()[1]}"
         assert found.sent_bytes <= 101 and found.resent == 0  # the connection's own start counts as one
+
+
+def test_a_machine_that_lives_answers_a_datagram_that_nobody_takes() -> None:
+    assert echo.ask({"from": "127.0.0.1", "to": ["127.0.0.2", "no address"], "seconds": 2.0}) == {
+        "answered": {"127.0.0.2": True, "no address": False}
+    }
 
 
 SCRIPT = """

@@ -14,8 +14,8 @@ from allranks.core import BadInput, Diagnosis, Problem
 from allranks.core.causes import UNPROVEN
 from allranks.core.text import plural, spans, spelt_out
 from allranks.monitor.job_case import sides
-from allranks.monitor.job_judge import Verdict, judge
-from allranks.monitor.job_look import Job, NodeLook, jobs
+from allranks.monitor.job_judge import Verdict
+from allranks.monitor.job_look import Job, NodeLook
 from allranks.transport import Nodes
 
 HERE = "localhost"
@@ -23,11 +23,12 @@ HERE = "localhost"
 
 def live_command(options: argparse.Namespace) -> int:
     """Exit code 1: a rank or node is named; 0: every job advances; 3: nothing is proved, or no rank was found."""
-    from allranks.runs.job_witness import look
+    from allranks.runs.job_witness import witness
 
-    looks = asyncio.run(look(targets(options), options.seconds, options.pid, options.slurm_job or ""))
-    found = jobs(looks)
-    verdicts = [judge(job, looks) for job in found]
+    looks, told = asyncio.run(
+        witness(targets(options), options.seconds, options.pid, options.slurm_job or "")
+    )
+    found, verdicts = [job for job, _ in told], [verdict for _, verdict in told]
     code = exit_code(verdicts)
     if options.json:
         print_json(as_json(found, verdicts, looks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
@@ -21,6 +21,10 @@ SHORT_SECONDS = 5.0
 LINES = 12
 
 
+Heard = Mapping[str, Mapping[str, bool]]
+"""By node: which addresses answered it."""
+
+
 class Case(NamedTuple):
     """`run` is what was seen, as a run's answers at a stall; `moved` says of each rank whether it went on between the
     looks; `silence` is how many seconds ago bytes last went between ranks."""
@@ -31,6 +35,7 @@ class Case(NamedTuple):
     moved: Dict[int, Optional[bool]]
     silence: Optional[float]
     seconds: float
+    heard: Optional[Heard] = None
 
 
 def of_odd(case: Case, odd: Odd) -> Diagnosis:

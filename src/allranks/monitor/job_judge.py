@@ -7,7 +7,8 @@ be on a machine at which nobody looked.
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from types import MappingProxyType
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
@@ -21,8 +22,25 @@ from allranks.diagnose.symptoms.node_failure import CAUSE as NODE_FAILURE
 from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NODE_NETWORK_BROKEN
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor import flight_dumps, sockets
-from allranks.monitor.job_case import Case, broken_lines, diagnosis, notes, of_odd, straggler_fix, unproven
-from allranks.monitor.job_look import Job, NodeLook, between_ranks, children_of, moved, silence
+from allranks.monitor.job_case import (
+    Case,
+    Heard,
+    broken_lines,
+    diagnosis,
+    notes,
+    of_odd,
+    straggler_fix,
+    unproven,
+)
+from allranks.monitor.job_look import (
+    Job,
+    NodeLook,
+    between_ranks,
+    children_of,
+    data_addresses,
+    moved,
+    silence,
+)
 from allranks.monitor.rank_comparison import FREEZER, STOPPED, odd_one
 from allranks.monitor.rank_stacks import doing, place_of, waits
 from allranks.monitor.run_state import RunState
@@ -30,28 +48,28 @@ from allranks.monitor.suspect import named
 
 
 class Verdict(NamedTuple):
-    """`advances`: every rank moved. `notes` are remarks beside the diagnosis, such as nodes that did not answer."""
+    """`advances`: every rank moved. `notes` are remarks beside the diagnosis, such as nodes that did not answer.
+    `asks`: the addresses, by node, that all should ask for an answer, since nothing else tells whose end of a link is
+    broken; `judge` takes what they heard."""
 
     diagnosis: Diagnosis
     advances: bool
     moved: Dict[int, Optional[bool]]
     silence: Optional[float]
     notes: Tuple[str, ...]
+    asks: Mapping[str, str] = MappingProxyType({})
 
 
-def judge(job: Job, looks: Sequence[NodeLook]) -> Verdict:
+def judge(job: Job, looks: Sequence[NodeLook], heard: Optional[Heard] = None) -> Verdict:
     rows = between_ranks(job)
     went = {n: moved(one, rows[n]) for n, one in job.ranks.items()}
     quiet = [age for age in (silence(rows[n]) for n in job.ranks) if age is not None]
     seconds = max((one.seconds for one in job.ranks.values()), default=0.0)
-    case = Case(job, looks, _state(job, looks), went, min(quiet, default=None), seconds)
-    for rule in (_stopped, _advances, _gone, _by_dumps, _odd, _several, _link, _nowhere):
-        found = rule(case)
-        if found is not None:
-            break
-    else:
-        found = unproven(case, "no rank differs from the others in what can be seen from outside.")
-    return Verdict(found, cause(found.cause).healthy, went, case.silence, tuple(notes(case)))
+    case = Case(job, looks, _state(job, looks), went, min(quiet, default=None), seconds, heard)
+    rules = (_stopped, _advances, _gone, _by_dumps, _odd, _several, _link, _nowhere, _alike)
+    rule, found = next((rule, found) for rule in rules if (found := rule(case)) is not None)
+    asks = data_addresses(job) if rule is _link and heard is None else {}
+    return Verdict(found, cause(found.cause).healthy, went, case.silence, tuple(notes(case)), asks)
 
 
 def _state(job: Job, looks: Sequence[NodeLook]) -> RunState:
@@ -218,7 +236,9 @@ def _odd(case: Case) -> Optional[Diagnosis]:
     if case.job.missing and not _all_looked_at(case):
         return None  # the one that they wait for may be where nobody looked
     odd = odd_one(case.run)
-    return of_odd(case, odd) if odd is not None else None
+    if odd is None or (waits(case.job.ranks[odd.rank].frames) and sockets.apart(case.run) is not None):
+        return None  # ranks that wait at two places on two sides of a link that is broken
+    return of_odd(case, odd)
 
 
 def _all_looked_at(case: Case) -> bool:
@@ -254,20 +274,50 @@ def _several(case: Case) -> Optional[Diagnosis]:
 
 
 def _link(case: Case) -> Optional[Diagnosis]:
-    """Two nodes between which nobody answers: which end is to blame no look from outside can say."""
+    """Two nodes between which nobody answers. Which end is broken the other nodes may say, which ask both."""
     pair = sockets.apart(case.run)
     if pair is None:
         return None
     first, second, one = pair
-    return diagnosis(
-        case,
-        PEER_NODE_NETWORK_BROKEN.id,
-        "likely",
-        Where(node=first),
-        (one.text, f"the connection between {first} and {second}"),
-        f"TCP between {first} and {second} is not answered; nothing here says which end is to blame.",
-        f"ping {second} from {first} and back; look at both links and their switch ports.",
-    )
+    guilty, lines = _broken_end(case, first, second)
+    name = PEER_NODE_NETWORK_BROKEN.id
+    if guilty is None:
+        return diagnosis(
+            case,
+            name,
+            "likely",
+            Where(node=first),
+            (one.text, f"the connection between {first} and {second}", *lines),
+            f"TCP between {first} and {second} is not answered; nothing here says which end is to blame.",
+            f"ping {second} from {first} and back; look at both links and their switch ports.",
+        )
+    ranks = [n for n, seen in case.job.ranks.items() if seen.node == guilty]
+    where = Where(node=guilty, rank=ranks[0] if len(ranks) == 1 else None)
+    fix = cause(name).fix_of_rank.format(node=guilty, rank=ranks[0], pid="")
+    why = f"the connection between {first} and {second} is not answered, and others do not reach {guilty} either."
+    return diagnosis(case, name, "likely", where, (one.text, *lines), why, fix)
+
+
+def _broken_end(case: Case, *pair: str) -> Tuple[Optional[str], List[str]]:
+    """The one of two nodes that the others do not reach, while they reach the other one."""
+    addresses, heard = data_addresses(case.job), case.heard or {}
+    others = [name for name in heard if name not in pair]
+    reached: Dict[str, Set[str]] = {name: set() for name in pair}
+    for name in pair:
+        for other in others:
+            there = heard[other].get(addresses.get(name, "")) is True
+            back = heard.get(name, {}).get(addresses.get(other, "")) is True
+            if there or back:
+                reached[name].add(other)
+    lines = [
+        f"{name} and {', '.join(sorted(reached[name]))} reach each other"
+        if reached[name]
+        else f"{name} and {', '.join(others)} do not reach each other"
+        for name in pair
+        if others
+    ]
+    cut = [name for name in pair if not reached[name]]
+    return (cut[0] if len(cut) == 1 and others else None), lines
 
 
 def _nowhere(case: Case) -> Optional[Diagnosis]:
@@ -276,3 +326,7 @@ def _nowhere(case: Case) -> Optional[Diagnosis]:
         return None
     told = f"{named(missing)} of {case.job.world_size} : on none of the machines that were looked at"
     return unproven(case, f"{told}: give all nodes of the job.")
+
+
+def _alike(case: Case) -> Diagnosis:
+    return unproven(case, "no rank differs from the others in what can be seen from outside.")

@@ -238,6 +238,22 @@ def between_ranks(job: Job) -> Dict[int, List[Mapping[str, Any]]]:
     return found
 
 
+def data_addresses(job: Job) -> Dict[str, str]:
+    """Each node's own address in the connections between ranks; the most used one."""
+    found: Dict[str, Counter[str]] = {}
+    nodes: Dict[str, Set[str]] = {}
+    for one in job.ranks.values():
+        for connection in one.sockets:
+            host = host_of(connection.local).strip("[]")
+            found.setdefault(one.node, Counter())[host] += 1
+            nodes.setdefault(host, set()).add(one.node)
+    own = {
+        name: [(n, host) for host, n in counts.items() if len(nodes[host]) == 1]
+        for name, counts in found.items()
+    }
+    return {name: max(rows)[1] for name, rows in own.items() if rows}
+
+
 def silence(rows: Sequence[Mapping[str, Any]]) -> Optional[float]:
     """Seconds since the last byte came from, or went to, another rank; None if no connection tells."""
     ages = [number(row.get(name)) for row in rows for name in ("received_ago_ms", "sent_ago_ms")]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import allranks
 from allranks.core import Node
+from allranks.core.untrusted import mapping
 from allranks.monitor import job_look
-from allranks.monitor.job_look import NodeLook
+from allranks.monitor.job_judge import Verdict, judge
+from allranks.monitor.job_look import Job, NodeLook, jobs
 from allranks.transport import Nodes, memory_program
 from allranks.transport.base import Unreachable
 from allranks.transport.program import NodeProgram, ProgramFailed
@@ -26,7 +30,8 @@ MODULES = (
 )
 """What the look imports on a node; a test compares them with what it really imports."""
 
-FUNCTION = "allranks.node.witness.look.look"
+FUNCTION, ECHO = "allranks.node.witness.look.look", "allranks.node.witness.echo.ask"
+ECHO_SECONDS, ECHO_NODES = 4.0, 32
 CONNECT_SECONDS, EACH_SECONDS = 5.0, 0.05
 """Beyond the look itself: the connection, the program, the slowest reader; and so much more for each node. A machine
 that needs longer is told as one that does not answer."""
@@ -38,6 +43,40 @@ def reader() -> str:
     return (Path(allranks.__file__).parent / "node" / "witness" / "stack_reader.py").read_text("utf-8")
 
 
+Told = tuple[list[NodeLook], list[tuple[Job, Verdict]]]
+
+
+async def witness(nodes: Nodes, seconds: float, pid: int | None = None, slurm_job: str = "") -> Told:
+    """What the nodes show, and a verdict for each job. The nodes are closed."""
+    try:
+        looks = await look(nodes, seconds, pid, slurm_job)
+        found = []
+        for job in jobs(looks):
+            verdict = judge(job, looks)
+            if verdict.asks:
+                verdict = judge(job, looks, await echoes(nodes, verdict.asks))
+            found.append((job, verdict))
+        return looks, found
+    finally:
+        with contextlib.suppress(asyncio.TimeoutError, OSError):
+            await asyncio.wait_for(nodes.close(), 1.0)  # one that hangs ends with this program
+
+
+async def echoes(nodes: Nodes, addresses: Mapping[str, str]) -> dict[str, dict[str, bool]]:
+    """By node: which of the other addresses answered it; a node that fails is left out."""
+
+    async def one(name: str, own: str) -> dict[str, bool]:
+        request = {"from": own, "to": [to for to in addresses.values() if to != own]}
+        program = nodes[name]
+        asked = memory_program.call(program.transport, program.python, ECHO, MODULES, request, ECHO_SECONDS)
+        answer = mapping((await asyncio.wait_for(asked, ECHO_SECONDS)).get("answered"))
+        return {address: value for address, value in answer.items() if isinstance(value, bool)}
+
+    chosen = dict(list(addresses.items())[:ECHO_NODES])
+    answers = await asyncio.gather(*(one(*item) for item in chosen.items()), return_exceptions=True)
+    return {name: said for name, said in zip(chosen, answers, strict=True) if isinstance(said, dict)}
+
+
 async def look(nodes: Nodes, seconds: float, pid: int | None = None, slurm_job: str = "") -> list[NodeLook]:
     """Looks at all nodes at the same time; a node that fails has its `error`."""
     request = {"reader": reader(), "seconds": seconds, "pid": pid, "slurm_job": slurm_job}
@@ -45,13 +84,7 @@ async def look(nodes: Nodes, seconds: float, pid: int | None = None, slurm_job: 
     tasks = [
         asyncio.ensure_future(_one(node, nodes[name], request, limit)) for name, node in nodes.nodes.items()
     ]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        try:
-            await asyncio.wait_for(nodes.close(), 1.0)
-        except (asyncio.TimeoutError, OSError):
-            pass  # a connection that hangs: this program ends with it
+    return list(await asyncio.gather(*tasks))
 
 
 async def _one(node: Node, program: NodeProgram, request: dict[str, Any], limit: float) -> NodeLook:
