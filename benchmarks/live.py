@@ -36,6 +36,8 @@ class Trial(NamedTuple):
     cause: str
     confidence: str
     seconds: float
+    blind: str
+    """What `--no-stacks` says just after: `right`, `unproven` or `wrong`."""
 
     @property
     def right(self) -> bool:
@@ -69,12 +71,12 @@ def one_seed(rig: Rig, seed: int, trials: list[Trial], healthy: list[Healthy]) -
 
     def look(kind: str, number: int) -> None:
         _, answer, seconds = diagnose(rig, NODES)
-        where = answer["where"]
-        said = Trial(
-            seed, kind, number, where["rank"], where["node"], answer["cause"], answer["confidence"], seconds
-        )
-        trials.append(said)
-        print(said, said.right, flush=True)
+        where, _, blind = answer["where"], *diagnose(rig, NODES, "--no-stacks")[:2]
+        found = blind["where"]["rank"] == number and blind["where"]["node"] == f"node{number + 1}"
+        said = "unproven" if blind["cause"] == "unproven" else "right" if found else "wrong"
+        told = where["rank"], where["node"], answer["cause"], answer["confidence"]
+        trials.append(Trial(seed, kind, number, *told, seconds, said))
+        print(trials[-1], flush=True)
 
     with LiveJob(rig, STATE / "nfs" / "live", *words) as job:
         job.wait()
@@ -159,8 +161,8 @@ def per_step(job: LiveJob, began: float, ended: float) -> float:
 
 def page(trials: list[Trial], healthy: list[Healthy]) -> str:
     lines = [
-        "| fault | right rank and node | certain | seconds, median | seconds, longest |",
-        "|---|---|---|---|---|",
+        "| fault | right rank and node | certain | seconds, median | longest | --no-stacks: right, unproven, wrong |",
+        "|---|---|---|---|---|---|",
     ]
     for kind in KINDS:
         mine = [trial for trial in trials if trial.kind == kind]
@@ -169,7 +171,10 @@ def page(trials: list[Trial], healthy: list[Healthy]) -> str:
         times = [trial.seconds for trial in mine]
         right, sure = sum(t.right for t in mine), sum(t.confidence == "certain" for t in mine)
         middle = statistics.median(times)
-        lines.append(f"| {kind} | {right} of {len(mine)} | {sure} | {middle:.1f} | {max(times):.1f} |")
+        blind = ", ".join(str(sum(t.blind == word for t in mine)) for word in ("right", "unproven", "wrong"))
+        lines.append(
+            f"| {kind} | {right} of {len(mine)} | {sure} | {middle:.1f} | {max(times):.1f} | {blind} |"
+        )
     right = sum(trial.right for trial in trials)
     wrong = [trial for trial in trials if not trial.right]
     sure = [trial for trial in wrong if trial.confidence == "certain"]

@@ -144,6 +144,34 @@ def test_waiting_for_storage_counts_only_at_both_looks() -> None:
     assert named(verdict(row(0), row(1, states=["D", "D"]), row(2)))[2] == 1
 
 
+SLEEPS = {"wchan": ["hrtimer_nanosleep", "hrtimer_nanosleep"]}
+UNKNOWN = {"wchan": [None, None]}
+
+
+@pytest.mark.parametrize(
+    ("odd", "expected"),
+    [
+        (SLEEPS, (STRAGGLER, "likely", 1, "node2")),
+        ({"main_cpu": 2.9}, (STRAGGLER, "likely", 1, "node2")),
+        ({"wchan": ["ep_poll", "ep_poll"]}, (STRAGGLER, "likely", 1, "node2")),
+        (STOPPED, ("rank-silent", "certain", 1, "node2")),
+        ({}, ("unproven", "unproven", None, None)),
+        (UNKNOWN, ("unproven", "unproven", None, None)),
+    ],
+)
+def test_without_stacks_the_kernel_says_who_waits_for_something_else(
+    odd: dict[str, Any], expected: tuple
+) -> None:
+    blind: dict[str, Any] = {"why": "its memory cannot be read"}
+    found = verdict(row(0, [], **blind), row(1, [], **blind, **odd), row(2, [], **blind))
+    assert named(found) == expected
+
+
+def test_without_stacks_a_job_of_which_all_compute_names_nobody() -> None:
+    rows = [row(n, [], main_cpu=2.9) for n in range(2)]
+    assert named(verdict(*rows, row(2, [], **SLEEPS)))[0] == "unproven"
+
+
 # ---- ranks that are nowhere ----
 
 

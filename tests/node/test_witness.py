@@ -93,6 +93,14 @@ def test_others_processes_are_counted_and_not_read(monkeypatch: pytest.MonkeyPat
     assert (found.ranks, found.others, tree.read) == ([], 2, [])
 
 
+def test_with_sudo_the_ranks_are_those_of_who_called_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    Tree(monkeypatch, {20: (1, "python3", RANK, ME + 1), 21: (1, "python3", RANK, ME + 2)})
+    monkeypatch.setenv("SUDO_UID", str(ME + 1))
+    assert ranks() == []  # anybody may set a variable
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert ranks() == [(20, 1)]
+
+
 def test_one_job_is_chosen_by_a_process_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**RANK, "MASTER_PORT": "29501"}
     Tree(

@@ -23,10 +23,13 @@ HERE = "localhost"
 
 def live_command(options: argparse.Namespace) -> int:
     """Exit code 1: a rank or node is named; 0: every job advances; 3: nothing is proved, or no rank was found."""
-    from allranks.runs.job_witness import witness
+    from allranks.runs.job_witness import Wanted, witness
 
     looks, told = asyncio.run(
-        witness(targets(options), options.seconds, options.pid, options.slurm_job or "")
+        witness(
+            targets(options),
+            Wanted(options.seconds, options.pid, options.slurm_job or "", not options.no_stacks),
+        )
     )
     found, verdicts = [job for job, _ in told], [verdict for _, verdict in told]
     code = exit_code(verdicts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from allranks.core import Diagnosis, Where
@@ -19,6 +20,15 @@ SHORT_SECONDS = 5.0
 """Ranks that exchanged bytes so short a time ago may be at work: a step may take as long."""
 
 LINES = 12
+WORKS = "its main thread computes"
+PLACES = (
+    (re.compile(r"nanosleep"), "its main thread sleeps for a time"),
+    (re.compile(r"futex"), "its main thread waits for another thread"),
+    (re.compile(r"poll|select"), "its main thread waits for a file or a connection"),
+    (re.compile(r"pipe"), "its main thread waits for a pipe"),
+    (re.compile(r"do_wait|wait4|waitid"), "its main thread waits for a child"),
+)
+"""The kernel's functions in which a process waits, by what they mean."""
 
 
 Heard = Mapping[str, Mapping[str, bool]]
@@ -61,7 +71,7 @@ def of_odd(case: Case, odd: Odd) -> Diagnosis:
     )
     if odd.node is not None and len([r for r in case.job.ranks.values() if r.node == odd.node]) == 1:
         where = Where(node=where.node, rank=odd.rank, file=where.file, line=where.line)
-    return diagnosis(case, odd.cause, confidence, where, [*odd.evidence, *_beside(case, one)], why, fix)
+    return diagnosis(case, odd.cause, confidence, where, [*odd.evidence, *beside(one)], why, fix)
 
 
 def straggler_fix(one: SeenRank) -> str:
@@ -71,7 +81,7 @@ def straggler_fix(one: SeenRank) -> str:
     )
 
 
-def _beside(case: Case, one: SeenRank) -> List[str]:
+def beside(one: SeenRank) -> List[str]:
     """What else is seen of the rank: its children's places, its output, its control group."""
     lines = []
     for child in one.children:
@@ -131,6 +141,13 @@ def unproven(case: Case, why: str, lines: Sequence[str] = ()) -> Diagnosis:
 
 def _doing(one: SeenRank) -> str:
     return doing(one.frames) if one.frames else f"no stack ({one.why or 'nobody read it'}), state {one.state}"
+
+
+def kernel_place(one: SeenRank) -> Optional[str]:
+    """What the main thread does, as the kernel knows it; None if it does not say."""
+    if one.busy:
+        return WORKS
+    return next((text for pattern, text in PLACES if pattern.search(one.wchan or "")), None)
 
 
 def broken_lines(case: Case) -> List[str]:

@@ -7,6 +7,7 @@ be on a machine at which nobody looked.
 
 from __future__ import annotations
 
+from collections import Counter
 from types import MappingProxyType
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -23,10 +24,13 @@ from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NO
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor import flight_dumps, sockets
 from allranks.monitor.job_case import (
+    WORKS,
     Case,
     Heard,
+    beside,
     broken_lines,
     diagnosis,
+    kernel_place,
     notes,
     of_odd,
     straggler_fix,
@@ -44,7 +48,7 @@ from allranks.monitor.job_look import (
 from allranks.monitor.rank_comparison import FREEZER, STOPPED, odd_one
 from allranks.monitor.rank_stacks import doing, place_of, waits
 from allranks.monitor.run_state import RunState
-from allranks.monitor.suspect import named
+from allranks.monitor.suspect import named, whole_node
 
 
 class Verdict(NamedTuple):
@@ -66,7 +70,7 @@ def judge(job: Job, looks: Sequence[NodeLook], heard: Optional[Heard] = None) ->
     quiet = [age for age in (silence(rows[n]) for n in job.ranks) if age is not None]
     seconds = max((one.seconds for one in job.ranks.values()), default=0.0)
     case = Case(job, looks, _state(job, looks), went, min(quiet, default=None), seconds, heard)
-    rules = (_stopped, _advances, _gone, _by_dumps, _odd, _several, _link, _nowhere, _alike)
+    rules = (_stopped, _advances, _gone, _by_dumps, _odd, _several, _link, _by_kernel, _nowhere, _alike)
     rule, found = next((rule, found) for rule in rules if (found := rule(case)) is not None)
     asks = data_addresses(job) if rule is _link and heard is None else {}
     return Verdict(found, cause(found.cause).healthy, went, case.silence, tuple(notes(case)), asks)
@@ -318,6 +322,34 @@ def _broken_end(case: Case, *pair: str) -> Tuple[Optional[str], List[str]]:
     ]
     cut = [name for name in pair if not reached[name]]
     return (cut[0] if len(cut) == 1 and others else None), lines
+
+
+def _by_kernel(case: Case) -> Optional[Diagnosis]:
+    """Without stacks: one rank, or the ranks of one node, wait in the kernel for something else than all others do."""
+    ranks = case.job.ranks
+    if case.job.missing or len(case.run.stacks) < 3 or sum(bool(one.frames) for one in ranks.values()) > 1:
+        return None
+    places = {n: kernel_place(one) for n, one in ranks.items()}
+    counted = Counter(places.values()).most_common()
+    if len(counted) != 2 or None in places.values() or counted[0][1] <= counted[1][1]:
+        return None
+    common, other = counted[0][0], counted[1][0]
+    odd = sorted(n for n, place in places.items() if place == other)
+    if common == WORKS or (len(odd) > 1 and whole_node(odd, case.run.ranks) is None):
+        return None
+    first = ranks[odd[0]]
+    lines = [
+        f"{named(those)}: {place}" for place, those in ((other, odd), (common, sorted(set(ranks) - set(odd))))
+    ]
+    return diagnosis(
+        case,
+        COLLECTIVE_TIMEOUT_STRAGGLER.id,
+        "likely",
+        Where(node=first.node, rank=first.rank if len(odd) == 1 else None),
+        [*lines, *beside(first)],
+        f"{named(odd)}: {other}; the others: {common}. No stack could be read: {first.why or 'nobody read it'}.",
+        straggler_fix(first),
+    )
 
 
 def _nowhere(case: Case) -> Optional[Diagnosis]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,20 @@ def reader() -> str:
 Told = tuple[list[NodeLook], list[tuple[Job, Verdict]]]
 
 
-async def witness(nodes: Nodes, seconds: float, pid: int | None = None, slurm_job: str = "") -> Told:
+@dataclass(frozen=True)
+class Wanted:
+    """How long to look, at which job (of a process, of SLURM; else at all), and whether stacks are read."""
+
+    seconds: float
+    pid: int | None = None
+    slurm_job: str = ""
+    stacks: bool = True
+
+
+async def witness(nodes: Nodes, wanted: Wanted) -> Told:
     """What the nodes show, and a verdict for each job. The nodes are closed."""
     try:
-        looks = await look(nodes, seconds, pid, slurm_job)
+        looks = await look(nodes, wanted)
         found = []
         for job in jobs(looks):
             verdict = judge(job, looks)
@@ -77,10 +88,10 @@ async def echoes(nodes: Nodes, addresses: Mapping[str, str]) -> dict[str, dict[s
     return {name: said for name, said in zip(chosen, answers, strict=True) if isinstance(said, dict)}
 
 
-async def look(nodes: Nodes, seconds: float, pid: int | None = None, slurm_job: str = "") -> list[NodeLook]:
+async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
     """Looks at all nodes at the same time; a node that fails has its `error`."""
-    request = {"reader": reader(), "seconds": seconds, "pid": pid, "slurm_job": slurm_job}
-    limit = seconds + CONNECT_SECONDS + EACH_SECONDS * len(nodes.nodes)
+    request = {"reader": reader(), **asdict(wanted)}
+    limit = wanted.seconds + CONNECT_SECONDS + EACH_SECONDS * len(nodes.nodes)
     tasks = [
         asyncio.ensure_future(_one(node, nodes[name], request, limit)) for name, node in nodes.nodes.items()
     ]

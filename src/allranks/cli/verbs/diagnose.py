@@ -35,6 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"between the first look and the last ({SECONDS:g}, at most {MOST_SECONDS:g})",
     )
+    live.add_argument(
+        "--no-stacks", action="store_true", help="read no process's memory; less is proved then"
+    )
     live.add_argument("--user", metavar="NAME", help="who logs in to the nodes")
     live.add_argument(
         "--transport",

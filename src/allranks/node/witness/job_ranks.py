@@ -107,13 +107,13 @@ def program(pid: int) -> str:
 def find(pid: Optional[int] = None, slurm_job: str = "") -> Found:
     """The ranks of this user's jobs here. `pid` keeps the job of that process (a rank, or what is above or below one),
     `slurm_job` that of SLURM's job."""
-    table, mine = processes.table(), os.getuid()
+    table, mine = processes.table(), callers()
     named: Dict[int, Tuple[Tuple[int, int, Optional[int], str], Dict[str, str]]] = {}
     others = 0
     for stat in table.values():
         if not stat.is_alive or stat.pid == os.getpid():
             continue
-        if processes.owner(stat.pid) != mine:
+        if processes.owner(stat.pid) not in mine:
             others += stat.name.startswith(("python", "pt_main_thread"))
             continue
         environ = processes.read_environ(stat.pid)
@@ -131,6 +131,14 @@ def find(pid: Optional[int] = None, slurm_job: str = "") -> Found:
         }
         ranks = [one for one in ranks if one.job in jobs]
     return Found(sorted(ranks, key=lambda one: (one.rank, one.pid)), others, table)
+
+
+def callers() -> Set[int]:
+    """Whose processes are read: the caller's own, and with sudo those of who called it, since a kernel may let root
+    alone read a process (kernel.yama.ptrace_scope)."""
+    own = os.getuid()
+    by = os.environ.get("SUDO_UID", "")
+    return {own, int(by)} if own == 0 and by.isdigit() else {own}
 
 
 def _line(table: Mapping[int, Stat], pid: int) -> List[int]:

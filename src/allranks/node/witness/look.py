@@ -41,14 +41,18 @@ DUMP_DEFAULT = "/tmp/nccl_trace_rank_"
 
 
 def look(wanted: Mapping[str, Any]) -> Dict[str, Any]:
-    """`wanted` is `{"reader": text of stack_reader.py, "seconds", "pid", "slurm_job"}`."""
+    """`wanted` is `{"reader": text of stack_reader.py, "seconds", "pid", "slurm_job", "stacks"}`; with `stacks` false
+    no memory is read."""
     os.nice(NICE)
     seconds = min(max(number(wanted.get("seconds")) or SECONDS, 0.2), LONGEST_SECONDS)
     found = job_ranks.find(integer(wanted.get("pid")), text(wanted.get("slurm_job")) or "")
     gpus = Gpus() if found.ranks else None
     below = {one.pid: _children(one, found.table) for one in found.ranks}
     pids = [one.pid for one in found.ranks] + [child["pid"] for rows in below.values() for child in rows]
-    reading = stacks.Reading(pids, [share * seconds for share in SHARES], str(wanted.get("reader") or ""))
+    with_stacks = wanted.get("stacks") is not False
+    reading = stacks.Reading(
+        pids if with_stacks else [], [share * seconds for share in SHARES], str(wanted.get("reader") or "")
+    )
     began = time.monotonic()
     first = {one.pid: Moment(one.pid) for one in found.ranks}
     before = tcp_info.connections()
@@ -57,7 +61,7 @@ def look(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     after = tcp_info.connections()
     took = time.monotonic() - began
     looks = reading.end()
-    for one in found.ranks:
+    for one in found.ranks if with_stacks else ():
         if one.pid not in looks.stacks:
             stacks.by_pyspy(one.pid, one.start_time, looks)
     ranks = []

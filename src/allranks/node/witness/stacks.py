@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from allranks.node import processes
 from allranks.node.stall_evidence import Watched, outside_stack
-from allranks.node.witness.job_ranks import program
+from allranks.node.witness.job_ranks import callers, program
 
 GRACE_SECONDS = 4.0
 MOST_BYTES = 32 << 20
@@ -112,7 +112,16 @@ def _not_here(pid: int, path: str) -> str:
         return "it is not Python"
     if path.endswith(" (deleted)"):
         return "its Python has been replaced on the disk"
-    return ""
+    return "" if _trusted(path) else "others may write to its Python, %s" % path
+
+
+def _trusted(path: str) -> bool:
+    """Whether we may run it: it is root's or the caller's, and nobody else may change it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return status.st_uid in {0, *callers()} and not status.st_mode & 0o002
 
 
 def _scope() -> str:
@@ -121,7 +130,7 @@ def _scope() -> str:
             value = file.read().strip()
     except OSError:
         return ""
-    return "" if value == "0" else " (kernel.yama.ptrace_scope is %s: root may)" % value
+    return "" if value == "0" else " (kernel.yama.ptrace_scope is %s: sudo may)" % value
 
 
 def by_pyspy(pid: int, start_time: int, looks: Looks) -> None:
