@@ -121,7 +121,7 @@ HABITS = {
     ),
     "blocks": habit(r"\b\d+ blocks\b|\bblocks, \d|\bfinding that blocks\b", "error"),
     "separator": habit(
-        r"(?<!port )(?<!ports )(?<!pid )(?<!job )"
+        r"(?<!port )(?<!port: )(?<!ports )(?<!pid )(?<!job )"
         r"(?<![\w.,/:#=@'\"()\[\]+-])(?:[1-9]\d{4,})(?![\w,./:\])-]|\.\d)",
         "10,000",
     ),
@@ -183,7 +183,10 @@ def markdown(path: Path) -> Iterator[Text]:
         line += block.count("\n")
 
 
-REGEX = re.compile(r"\\[bdswSDWA.(\[]|\(\?|\[\^|\.\*|\$\)|\\n\\n|<[a-z/!]+[ >]|[{;]\s*\n|</|\{\{")
+REGEX = re.compile(
+    r"(?:^|\n)\s*(?:import |from \w+[\w.]* import |if \[|fi\b|do\n)"
+    r"|\\[bdswSDWA.(\[]|\(\?|\[\^|\.\*|\$\)|\\n\\n|<[a-z/!]+[ >]|[{;]\s*\n|</|\{\{"
+)
 NOT_FOR_USERS = ("compile", "match", "search", "sub", "Pattern", "pattern", "ValueError", "RuntimeError", "TypeError",
                  "AssertionError", "KeyError", "NotImplementedError", "any_of", "habit")  # fmt: skip
 

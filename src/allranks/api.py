@@ -166,7 +166,7 @@ def read(
             described = loads(json.dumps(dict(source)), None, list(sets), list(accept))
         except (TypeError, ValueError) as error:
             raise BadInput(
-                Problem(f"the run's keys are no JSON: {error}", do="texts, numbers, lists, mappings")
+                Problem(f"the run's keys are not JSON: {error}", do="texts, numbers, lists, mappings")
             ) from None
     else:
         described = load(source, list(sets), list(accept))

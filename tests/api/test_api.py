@@ -49,7 +49,7 @@ def test_a_room_and_the_function_of_its_name_are_both_there(first: str) -> None:
         "try: allranks.diagnose('/no/such/log')\n"
         "except allranks.BadInput as error: print(error)"
     )
-    assert "/no/such/log is no file" in fresh(code)
+    assert "/no/such/log is not a file" in fresh(code)
 
 
 def test_every_name_is_there_and_no_other() -> None:
@@ -143,7 +143,7 @@ def test_all_of_it_works_where_an_event_loop_runs(home: Path) -> None:
         assert allranks.list_runs() == [] and allranks.plan(KEYS).world_size == 1
         with pytest.raises(allranks.BadInput, match="no runs here yet"):
             allranks.find_run()
-        with pytest.raises(allranks.BadInput, match="is no file"):
+        with pytest.raises(allranks.BadInput, match="is not a file"):
             allranks.diagnose("/no/such/log")
 
     asyncio.run(cell())

@@ -215,7 +215,7 @@ def test_folding_takes_a_nodes_own_name_alone() -> None:
     apart = folded([found("node-1", "node-1 is not node-2"), found("node-2", "node-2 is not node-1")])
     assert [g.text("saw") for g in apart] == ["node-1 is not node-2", "node-2 is not node-1"]
     numbers = folded([found("1", "1 of 2 GPUs"), found("2", "2 of 2 GPUs")])
-    assert len(numbers) == 2, "a name of digits is no name within a sentence"
+    assert len(numbers) == 2, "a name of digits is not a name within a sentence"
 
 
 def test_folding_takes_a_nodes_own_address() -> None:

@@ -136,9 +136,9 @@ def test_no_run_lies_where_its_mark_does_not(home: Path) -> None:
 
 @pytest.mark.parametrize("run_id", ["../../x", "/etc/y", ".hidden", "", "a/b"])
 def test_an_id_that_a_node_told_is_no_path(home: Path, run_id: str) -> None:
-    with pytest.raises(BadInput, match="is no name of a run"):
+    with pytest.raises(BadInput, match="is not a valid name for a run"):
         index.write(run_id, {"id": run_id})
-    with pytest.raises(BadInput, match="is no name of a run"):
+    with pytest.raises(BadInput, match="is not a valid name for a run"):
         index.forget(run_id)
 
 

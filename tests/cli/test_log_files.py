@@ -83,7 +83,7 @@ def test_what_is_no_text_is_not_read_and_said(tmp_path: Path, capsys) -> None:
     (tmp_path / "tokenizer.json").write_text("{}")
     assert cli.main(["diagnose", str(tmp_path)]) == 1
     said = capsys.readouterr().err
-    assert "core.log: it is no text" in said and "model.safetensors" in said and "tokenizer.json" in said
+    assert "core.log: it is not text" in said and "model.safetensors" in said and "tokenizer.json" in said
 
 
 def test_rotated_parts_are_one_log_the_oldest_first(tmp_path: Path, capsys) -> None:

@@ -41,7 +41,7 @@ def test_a_batch_that_fits_another_number_of_ranks():
     seen = of("world_size: 24\n" + SUMMARY.format("512"))
     assert disagreements(seen) == ["a total batch of 512 fits 32 ranks, not 24"]
     assert disagreements(of("world_size: 24\n" + SUMMARY.format("384"))) == []
-    assert "no multiple" in disagreements(of(SUMMARY.format("500")))[0]
+    assert "not a multiple" in disagreements(of(SUMMARY.format("500")))[0]
 
 
 def test_all_figures_are_read():

@@ -121,7 +121,7 @@ def test_a_model_folder(tmp_path):
         "a pointer of Git LFS is no model"
     )
     (tmp_path / "config.json").write_text("[1]")
-    assert storage.read_model(str(tmp_path))["config_trouble"] == "it is no JSON object"
+    assert storage.read_model(str(tmp_path))["config_trouble"] == "it is not a JSON object"
     (tmp_path / "config.json").write_bytes(b"{" * (2 << 20))
     assert "larger than" in str(storage.read_model(str(tmp_path))["config_trouble"])
     assert storage.read_model(str(tmp_path / "none")) == {"path": str(tmp_path / "none"), "exists": False}

@@ -103,10 +103,10 @@ def test_a_hub_that_does_not_answer_is_given_up(online: Server, monkeypatch) -> 
 @pytest.mark.parametrize(
     ("body", "saw"),
     [
-        (b"[]", "no JSON object"),
-        (b"<html>", "no JSON object"),
-        (b"\xff\xfe", "no JSON object"),
-        (b"[" * 100_000, "no JSON object"),
+        (b"[]", "not a JSON object"),
+        (b"<html>", "not a JSON object"),
+        (b"\xff\xfe", "not a JSON object"),
+        (b"[" * 100_000, "not a JSON object"),
         (b'{"x": "' + b"x" * (1 << 20) + b'"}', "larger than 1,048,576 bytes"),
         (b'{"model_type": "\\u001b[31m../../x"}', "'\\x1b[31m../../x' is none of the"),
     ],
@@ -177,7 +177,7 @@ def test_redirects_end(online: Server) -> None:
     ("base", "saw"),
     [
         ("http://192.0.2.1", "does not begin with https://"),
-        ("https://user:pw-of-me@example.invalid", "a user or a password stands in it"),
+        ("https://user:pw-of-me@example.invalid", "it has a user or a password"),
         ("ftp://example.invalid", "does not begin with https://"),
         ("https://", "it is not an address"),
         ("https://exam ple", "it is not an address"),

@@ -60,7 +60,7 @@ def test_put_follows_no_link(call, home, tmp_path):
 def test_faults_are_documents_too(call):
     assert call("dance") == (
         2,
-        {"error": "'dance' is no verb.\n  do   one of " + VERBS, "problems": [NO_VERB]},
+        {"error": "'dance' is not a verb.\n  do   one of " + VERBS, "problems": [NO_VERB]},
     )
     assert call()[0] == 2
     assert call("read", "tea")[0] == 2
@@ -75,7 +75,7 @@ VERBS = (
     "version, facts, start, order, read, follow, stop, sweep, put, clean, code, environment, probe, ray, command, "
     "conda, checkpoints"
 )
-NO_VERB = {"file": None, "line": None, "saw": "'dance' is no verb.", "why": "", "do": "one of " + VERBS}
+NO_VERB = {"file": None, "line": None, "saw": "'dance' is not a verb.", "why": "", "do": "one of " + VERBS}
 
 
 def test_reading_goes_through_every_form(call, home):

@@ -391,7 +391,7 @@ def test_damage_is_named(run_directory):
     (directory / "plan.json").write_text("[1, 2]")
     text = page(directory).text
     assert "3 damaged lines passed over" in text
-    assert "plan.json: no JSON object" in text
+    assert "plan.json: not a JSON object" in text
 
 
 def test_without_the_keepers_journal_the_nodes_own_are_read(run_directory):

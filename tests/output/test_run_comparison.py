@@ -75,7 +75,7 @@ def test_losses_are_compared_at_a_step_that_both_have() -> None:
 def test_another_batch_makes_equal_steps_unequal_data() -> None:
     one = {"micro_batch": 1, "accumulation": 8, "world_size": 8}
     same, other = {**one, "accumulation": 4, "world_size": 16}, {**one, "world_size": 16}
-    assert "The batch differs, 64 samples a step against 128" in verdict(
+    assert "The batch differs, 64 samples per step against 128" in verdict(
         data(SMOOTH, EVEN, one), data(SMOOTH, EVEN, other)
     )
     assert "The batch differs" not in verdict(data(SMOOTH, EVEN, one), data(SMOOTH, EVEN, same))

@@ -118,7 +118,7 @@ def test_a_rendezvous_port_that_is_held_is_unknown_and_no_rank_waits_for_it(
         answer = probed(tmp_path, "--seconds", "0", code=3, network={"port": port})
     (found,) = [f for f in answer["findings"] if f["verdict"] != "ok"]
     assert (found["id"], found["verdict"]) == ("not-probed", "unknown") and f"port {port}" in found["saw"]
-    assert answer["skipped"] == {"torch": "not-probed stands in the way"} and answer["collectives"] == []
+    assert answer["skipped"] == {"torch": "not-probed prevents it"} and answer["collectives"] == []
 
 
 @pytest.mark.training

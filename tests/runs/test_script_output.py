@@ -1,4 +1,4 @@
-"""What a script saves is its run's output, wherever it lies; `{output}` and `{resume}` stand in its arguments."""
+"""What a script saves is its run's output, wherever it lies; `{output}` and `{resume}` are in its arguments."""
 
 from __future__ import annotations
 

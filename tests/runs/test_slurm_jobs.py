@@ -43,7 +43,7 @@ def test_the_end_of_a_task_is_not_the_end_of_another(slurm: Path) -> None:
     assert asyncio.run(slurm_jobs.ending("7_1")) == "TIMEOUT (TimeLimit)"
     assert asyncio.run(slurm_jobs.ending("8")) == "RUNNING"
     program(slurm, "scontrol", first)
-    assert asyncio.run(slurm_jobs.ending("7")) == "", "SLURM knows it no more, and tells of another"
+    assert asyncio.run(slurm_jobs.ending("7")) == "", "SLURM no longer knows it, and tells of another"
     program(slurm, "scontrol", "JobId=7 ArrayJobId=7 ArrayTaskId=1-5 JobState=CANCELLED Reason=None")
     assert asyncio.run(slurm_jobs.ending("7_2")) == "CANCELLED", "those that wait are one record"
     program(slurm, "scontrol")

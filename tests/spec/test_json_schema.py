@@ -25,7 +25,7 @@ from tests.spec.test_spec_messages import CASES, GOOD, PATHS, VALUES, WHOLE, as_
 ROOT = Path(__file__).parents[2]
 FILES = [*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/recorded/*/run.yaml")]
 SHAPE = re.compile(
-    r"no such key\.$|is no mapping\.$|is no list( of values)?\.$|(stands here|has no value)\.$|neither true nor false"
+    r"no such key\.$|is not a mapping\.$|is not a list( of values)?\.$|(stands here|has no value)\.$|neither true nor false"
     r"|: missing\.$|neither llamafactory nor command|both llamafactory and command|is no (number of|port)"
     r"|values are not all single"
 )

@@ -133,8 +133,8 @@ def test_a_ray_job_brings_its_cluster_its_folder_and_its_variables() -> None:
 
 REFUSED = {
     "torchrun --nnodes 4 --nproc_per_node 8 t.py": "torchrun --nnodes 4: 4 machines, and none is named.",
-    "torchrun --nproc_pre_node 8 t.py": "train.command: --nproc_pre_node is no option of torchrun that is known here.",
-    "torchrun --nproc_per_node eight t.py": "train.command: torchrun --nproc_per_node eight: eight is no number.",
+    "torchrun --nproc_pre_node 8 t.py": "train.command: --nproc_pre_node is not an option of torchrun that is known here.",
+    "torchrun --nproc_per_node eight t.py": "train.command: torchrun --nproc_per_node eight: eight is not a number.",
     "torchrun --nproc_per_node": "train.command: torchrun --nproc_per_node: nothing follows it.",
     "t.py --out '$OUT'": "train.command: $OUT: $OUT is not set.",
     "python -c 'import a'": "train.command: python -c.",
@@ -148,7 +148,7 @@ REFUSED = {
     "tune run --nproc_per_node 2 full_finetune_distributed --config c.yaml": "train.command: "
     "full_finetune_distributed is a name that torchtune alone resolves, to a file inside its package.",
     "wrapper exec deepspeed t.py": "train.command: wrapper stands before deepspeed, and is not known here.",
-    "docker run image torchrun t.py": "train.command: docker is no Python script.",
+    "docker run image torchrun t.py": "train.command: docker is not a Python script.",
 }
 
 

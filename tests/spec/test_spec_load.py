@@ -211,7 +211,7 @@ def test_wrong_sets_are_refused_like_keys_of_the_file():
     texts = {p.file: (p.saw, p.do) for p in error.value.problems}
     assert texts["--set netwrok.port"] == ("netwrok: no such key.", "network")
     assert texts["--set network.prot"] == ("network.prot: no such key.", "port")
-    assert texts["--set network.port"][0] == "network.port: x is no port."
+    assert texts["--set network.port"][0] == "network.port: x is not a port."
     assert texts["--set max_steps"] == ("no key=value.", "--set train.llamafactory.max_steps=50")
     assert texts["--set gpus.x"] == ("gpus is 8 and holds no keys.", "--set gpus=…")
     assert texts["--set nodes.0.x"][0] == "nodes is node[1-2] and holds no keys."
@@ -421,10 +421,10 @@ WRONG_COMMANDS = {
     "[]": "it names no script.",
     "python": "it names no script.",
     "torchrun --nnodes 2": "it names no script.",
-    "sudo bash train.sh": "sudo is no Python script.",
+    "sudo bash train.sh": "sudo is not a Python script.",
     "horovodrun -np 2 train.py": "horovodrun starts ranks by itself.",
     "torchrun --no-python a.sh": "torchrun --no-python.",
-    "[--lr, train.py]": "--lr is no script.",
+    "[--lr, train.py]": "--lr is not a script.",
     "[-m]": "-m without a module's name.",
     "{a: 1}": "a mapping stands here.",
     '"it\'s"': "a quote or a bracket is never closed.",

@@ -31,43 +31,43 @@ CASES = {
     "save: {resume: auto}\n": f"r.yaml:4  save.resume: no such key.\n  why  {IGNORED}\n  do   resume: at the top level",
     "save: {qqq: 1}\n": f"r.yaml:4  save.qqq: no such key.\n  why  {IGNORED}\n"
     "  do   one of to, every, keep, copy_to, grace_seconds, notice",
-    "network: {port: 0}\n": "r.yaml:4  network.port: 0 is no port.\n  why  a TCP port is 1 to 65,535.\n"
+    "network: {port: 0}\n": "r.yaml:4  network.port: 0 is not a port.\n  why  a TCP port is 1 to 65,535.\n"
     "  do   such as 39500",
-    "network: {port: 65536}\n": "r.yaml:4  network.port: 65536 is no port.\n  why  a TCP port is 1 to 65,535.\n"
+    "network: {port: 65536}\n": "r.yaml:4  network.port: 65536 is not a port.\n  why  a TCP port is 1 to 65,535.\n"
     "  do   such as 39500",
     "network: {port: 5, keeper_port: 5}\n": "r.yaml:4  network.keeper_port: 5 is also network.port.\n"
     "  why  the rendezvous and the keeper cannot listen on one port.\n  do   0",
     "network: {interface: '^lo,docker'}\n": "r.yaml:4  network.interface: ^lo,docker is a pattern or a list.\n"
     "  why  NCCL takes patterns, gloo takes one exact name and crashes on anything else.\n"
     "  do   one name such as eth0, or auto",
-    "network: [1]\n": "r.yaml:4  network: a list is no mapping.\n  do   network: {interface: …}",
+    "network: [1]\n": "r.yaml:4  network: a list is not a mapping.\n  do   network: {interface: …}",
     "transport: ssh\n": "r.yaml:4  transport: ssh is none of asyncssh, openssh.\n  do   openssh",
     "same_host: yes\n": "r.yaml:4  same_host: yes is neither true nor false.\n"
     "  why  YAML 1.2 knows these two words alone; yes, no, on and off are strings.\n  do   true or false",
     "deepspeed: zero-3\n": "r.yaml:4  deepspeed: zero-3 is none of auto, zero3, zero3-offload, none and no path.\n"
     "  do   zero3",
-    "save: {every: 0}\n": "r.yaml:4  save.every: 0 is no number of steps.\n"
+    "save: {every: 0}\n": "r.yaml:4  save.every: 0 is not a number of steps.\n"
     "  why  it is a whole number from 1 to 1,000,000,000.\n  do   such as 50",
     "launch: {spares: 2}\n": "r.yaml:4  launch.spares: 2 of 2 nodes.\n  why  none would be left to train.\n"
     "  do   spares: 1 at most",
     "launch: {with: local}\n": "r.yaml:4  launch.with: local, but node1 is node1.\n"
     "  why  local starts everything on this machine.\n  do   with: ssh, or same_host: true",
-    "launch: {with: slurm, time: tomorrow}\n": "r.yaml:4  launch.time: tomorrow is no time limit.\n"
+    "launch: {with: slurm, time: tomorrow}\n": "r.yaml:4  launch.time: tomorrow is not a time limit.\n"
     "  do   such as 90 (minutes), 24:00:00 or 2-12:00:00",
     "container: {engine: docker}\n": "r.yaml:4  container.image: missing.\n  why  there is nothing to start.\n"
     "  do   container: {image: hiyouga/llamafactory@sha256:…}",
-    "container: {image: x, mounts: [data:/data]}\n": "r.yaml:4  container.mounts: data is no absolute path.\n"
+    "container: {image: x, mounts: [data:/data]}\n": "r.yaml:4  container.mounts: data is not an absolute path.\n"
     "  why  docker would make an empty volume of that name.\n"
     "  do   the whole path on the node, such as /home/ubuntu/data",
-    "container: {image: x, mounts: /a:/b}\n": 'r.yaml:4  container.mounts: /a:/b is no list.\n  do   ["/nfs:/nfs:ro"]',
-    "container: {image: -x}\n": "r.yaml:4  container.image: -x is no image.\n"
+    "container: {image: x, mounts: /a:/b}\n": 'r.yaml:4  container.mounts: /a:/b is not a list.\n  do   ["/nfs:/nfs:ro"]',
+    "container: {image: -x}\n": "r.yaml:4  container.image: -x is not an image.\n"
     "  why  it holds letters, digits and ./_:@+- alone.\n"
     "  do   such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
     "container: {image: x, pip: [--index-url=http://e]}\n": "r.yaml:4  container.pip: --index-url=http://e is an "
     "option of pip.\n  why  packages stand here.\n  do   such as transformers==4.52.4",
     "user: -oProxyCommand=x\n": "r.yaml:4  user: -oProxyCommand=x begins with a dash.\n"
     "  why  ssh would read it as an option.\n  do   the user's name",
-    "env: {A B: 1}\n": "r.yaml:4  env.A B: A B is no name of a variable.\n"
+    "env: {A B: 1}\n": "r.yaml:4  env.A B: A B is not a valid name for a variable.\n"
     "  why  letters, digits and `_`, no digit first.\n  do   such as NCCL_DEBUG",
     "env:\n  A:\n": "r.yaml:5  env.A: it has no value.\n  why  a variable is one string.\n"
     '  do   the value; "" for an empty one',
@@ -80,15 +80,15 @@ CASES = {
     f"env: {{HF_TOKEN: {TOKEN}}}\n": "r.yaml:4  env.HF_TOKEN: its value looks like an access token.\n"
     "  why  run files are shown, stored and shared; a secret must not stand in one.\n"
     "  do   export HF_TOKEN where allranks runs, and secrets: [HF_TOKEN]",
-    "secrets: [HF_TOKEN=abc]\n": "r.yaml:4  secrets: an entry that is no name of a variable (it is not shown: it "
+    "secrets: [HF_TOKEN=abc]\n": "r.yaml:4  secrets: an entry that is not a valid name for a variable (it is not shown: it "
     "may be the secret itself).\n"
     "  why  only names stand in a run file; values are taken from the environment of allranks.\n"
     "  do   such as secrets: [HF_TOKEN]",
-    "secrets: HF_TOKEN\n": "r.yaml:4  secrets: HF_TOKEN is no list.\n  do   [HF_TOKEN]",
+    "secrets: HF_TOKEN\n": "r.yaml:4  secrets: HF_TOKEN is not a list.\n  do   [HF_TOKEN]",
     "accept: [Port Busy]\n": "r.yaml:4  accept: Port Busy is not the id of a finding.\n"
     "  do   such as driver-differs, as `allranks check FILE` prints it",
-    "sweep: {a: 1}\n": "r.yaml:4  sweep.a: 1 is no list of values.\n  do   [1e-5, 5e-5]",
-    "alerts: {webhook: file:///etc/passwd}\n": "r.yaml:4  alerts.webhook: it is no web address.\n"
+    "sweep: {a: 1}\n": "r.yaml:4  sweep.a: 1 is not a list of values.\n  do   [1e-5, 5e-5]",
+    "alerts: {webhook: file:///etc/passwd}\n": "r.yaml:4  alerts.webhook: it is not a web address.\n"
     "  why  a webhook is called over HTTP.\n  do   https://…",
     "gpus: 4\n": "r.yaml:4  gpus: given twice, first in line 2.\n  why  one of the two values would be lost.\n"
     "  do   keep one of them",
@@ -115,7 +115,7 @@ WHOLE = {
         "  do   train: {llamafactory: sft.yaml}, or train: {command: [train.py]}",
     ],
     "nodes: a\ntrain: sft.yaml\n": [
-        "r.yaml:2  train: sft.yaml is no mapping.\n  do   train: {llamafactory: sft.yaml}"
+        "r.yaml:2  train: sft.yaml is not a mapping.\n  do   train: {llamafactory: sft.yaml}"
     ],
     "nodes: a\ntrain: {}\n": [
         "r.yaml:2  train: neither llamafactory nor command.\n  why  a run trains one thing.\n"
@@ -129,7 +129,7 @@ WHOLE = {
         f"r.yaml:3  train.stage: no such key.\n  why  {IGNORED}\n  do   llamafactory: with this key below it"
     ],
     "nodes: a\ntrain: {llamafactory: }\n": [
-        "r.yaml:2  train.llamafactory: nothing is no mapping.\n  do   LLaMA-Factory's keys, or the path of its YAML"
+        "r.yaml:2  train.llamafactory: nothing is not a mapping.\n  do   LLaMA-Factory's keys, or the path of its YAML"
     ],
     "node1 slots=8\nnode2 8\n": [
         "r.yaml:1  a hostfile, not a run file.\n"
@@ -169,7 +169,7 @@ def test_all_errors_at_once():
         loads(GOOD + "".join(each) + "network: {prot: 1}\nenv: {1: 2}\n", "r.yaml")
     saws = {problem.saw for problem in error.value.problems}
     assert {CASES[text].split("  ", 1)[1].split("\n")[0] for text in each} <= saws
-    assert {"network.prot: no such key.", "env.1: 1 is no name of a variable."} <= saws
+    assert {"network.prot: no such key.", "env.1: 1 is not a valid name for a variable."} <= saws
     lines = [problem.line for problem in error.value.problems]
     assert lines == sorted(lines)
     assert error.value.exit_code == 2

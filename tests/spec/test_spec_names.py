@@ -53,19 +53,19 @@ WRONG = {
     "a[1-2": "not closed",
     "a]": "a bracket too many",
     "a[[1]]": "a bracket too many",
-    "a[]": "[] is no range",
-    "a[1,]": "[1,] is no range",
-    "a[x-y]": "[x-y] is no range",
-    "a[1-10/2]": "is no range",
-    "a[-1]": "is no range",
-    "a[1--2]": "is no range",
-    "a[000x111]": "is no range",
-    "a[²]": "is no range",
+    "a[]": "[] is not a range",
+    "a[1,]": "[1,] is not a range",
+    "a[x-y]": "[x-y] is not a range",
+    "a[1-10/2]": "is not a range",
+    "a[-1]": "is not a range",
+    "a[1--2]": "is not a range",
+    "a[000x111]": "is not a range",
+    "a[²]": "is not a range",
     "a[3-1]": "3-1 runs backwards",
     "a[1-99999999999999999999]": "more than 16,384 nodes",
     "a[1-200]b[1-200]": "more than 16,384 nodes",
     ",".join(["a[1-9000]"] * 2): "more than 16,384 nodes",
-    f"a[{'9' * 5000}]": "is no range",
+    f"a[{'9' * 5000}]": "is not a range",
     "a" * 300_000: "characters",
 }
 
@@ -166,7 +166,7 @@ def test_a_list_for_slurm_joins_numbers_of_different_length_but_not_of_different
 def test_how_long_a_number_in_brackets_may_be(length):
     text = f"a[{'0' * (length - 1)}7]"
     if length > 40:
-        with pytest.raises(BadInput, match="is no range"):
+        with pytest.raises(BadInput, match="is not a range"):
             expand(text)
     else:
         assert expand(text) == [f"a{'0' * (length - 1)}7"]

@@ -200,7 +200,7 @@ def test_every_wrong_node_is_named_with_its_line():
     assert [(p.line, p.saw) for p in error.value.problems] == [
         (3, "nodes: -x begins with a dash."),
         (5, "nodes.adress: no such key."),
-        (6, "nodes.gpus: 0 is no number of GPUs."),
+        (6, "nodes.gpus: 0 is not a number of GPUs."),
         (7, "nodes: a list stands here."),
     ]
 

@@ -30,7 +30,7 @@ def test_the_default_that_is_printed_is_the_default(key):
     for part in [*key.path.split(".")[:-1], key.field]:
         value = getattr(value, part) if not isinstance(value, dict) else value.get(part)
     words = {None: None, "": None, (): None, False: "false"}
-    apart = ("name", "container.image", "network.port")  # `auto` is no number in a run
+    apart = ("name", "container.image", "network.port")  # `auto` is not a number in a run
     if isinstance(value, str | int) and value is not False and key.path not in apart:
         assert key.default == str(value)
     elif value is False:

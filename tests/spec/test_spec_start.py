@@ -116,7 +116,7 @@ def test_a_hostfile_that_is_not_there_or_wrong(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         init_text(nodes="./hosts")
     (tmp_path / "hosts").write_text("a slots=x\n")
-    with pytest.raises(BadInput, match="hosts:1  slots=x is no number of ranks"):
+    with pytest.raises(BadInput, match="hosts:1  slots=x is not a number of ranks"):
         init_text(nodes=str(tmp_path / "hosts"))
     with pytest.raises(BadInput, match="-x begins with a dash"):
         init_text(nodes="-x")

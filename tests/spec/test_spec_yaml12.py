@@ -108,7 +108,7 @@ def test_aliases_and_merge_keys():
 REFUSED = {
     "a: &a [1, *a]": (1, "*a names nothing.", "it would hold itself without end."),
     "b: 1\na: *nobody": (2, "*nobody names nothing.", "no &anchor of that name stands above it."),
-    "a: {<<: 1}": (1, "<<: what is merged is no mapping.", "it has no keys."),
+    "a: {<<: 1}": (1, "<<: what is merged is not a mapping.", "it has no keys."),
     "? [a]\n: 1": (1, "a list or mapping stands as a key.", "keys are names."),
     "'': 1": (1, "a key without a name.", "its value would belong to nothing."),
     "a: 1\n---\nb: 1": (2, "a second document begins here.", "one would be lost."),
@@ -147,7 +147,7 @@ REFUSED = {
     "a: @b": (1, None, "@, ` and % cannot begin a value without quotes."),
     'a: "\\q"': (1, None, 'in "double quotes" a backslash begins an escape.'),
     "a: 1\nb: \x07": (2, None, ""),
-    "a: \ud800": (None, "a half of a surrogate pair, which is no character.", ""),
+    "a: \ud800": (None, "a half of a surrogate pair, which is not a character.", ""),
 }
 
 

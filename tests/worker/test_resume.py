@@ -121,7 +121,7 @@ def test_another_number_of_ranks_goes_on_where_the_samples_a_step_stay(alone):
 def test_other_samples_a_step_are_refused_with_what_would_work(alone):
     text = told(alone, "alone-fewer")["refused"]
 
-    assert "4 samples a step (2 ranks), here are 1 (1 ranks)" in text
+    assert "4 samples per step (2 ranks), but this run has 1 (1 ranks)" in text
     assert "micro batch × accumulation = 4 on each of the 1 ranks" in text
 
 

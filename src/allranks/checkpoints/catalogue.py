@@ -153,7 +153,7 @@ _KINDS = (
     Kind("adapter-target-missing", BLOCK, "A target module of the config has no tensor.",
          "That part of the training was not saved, or never took place: PEFT passes over a name that matches "
          "no module without a word.", "check lora_target against the base model's module names."),
-    Kind("adapter-target-nowhere", WARN, "A target module of the config is no module of the base model.",
+    Kind("adapter-target-nowhere", WARN, "A target module of the config is not a module of the base model.",
          "PEFT passes over such a name without a word: fewer parameters trained than the list suggests.",
          "correct lora_target before the next run; this adapter holds all that was trained."),
     Kind("adapter-module-missing", BLOCK, "Modules that should have an adapter have none.",

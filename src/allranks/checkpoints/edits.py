@@ -147,7 +147,7 @@ def _linear(
     a, b = tensors[parts.EMBEDDING_A if embedding else parts.A], tensors[
         parts.EMBEDDING_B if embedding else parts.B]  # fmt: skip
     if len(shape) != 2 or len(a.shape) != 2 or len(b.shape) != 2:
-        saw = "%s is no matrix (%s)" % (printable(name), list(shape))
+        saw = "%s is not a matrix (%s)" % (printable(name), list(shape))
         raise Refused(found("export-unsupported", file, saw))
     flipped = embedding or bool(raw.get("fan_in_fan_out"))
     want = (a.shape[1], b.shape[0]) if flipped else (b.shape[0], a.shape[1])

@@ -88,7 +88,7 @@ def _base(
         return base_model.read(named)
     if form == "vllm" and base is None and not adapter.config.parameters:
         return None  # the conversion needs no base; its sizes are not compared then
-    saw = "the base model %s is no folder here" % named if named else "the adapter names no base model"
+    saw = "the base model %s is not a folder here" % named if named else "the adapter names no base model"
     raise Refused(found("export-base-missing", folder, saw))
 
 

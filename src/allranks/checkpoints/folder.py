@@ -55,7 +55,7 @@ class Folder:
         """(descriptor, size in bytes) of a regular file below the folder.
 
         Raises FileNotFoundError, OSError where it cannot be read, `Damaged` where it leaves the folder or
-        is no regular file.
+        is not a regular file.
         """
         target = os.path.realpath(os.path.join(self.path, name))
         inside = os.path.relpath(target, self.path)
@@ -66,7 +66,7 @@ class Folder:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             os.close(fd)
-            raise Damaged("checkpoint-not-a-file", "%s is no regular file" % printable(name))
+            raise Damaged("checkpoint-not-a-file", "%s is not a regular file" % printable(name))
         return fd, info.st_size
 
     def _descend(self, parts: List[str]) -> int:
@@ -80,7 +80,7 @@ class Folder:
         except OSError as error:
             if error.errno == errno.ENXIO:  # a socket
                 raise Damaged(
-                    "checkpoint-not-a-file", "%s is no regular file" % printable(parts[-1])
+                    "checkpoint-not-a-file", "%s is not a regular file" % printable(parts[-1])
                 ) from None
             raise
         finally:
@@ -104,7 +104,7 @@ class Folder:
         except RecursionError:
             raise ValueError("nested too deep") from None
         if not isinstance(value, dict):
-            raise ValueError("no JSON object")
+            raise ValueError("not a JSON object")
         return value
 
     def digest(self, name: str) -> Tuple[int, str]:

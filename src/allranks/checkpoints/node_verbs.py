@@ -46,7 +46,7 @@ def place(wanted: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
     if run_id is None:
         path = os.path.expanduser(text(wanted.get("path")) or "")
         if not os.path.isabs(path):
-            raise BadInput(Problem(saw=f"{path!r} is no absolute path.", do="/path, or ~/path"))
+            raise BadInput(Problem(saw=f"{path!r} is not an absolute path.", do="/path, or ~/path"))
         return path, {}
     directory = RunDirectory(run_id)
     folder = text(read_object(directory.keeper.state).get("output_dir"))
@@ -201,7 +201,7 @@ def pieces(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Iterator[Dict
     for name, offset in dict(mapping(wanted.get("files"))).items():
         if name not in known:
             raise BadInput(
-                Problem(saw=f"{name} is no file of {folder} any more.", do="the same command again")
+                Problem(saw=f"{name} is not a file of {folder} any more.", do="the same command again")
             )
         with os.fdopen(os.open(os.path.join(folder, name), copying.READ), "rb", buffering=0) as file:
             at = file.seek(integer(offset) or 0)

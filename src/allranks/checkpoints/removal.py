@@ -51,7 +51,7 @@ class Home:
         try:
             fd = os.open(name, _FLAGS, dir_fd=parent)
         except NotADirectoryError:
-            raise NotOurs("%s is no folder of its own" % name) from None
+            raise NotOurs("%s is not a folder of its own" % name) from None
         except OSError as error:
             if isinstance(error, FileNotFoundError):
                 raise
@@ -74,7 +74,7 @@ def survey(home: Home, parent: int, name: str, depth: int = 0) -> int:
     if stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode):
         return info.st_blocks * 512 if info.st_nlink == 1 else 0
     if not stat.S_ISDIR(info.st_mode):
-        raise NotOurs("%s is no file and no folder" % name)
+        raise NotOurs("%s is not a file and no folder" % name)
     if depth >= MAX_DEPTH:
         raise NotOurs("%s lies more than %d folders deep" % (name, MAX_DEPTH))
     fd = home.enter(parent, name)

@@ -157,10 +157,10 @@ def _parse(raw: bytes) -> List[Tuple[str, Any]]:
     except _Twice as error:
         raise Damaged("adapter-duplicate-tensor", "the header names %s twice" % printable(error)) from None
     except (ValueError, RecursionError) as error:
-        raise Damaged("adapter-header-broken", "the header is no JSON: %s" % printable(error)) from None
+        raise Damaged("adapter-header-broken", "the header is not JSON: %s" % printable(error)) from None
     metadata = table.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise Damaged("adapter-header-broken", "__metadata__ is no table of texts")
+        raise Damaged("adapter-header-broken", "__metadata__ is not a table of texts")
     return list(table.items())
 
 

@@ -121,7 +121,7 @@ def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequen
         import shlex
 
         command = shlex.join(words[words.index(named) :])
-        return f"{said}\nA training command stands behind `--`: allranks {options.verb} -- {command}"
+        return f"{said}\nA training command comes after `--`: allranks {options.verb} -- {command}"
     return said
 
 

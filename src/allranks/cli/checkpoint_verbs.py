@@ -50,7 +50,7 @@ def verify(options: argparse.Namespace) -> int:
     if place.nodes is not None and options.base:
         do = f"allranks checkpoints fetch {options.path} TO, and verify TO with --base"
         raise BadInput(
-            Problem("--base is a folder of this machine, and the adapter lies on another one", do=do)
+            Problem("--base is a folder of this machine, but the adapter is on another one", do=do)
         )
     report = (
         verified_here(place, options.base) if place.nodes is None else asyncio.run(asked(place, "verify"))

@@ -32,7 +32,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(command=None)
     parser.add_argument("--nodes", metavar="NODES", help="node names such as node[1-3], or a hostfile")
-    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs (ranks) a node")
+    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs (ranks) per node")
     parser.add_argument("--cpu", action="store_true", help="train on the nodes' processors")
     parser.add_argument("--save-as", metavar="FILE", help="also write the run file that says the same")
     parser.add_argument(
@@ -44,7 +44,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         help="change one key of the run file, e.g. train.llamafactory.max_steps=50",
     )
     parser.add_argument(
-        "--accept", action="append", default=[], metavar="ID", help="let this known finding pass"
+        "--accept", action="append", default=[], metavar="ID", help="ignore this finding and continue"
     )
 
 
@@ -159,7 +159,7 @@ def positive(text: str) -> int:
     """A whole number from 1, for argparse."""
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
     return number
 
 
@@ -167,7 +167,7 @@ def tcp_port(text: str) -> int:
     """A TCP port, 1 to 65,535, for argparse."""
     number = positive(text)
     if number > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port: 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text} is not a port (1 to 65,535)")
     return number
 
 

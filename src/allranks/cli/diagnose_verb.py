@@ -257,7 +257,9 @@ def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
         run_id = asyncio.run(find(name))
     except BadInput:
         problems.append(
-            Problem(f"{name} is no file, no folder and no run known here", do="allranks ps lists the runs")
+            Problem(
+                f"{name} is not a file, a folder or a run that is known here", do="allranks ps lists the runs"
+            )
         )
         return []
     try:

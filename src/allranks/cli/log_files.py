@@ -237,7 +237,7 @@ def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], byt
         return None
     encoding = encoding_of(head)
     if encoding is None:
-        notes.append(f"not read: {name}: it is no text")
+        notes.append(f"not read: {name}: it is not text")
         return None
     whole = io.BufferedReader(_Joined(head.removeprefix(codecs.BOM_UTF8), stream, name, notes), 1 << 16)
     if encoding == "utf-8":

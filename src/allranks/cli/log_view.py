@@ -143,7 +143,7 @@ def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
     unknown = [name for name in asked if name not in names]
     if unknown:
         do = "its nodes are " + ", ".join(names[:8])
-        raise BadInput(Problem(f"--node: {name} is no node of {run_id}", do=do) for name in unknown)
+        raise BadInput(Problem(f"--node: {name} is not a node of {run_id}", do=do) for name in unknown)
 
 
 async def logs_of(program: NodeProgram, name: str, run_id: str) -> dict[str, int]:

@@ -82,7 +82,7 @@ def careful(options: argparse.Namespace) -> tuple[str, ...]:
 def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
     """What to say after a smoke run: the next rung, with what it gains by the plan and the memory it needs."""
     if state.get("state") != "succeeded":
-        return ["the smoke run did not succeed: nothing faster will. Its cause stands above."]
+        return ["the smoke run did not succeed: nothing faster will. The cause is above."]
     smoked = set(options.sets)
     rungs = RUNGS[1:] if smoked.issuperset(OFFLOAD) else RUNGS[2:]
     before = planned_for(options, OFFLOAD) if smoked.issuperset(OFFLOAD) else None

@@ -236,9 +236,9 @@ def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
         print_findings(list(stopped.inspection.findings))
         names = " ".join(f"--accept {name}" for name in sorted({f.id for f in stopped.findings}))
         way = (
-            f"Mend it, or let it pass: {names}"
+            f"Fix the findings above, or ignore one: {names}"
             if stopped.acceptable
-            else "Mend it: no run is possible without."
+            else "This must be fixed first."
         )
         print(f"not started. {way}", file=sys.stderr)
     return verdict_code(stopped.findings) or CouldNotTell.exit_code

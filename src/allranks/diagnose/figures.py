@@ -75,7 +75,7 @@ def disagreements(seen: Store) -> List[str]:
         fits = batch / each
         if fits != int(fits):
             told.append(
-                f"a total batch of {batch:,.0f} is no multiple of {each:,.0f}, a rank's batch times accumulation"
+                f"a total batch of {batch:,.0f} is not a multiple of {each:,.0f}, a rank's batch times accumulation"
             )
         elif ranks and fits != ranks:
             told.append(f"a total batch of {batch:,.0f} fits {fits:,.0f} ranks, not {ranks:,.0f}")

@@ -18,7 +18,7 @@ from allranks.monitor import detectors as _package
 catalogue.include(_package)
 
 SOURCE = (
-    "What ranks and supervisors report while the run is watched: the table of events in docs/architecture.md."
+    "The events that ranks and supervisors report during the run; docs/architecture.md has a table of them."
 )
 """Of a detector that names no other source."""
 

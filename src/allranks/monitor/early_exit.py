@@ -39,7 +39,7 @@ def by_early_exit(run: RunState) -> Optional[Diagnosis]:
             f"rank {rank.rank} on {rank.node} ended with code 0 at step {rank.step} of {_total(rank, run)}",
         ),
         collateral=collateral(run, left),
-        why="it left without an error, so it stands in no table; the others waited for it in a collective.",
+        why="it left without an error, so torchrun's table does not list it; the others waited for it in a collective.",
         fix="look for sys.exit, a return or an exhausted data set on that rank alone.",
     )
 

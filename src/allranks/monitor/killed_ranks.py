@@ -93,8 +93,9 @@ def _from_outside(run: RunState, rank: RankState, name: str) -> Diagnosis:
             *_unread(run, rank),
         ),
         collateral=collateral(run, [rank]),
-        why=f"{name} came from outside the process (out of memory, a person, a scheduler); who sent it no event says.",
-        fix=f"on {rank.node}: dmesg -T | grep -i -e oom -e killed; free memory or fewer workers.",
+        why=f"{name} came from outside the process (out of memory, a person, a scheduler); the sender is unknown.",
+        fix=f"on {rank.node}: dmesg -T | grep -i -e oom -e killed. If the OOM killer did it, free host memory "
+        f"or lower dataloader_num_workers.",
     )
 
 

@@ -49,8 +49,8 @@ def by_torchrun(run: RunState, logs: Logs) -> Optional[Diagnosis]:
         collateral=collateral(run, []),
         why="the kernel ended it: the machine, or its control group, was out of memory."
         if starved
-        else "a torchrun ends with its ranks; those on the other nodes only lost their peers. Who sent the signal (the"
-        " kernel for want of memory, earlyoom, a scheduler, a person) no event says.",
+        else "a torchrun ends with its ranks; those on the other nodes only lost their peers. The sender of the "
+        "signal is unknown: the kernel's OOM killer, earlyoom, a scheduler or a person.",
         fix=f"on {name}: free memory, fewer data loader workers, a higher limit of the container or job."
         if starved
         else f"on {name}: dmesg -T | grep -i -e oom -e killed, the scheduler's log, and who ran kill there.",

@@ -72,7 +72,7 @@ def _cut_off(run: RunState, alone: CutOff) -> Diagnosis:
 
 def _lost(run: RunState, node: NodeState) -> Diagnosis:
     closed = run.machine_lives(node)
-    what = "its supervisor's connection was closed" if closed else "nothing was heard from it any more"
+    what = "its supervisor's connection was closed" if closed else "it no longer sent anything"
     before = []
     if run.trouble_at is not None and node.seen_at is not None and run.trouble_at > node.seen_at:
         before = [f"the first error elsewhere came {run.trouble_at - node.seen_at:.1f} s after its last word"]

@@ -39,7 +39,7 @@ def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:
     seconds = number(wanted.get("seconds"))
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
         raise BadInput(
-            Problem(saw="the command is no list of words.", do='{"argv": ["hostname"], "seconds": 60}')
+            Problem(saw="the command is not a list of words.", do='{"argv": ["hostname"], "seconds": 60}')
         )
     if seconds is None or seconds <= 0:
         raise BadInput(

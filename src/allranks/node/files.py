@@ -105,4 +105,4 @@ def open_regular(path: str, directory: Optional[int] = None) -> int:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)
-    raise OSError(errno.EINVAL, "is no regular file", path)
+    raise OSError(errno.EINVAL, "is not a regular file", path)

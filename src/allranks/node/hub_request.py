@@ -64,7 +64,7 @@ def refused(address: str, plain: bool) -> str:
     if not host or not address.isascii() or any(sign <= " " for sign in address):
         return "it is not an address"
     if parts.username is not None or parts.password is not None:
-        return "a user or a password stands in it"
+        return "it has a user or a password"
     if parts.scheme == "https" or (parts.scheme == "http" and (plain or is_loopback(host))):
         return ""
     return "it does not begin with https://"

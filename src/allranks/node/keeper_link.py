@@ -186,7 +186,7 @@ class Dial:
     def _forget(self, number: Any) -> None:
         """Drops what the keeper has from the outbox."""
         if not isinstance(number, int):
-            raise LinkError("an acknowledgement is no number")
+            raise LinkError("an acknowledgement is not a number")
         while self._outbox and self._outbox[0][0] <= number:
             self._outbox_bytes -= len(self._outbox.popleft()[1])
             self._sent = max(0, self._sent - 1)

@@ -87,7 +87,7 @@ class Ownership:
         claims[top.pid] = Claim(top, why)
         for stat in descendants(top.pid, table):
             if stat.is_alive and stat.pid not in claims and self._may_be_ours(stat):
-                claims[stat.pid] = Claim(stat, f"descends from pid {top.pid}, which is ours")
+                claims[stat.pid] = Claim(stat, f"descends from pid {top.pid}, which allranks started")
 
     def _why_ours(self, stat: Stat, table: Dict[int, Stat]) -> str:
         recorded = (stat.pid, stat.start_time) in self.records.seen

@@ -69,7 +69,7 @@ def checked_name(name: str, what: str) -> str:
         return name
     raise BadInput(
         Problem(
-            saw=f"{name!r} is no name of a {what}.",
+            saw=f"{name!r} is not a valid name for a {what}.",
             why="it becomes a part of a path on every node.",
             do="1 to 128 letters, digits, dots, dashes and underscores, not beginning with a dot or a dash.",
         )

@@ -44,7 +44,7 @@ def main(argv: Sequence[str], keep: Any = None, ask_checkpoints: Any = None) -> 
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
     try:
         if name not in verbs:
-            raise BadInput(Problem(saw=f"{name!r} is no verb.", do="one of " + ", ".join(verbs)))
+            raise BadInput(Problem(saw=f"{name!r} is not a verb.", do="one of " + ", ".join(verbs)))
         answer = verbs[name](words)
     except BadInput as error:
         _print({"error": str(error), "problems": [problem.as_json() for problem in error.problems]})
@@ -137,7 +137,7 @@ def _read(words: List[str]) -> Any:
     if what == "chunk":
         run_id, path = _words(words[:2], "RUN", "PATH")
         return run_reader.chunk(run_id, path, *[_number(word) for word in words[2:4]])
-    raise BadInput(Problem(saw=f"{what!r} is nothing to read.", do="runs, status, listing or chunk"))
+    raise BadInput(Problem(saw=f"{what!r} is not something to read.", do="runs, status, listing or chunk"))
 
 
 def _follow(words: List[str]) -> None:
@@ -223,7 +223,7 @@ def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(Problem(saw=f"the request of probe {what} is not whole: {error!r}")) from None
     raise BadInput(
-        Problem(saw=f"{what!r} is nothing to probe.", do="listen, dial, measure, rdma, ranks or end")
+        Problem(saw=f"{what!r} is not something to probe.", do="listen, dial, measure, rdma, ranks or end")
     )
 
 
@@ -244,7 +244,7 @@ def _ray(words: List[str]) -> Optional[Dict[str, Any]]:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
         sys.exit(0 if line == ray_job.READY else 1)
-    raise BadInput(Problem(saw=f"{what!r} is nothing to do with Ray.", do="up or submit"))
+    raise BadInput(Problem(saw=f"{what!r} is not a task for Ray.", do="up or submit"))
 
 
 def _command(words: List[str]) -> Dict[str, Any]:
@@ -329,7 +329,7 @@ def _number(word: str) -> int:
     try:
         return int(word)
     except ValueError:
-        raise BadInput(Problem(saw=f"{word!r} is no number of bytes.")) from None
+        raise BadInput(Problem(saw=f"{word!r} is not a number of bytes.")) from None
 
 
 def _input() -> Dict[str, Any]:

@@ -139,7 +139,7 @@ def request(
         why = getattr(error, "reason", None) or error
         raise Refused(f"no answer from {address}: {why}") from None
     if not isinstance(told, dict):
-        raise Refused(f"{address} is no Ray dashboard")
+        raise Refused(f"{address} is not a Ray dashboard")
     return told
 
 

@@ -123,7 +123,7 @@ def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any], why: str) -
     restarted = seen_from_here and keeper.get("boot_id") != processes.boot_id()
     seen = f"the keeper, pid {pid} on {node}: {why}"
     if restarted:
-        seen += "; the machine has been started anew since"
+        seen += "; the machine has been restarted since"
     return Diagnosis(
         cause=NODE_FAILURE if restarted else SUPERVISOR_LOST,
         confidence="certain" if seen_from_here else "likely",
@@ -131,7 +131,7 @@ def _keeper_gone(directory: RunDirectory, keeper: Mapping[str, Any], why: str) -
         first_seen=modified_at(directory.keeper.journal) or None,
         evidence=(seen,),
         why="the run's keeper is a part of the head's supervisor. Without it the other nodes stop their own ranks"
-        " when their lease ends: what they and torchrun say after that are consequences.",
+        " when their lease ends: any later messages of these nodes and of torchrun are consequences.",
         fix=f"on {node}: dmesg -T | grep -i -e oom -e killed; then allranks clean {directory.run_id} and start"
         " again from its last checkpoint.",
     ).as_json()
@@ -224,7 +224,7 @@ class Reader:
         """Opens a file below the run directory, one folder after the other, following no link."""
         parts = path.split("/")
         if not all(parts) or any(part in (".", "..") for part in parts) or "\0" in path:
-            raise BadInput(Problem(saw=f"{path!r} is no path below the run directory."))
+            raise BadInput(Problem(saw=f"{path!r} is not a path below the run directory."))
         folder = os.open(self.directory.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in parts[:-1]:

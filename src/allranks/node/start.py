@@ -51,10 +51,10 @@ def read_order(run_id: str, node: str, wanted: Mapping[str, Any]) -> Order:
     directory = RunDirectory(run_id)
     if wanted.get("is_put") and not directory.is_marked():
         saw = f"the launch of {run_id} was called off: its folder is not here."
-        raise BadInput(Problem(saw=saw, do="start the run anew: allranks run FILE"))
+        raise BadInput(Problem(saw=saw, do="start the run again: allranks run FILE"))
     job = wanted.get("job") or read_object(directory.node(node).job)
     problems = [
-        Problem(saw=text, do="start the run anew: allranks run FILE") for text in _faults(job, run_id, node)
+        Problem(saw=text, do="start the run again: allranks run FILE") for text in _faults(job, run_id, node)
     ]
     try:
         key = bytes.fromhex(str(wanted.get("key")))
@@ -92,7 +92,7 @@ def _secret_problems(job: Mapping[str, Any], secrets: Mapping[str, str]) -> "lis
                 Problem(saw=f"no value came for the secret {name}.", do=f"export {name} before the run")
             )
         elif too_short(secrets[name]):
-            why = f"a value of fewer than {SHORTEST} characters stands in every log by chance and cannot be masked."
+            why = f"a value of fewer than {SHORTEST} characters occurs in every log by chance and cannot be masked."
             do = f"take {name} out of `secrets` and set it in `env`, if it is none"
             problems.append(Problem(saw=f"the value of the secret {name} is too short.", why=why, do=do))
     return problems

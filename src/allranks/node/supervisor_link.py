@@ -171,7 +171,7 @@ class Listener:
             if not (node and session and theirs):
                 raise LinkError("it sent no hello")
             if self._nodes is not None and node not in self._nodes:
-                raise LinkError("it names a node that is none of the run's")
+                raise LinkError("it names a node that is not in the run")
             ours = os.urandom(16).hex()
             peer.proof = Proof(self._key, node, session, (theirs, ours))
             peer.wire.queue({"nonce": ours, "proof": peer.proof.of("keeper")})

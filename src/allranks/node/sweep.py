@@ -46,7 +46,7 @@ class Sweep:
         if self.exists and (os.path.islink(self.directory.root) or not self.directory.is_marked()):
             raise BadInput(
                 Problem(
-                    saw=f"{self.directory.root} is no run directory: it lacks the run's marker.",
+                    saw=f"{self.directory.root} is not a run directory: it lacks the run's marker.",
                     why="what allranks did not make it does not stop or remove.",
                     do="look what it is",
                 )

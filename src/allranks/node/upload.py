@@ -117,7 +117,7 @@ def unpack(archive: bytes, folder: str) -> List[str]:
         for member in tar.getmembers():
             parts = member.name.split("/")
             if member.name.startswith("/") or ".." in parts or not (member.isfile() or member.issym()):
-                raise BadInput(Problem(saw=f"{member.name!r} in the archive is no file below its folder."))
+                raise BadInput(Problem(saw=f"{member.name!r} in the archive is not a file below its folder."))
             names.append(member.name)
             path = os.path.join(folder, *parts)
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -162,9 +162,9 @@ class Wire:
         try:
             data = json.loads(text.decode("utf-8"))
         except (ValueError, RecursionError):
-            raise LinkError("a line is no JSON") from None
+            raise LinkError("a line is not JSON") from None
         if not isinstance(data, dict):
-            raise LinkError("a line is no JSON object")
+            raise LinkError("a line is not a JSON object")
         return data
 
     def _line_mac(self, way: int, text: bytes) -> bytes:

@@ -98,7 +98,7 @@ def line_chart(chart: LineChart, wide: bool = False) -> str:
 
 def nothing(chart: LineChart) -> str:
     if chart.bad:
-        return f"No finite value was reported, {plural(int(sum(b[2] for b in chart.bad)), 'value')} that is no number."
+        return f"No finite value was reported: {plural(int(sum(b[2] for b in chart.bad)), 'value')} of NaN or infinity."
     return "Not reported."
 
 

@@ -130,7 +130,7 @@ def tokens(data: Mapping[str, Any]) -> LineChart:
     lines = [Line("tokens/s", points)] if points else []
     rate = data["summary"]["tokens_per_second"]
     note = f"{count(float(round(rate)))} over the whole training" if rate else ""
-    return LineChart("tokens", "Tokens a second, all ranks", axis_count, lines, note=note, from_zero=True)
+    return LineChart("tokens", "Tokens per second, all ranks", axis_count, lines, note=note, from_zero=True)
 
 
 def memory(data: Mapping[str, Any]) -> LineChart:

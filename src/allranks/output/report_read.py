@@ -99,7 +99,7 @@ class Reader:
                 raise ValueError(f"larger than {LARGEST_DOCUMENT >> 20} MiB")
             data = json.loads(text.decode("utf-8", "replace"))
             if not isinstance(data, dict):
-                raise ValueError("no JSON object")
+                raise ValueError("not a JSON object")
             return data
         except OSError as error:
             if missing_is_fine and isinstance(error, FileNotFoundError):

@@ -83,8 +83,8 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any], names: tuple[str, str])
 
 
 SPEED = (
-    ("seconds a step", "step_seconds"),
-    ("tokens a second", "tokens_per_second"),
+    ("seconds per step", "step_seconds"),
+    ("tokens per second", "tokens_per_second"),
     ("share of waiting for data", "waiting_share"),
     ("seconds of training", "training_seconds"),
     ("peak GPU bytes of a rank", "gpu_peak_bytes"),
@@ -237,5 +237,5 @@ def of_batch(differing: Sequence[Row], told: Sequence[Mapping[str, Any]]) -> lis
         samples.append(product)
     if samples[0] == samples[1]:
         return []
-    said = f"{samples[0]:,.0f} samples a step against {samples[1]:,.0f}"
+    said = f"{samples[0]:,.0f} samples per step against {samples[1]:,.0f}"
     return [f"The batch differs, {said}: losses at one step are not those after the same data."]

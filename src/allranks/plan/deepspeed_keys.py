@@ -184,7 +184,7 @@ def _unknown(run: Run, config: Mapping[str, Any]) -> list[Finding]:
             id="deepspeed-key-unknown",
             verdict=WARN,
             where=run.where("deepspeed"),
-            saw=f"{run.deepspeed}: zero_optimization.{key} is no key of DeepSpeed 0.19.8",
+            saw=f"{run.deepspeed}: zero_optimization.{key} is not a key of DeepSpeed 0.19.8",
             expected="keys of DeepSpeed's ZeRO configuration",
             why="DeepSpeed refuses a configuration with a key it does not know; a later version may know it.",
             fix=f"{near[key][0]}" if near[key] else f"take `{key}` out",

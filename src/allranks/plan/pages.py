@@ -37,7 +37,7 @@ Take the printed list: the model's own names for the same projections.
 
 Topic: plan
 """,
-    "lora-target-unsupported": """A LoRA target is no Linear layer.
+    "lora-target-unsupported": """A LoRA target is not a Linear layer.
 
 ## How it is found
 Modules that lora_target matches: containers (mlp), norms, routers and fused experts among them.

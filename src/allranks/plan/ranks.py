@@ -105,7 +105,7 @@ def _gpus_twice(run: Run, rows: tuple[Mapping[str, Any], ...]) -> list[Finding]:
                 verdict=BLOCK,
                 where=Where(node=row["node"], rank=row["rank"], file=run.file, line=run.line("nodes")),
                 saw=f"runs on GPU {row['gpu']} of {row['address']}, as rank {first['rank']} does",
-                expected="one rank a GPU",
+                expected="one rank per GPU",
                 why="NCCL stops with 'Duplicate GPU detected', and each rank has half of the memory.",
                 fix=f'give {row["node"]} GPUs of its own: env: {{CUDA_VISIBLE_DEVICES: "…"}} under that node; '
                 f"{run.cpu_form} to train on CPUs",

@@ -15,7 +15,7 @@ PAIRED = ("dpo", "rm")
 
 @dataclass(frozen=True)
 class Setting:
-    """Training settings. `micro_batch` is samples a rank a micro-step, `cutoff` the longest sample in tokens,
+    """Training settings. `micro_batch` is samples per rank and micro-step, `cutoff` the longest sample in tokens,
     `quantization_bits` 4 or 8 or None. `weight_bytes` is the size of one frozen parameter."""
 
     method: str

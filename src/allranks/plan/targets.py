@@ -104,7 +104,7 @@ def _unsupported(run: Run, model: Model, trained: Trained) -> Finding:
         id="lora-target-unsupported",
         verdict=BLOCK,
         where=run.where(KEY),
-        saw=f"{KEY}: {', '.join(kinds)} of {model.family} is no Linear layer ({trained.unsupported[0]}).",
+        saw=f"{KEY}: {', '.join(kinds)} of {model.family} is not a Linear layer ({trained.unsupported[0]}).",
         expected=f"names among {', '.join(linear_names(model))}",
         why="PEFT raises ValueError, after the model was loaded.",
         fix=f"lora_target: {','.join(trained.leaves or linear_names(model))}",

@@ -66,7 +66,7 @@ def chosen(folder: Path, run: Run) -> list[str]:
     """The relative paths that travel, sorted."""
     if not folder.is_dir():
         raise run.refuse(
-            "code", f"code: {folder} is no folder", "there is nothing to ship.", "the folder of your code"
+            "code", f"code: {folder} is not a folder", "there is nothing to ship.", "the folder of your code"
         )
     names, size = [], 0
     for name, found in upload.entries(str(folder)):

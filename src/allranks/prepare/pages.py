@@ -136,7 +136,7 @@ The size of /dev/shm, read inside the container after it was made.
 
 ## Why it matters
 Data loaders end with "Bus error", NCCL with "Error while creating shared memory segment". With `--ipc host`
-the host's /dev/shm is used and `--shm-size` does nothing, though both stand in many guides.
+the host's /dev/shm is used and `--shm-size` does nothing, although many guides give both.
 
 ## What to do
 `container: {shm: 16GiB}` without `ipc: host` in `container.extra`.

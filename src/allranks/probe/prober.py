@@ -137,7 +137,7 @@ async def over_torch(
     """The collectives, one after the other, until one does not pass. None where TCP has shown that it would hang."""
     against = stopping_launch(judge(results, run), run.accept)
     if against:
-        return replace(results, skipped={**results.skipped, "torch": f"{against[0].id} stands in the way"})
+        return replace(results, skipped={**results.skipped, "torch": f"{against[0].id} prevents it"})
     done: list[Collective] = []
     without = [ear.node for ear in results.ears.values() if not ear.nvidia]
     if 0 < len(without) < len(results.ears):

@@ -114,7 +114,7 @@ async def granted(queue: Queue, number: str, run_id: str, tell: Tell) -> Job:
         if job.runs and job.nodes:
             return job
         if not job.waits and not (not job.state and clock() < begin + SHORT_LIVED_SECONDS):
-            why = job.state or await queue.ending(number) or f"{queue.NAME} knows it no more"
+            why = job.state or await queue.ending(number) or f"{queue.NAME} no longer knows it"
             raise CouldNotTell(f"{queue.NAME}'s job {number} of {run_id} ended in the queue: {why}.")
         if job.reason != said:
             said = job.reason
@@ -145,7 +145,7 @@ async def inside(run: Run, number: str, tell: Tell) -> Acquired:
             "nodes",
             f"{saw}: {job.nodes}.",
             "allranks was started in this allocation, and uses it.",
-            f"nodes: {len(there)}, or start it outside of the allocation for a job of its own",
+            f"nodes: {len(there)}, or start it outside of the allocation to get a separate job",
         )
     run_id = new_run_id(run.name)
     why = f"in the allocation of job {number}"

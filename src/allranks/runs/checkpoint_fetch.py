@@ -132,7 +132,7 @@ def checked(told: Any, place: CheckpointPlace, path: str) -> list[RemoteFile]:
         parts = name.split("/") if name else []
         if not name or any(part in ("", ".", "..") for part in parts) or "\0" in name or "\\" in name:
             raise CouldNotTell(
-                f"{place.node}: it names {printable(name)!r}, which is no file below {printable(path)}"
+                f"{place.node}: it names {printable(name)!r}, which is not a file below {printable(path)}"
             )
         if size is None or size < 0 or sha is None or not SHA256.fullmatch(sha):
             raise CouldNotTell(f"{place.node}: it has no size and SHA-256 for {printable(name)}")
@@ -164,7 +164,7 @@ def left_from_before(growing: Path, one: RemoteFile) -> int:
     """The bytes of an earlier try that are there; one that is too long is begun anew."""
     path = growing / one.name
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise BadInput(Problem(f"{path} is no file of an earlier try", do=f"remove {growing}"))
+        raise BadInput(Problem(f"{path} is not a file of an earlier try", do=f"remove {growing}"))
     if not path.exists():
         return 0
     size = path.stat().st_size

@@ -101,7 +101,7 @@ def found(text: str | None) -> str:
         if not text:
             raise
         do = "allranks ps lists the runs; node:/path is a folder of another machine"
-        raise BadInput(Problem(f"{text} is no folder and no run known here", do=do)) from error
+        raise BadInput(Problem(f"{text} is not a folder, and not a run that is known here", do=do)) from error
 
 
 def head_of(run_id: str) -> Nodes:

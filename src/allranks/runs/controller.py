@@ -381,8 +381,8 @@ def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
         )
         + error.text,
         expected="a supervisor on every node",
-        why="torchrun needs every node: what was started on the others is stopped again.",
-        fix=f"mend what it says, then allranks check FILE, and start the run again; {error.node} can also be left "
+        why="torchrun needs every node, so allranks stops what it had started on the others.",
+        fix=f"fix the error, run allranks check FILE, and start the run again; {error.node} can also be left "
         "out of `nodes`.",
     )
 

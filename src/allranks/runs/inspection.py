@@ -88,7 +88,7 @@ def deepspeed_of(run: Run) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         data, trouble = None, str(error)
     else:
-        trouble = "it is no JSON object"
+        trouble = "it is not a JSON object"
     if not isinstance(data, dict):
         saw = f"deepspeed: {run.deepspeed} cannot be read: {trouble}"
         raise run.refuse("deepspeed", saw, "", "deepspeed: auto, or the path of a DeepSpeed JSON")

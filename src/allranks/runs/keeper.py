@@ -173,7 +173,7 @@ class Keeper(threading.Thread):
         return not self._is_to_end()
 
     def _is_to_end(self) -> bool:
-        """Whether a failed run shall not start again: the machine goes away, or somebody asked to stop."""
+        """Whether a failed run shall not start again: the machine goes away, or a stop was requested."""
         return bool(self.attempt.notice) or read_json(self.directory.keeper.stop) is not None
 
     def _give_up(self, finish: keeper_finish.Finish) -> Steps[None]:
@@ -196,7 +196,7 @@ class Keeper(threading.Thread):
         return not missing and self._goes_on()
 
     def _watch(self) -> Steps[None]:
-        """Until every torchrun has ended well, or trouble has settled, or somebody asked to stop."""
+        """Until every torchrun has ended well, or trouble has settled, or a stop was requested."""
         attempt = self.attempt
         while not attempt.over:
             yield

@@ -159,7 +159,7 @@ class Alerts:
         """Posts it; the trouble, without the address: a token may stand in it."""
         unknown = [name for name in _NAME.findall(self.webhook) if name not in self.secrets]
         if unknown:
-            return f"{{{unknown[0]}}} in alerts.webhook is none of the run's secrets"
+            return f"{{{unknown[0]}}} in alerts.webhook is not one of the run's secrets"
         address = _NAME.sub(lambda match: self.secrets[match.group(1)], self.webhook)
         from allranks.runs.keeper_webhook import post  # 40 ms of imports that a run without a webhook saves
 

@@ -21,7 +21,7 @@ class State(Enum):
     FAILING = "a first sign of a failure came: the other nodes are listened to"
     BLOCKED = "a finding ends it"
     LEAVING = "the ranks were asked to save and to end"
-    ASKED = "somebody asked to stop"
+    ASKED = "a stop was requested"
 
 
 _FAILURES = frozenset((State.FAILING, State.BLOCKED))

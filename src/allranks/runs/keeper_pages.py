@@ -33,8 +33,8 @@ and its ports, and goes on when the server answers. So the node keeps its place:
 write the same checkpoint.
 
 ## What to do
-/proc/PID/stack on that node says what it waits for. Mend the file server or the driver, or restart the node; then
-allranks clean RUN shows whether anything is left.
+/proc/PID/stack on that node says what it waits for. Repair the file server or the driver, or restart the node;
+then allranks clean RUN shows whether anything is left.
 
 Topic: ends
 """,
@@ -75,7 +75,7 @@ The word that the controller leaves on the head when every supervisor has been s
 Nodes that it did not come to have no supervisor: no rank is started anywhere.
 
 ## What to do
-Start the run again. From the moment that all nodes are started nothing depends on the controller any more.
+Start the run again. Once all nodes are started, the run does not depend on the controller.
 
 Topic: start
 """,
@@ -85,7 +85,7 @@ Topic: start
 An exception in the keeper, the process on the head that watches the run.
 
 ## Why it matters
-Nothing watches the run any more, so it is stopped; what it had saved is kept.
+Nothing watches the run now, so allranks stops it; what it had saved is kept.
 
 ## What to do
 It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
@@ -125,7 +125,7 @@ Read the ranks' logs (`allranks logs`), and look for what the script should have
 
 Topic: ends
 """,
-    "output-not-whole": """What a script saved last cannot be loaded.
+    "output-not-whole": """The last files that a script saved cannot be loaded.
 
 ## How it is found
 The ranks tell the path of each save. At the end the newest that are still there are judged by their kind: the index
@@ -184,11 +184,11 @@ Topic: settings
 
 ## How it is found
 The keys `deepspeed`, `save`, `resume` and `launch.restarts` beside `train.command`, and whether `{output}` and
-`{resume}` stand in its arguments.
+`{resume}` are in its arguments.
 
 ## Why it matters
-LLaMA-Factory is handed these settings as its own arguments. A script is started as it is: what it is not told it does
-not do, and a resume would begin at the first step without a word.
+LLaMA-Factory is handed these settings as its own arguments. allranks starts a script as it is. If the script does
+not get these arguments, it ignores the keys, and a resume would begin at the first step without a message.
 
 ## What to do
 Put `{output}` and `{resume}` where the script's own options want them (docs/checkpoints.md, "Scripts"). A script that
@@ -213,10 +213,11 @@ Topic: ends
     "adapter-unverified": """The output folder could not be looked at.
 
 ## How it is found
-The folder is read by a process of its own with a time limit, so that storage that hangs ends no watch.
+A separate process with a time limit reads the folder, so that hanging storage does not end the watch.
 
 ## Why it matters
-Whether the adapter or its checkpoints are whole is not known; a run is no success on trust.
+Whether the adapter or its checkpoints are whole is not known; allranks does not call a run a success without a
+check.
 
 ## What to do
 When the storage answers again: allranks checkpoints verify PATH.
@@ -246,7 +247,7 @@ Every checkpoint of the run, right after it was saved.
 A resume goes back to the newest whole one: the steps since then are trained again.
 
 ## What to do
-Look at the disk it lies on. The training goes on, and the next save is looked at too.
+Look at its disk. The training goes on, and the next save is looked at too.
 
 Topic: checkpoints
 """,
@@ -288,7 +289,7 @@ Topic: checkpoints
 The copy, written in the background at 64 MiB/s at most, read back and compared by SHA-256.
 
 ## Why it matters
-The checkpoint lies on the head node's own disk alone. The training is not delayed by it.
+The checkpoint is only on the head node's own disk. The training is not delayed by it.
 
 ## What to do
 Nothing, if the storage answers again: the next copy goes on from where this one broke off.
@@ -379,13 +380,13 @@ Topic: checkpoints
     "ray-actor-died": """Ray lost the actor that holds a node's resources.
 
 ## How it is found
-In Ray one actor a node stays for as long as the run's supervisor works there. The driver of
-the run's Ray job waits for all of them, and hands on what Ray says of one that is gone: its process was killed,
-its node fell silent (Ray notices after about 30 s), somebody ended the job (`ray job stop`).
+In Ray one actor a node stays for as long as the run's supervisor works there. The driver of the run's Ray job
+waits for all of them, and passes on what Ray reports about a lost one. Its process was killed, its node fell
+silent (Ray notices after about 30 s), or somebody ended the job (`ray job stop`).
 
 ## Why it matters
-Ray gives the node's CPUs and GPUs to others then. The supervisor there is told by the kernel when its actor
-ends: the ranks save where they can, and the run ends.
+Ray gives the node's CPUs and GPUs to others then. The kernel tells the supervisor there that its actor ended: the
+ranks save if they can, and the run ends.
 
 ## What to do
 `ray logs` on that node, and `ray list actors --detail`, say why. A node that is gone is named by node-lost too.
@@ -406,7 +407,7 @@ keeper answers.
 
 ## What to do
 The text is the node's own: a full disk, no memory, a Python that cannot be run, a connection that broke. allranks
-check FILE looks again; a node that cannot be mended is taken out of `nodes`.
+check FILE looks again; take a node that cannot be repaired out of `nodes`.
 
 Topic: start
 """,

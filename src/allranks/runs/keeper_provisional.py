@@ -35,7 +35,7 @@ class FirstWord:
         self._said = False
 
     def look(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
-        """Called every turn. `decided`: somebody asked to stop, or a finding has stopped the run and said why.
+        """Called every turn. `decided`: a stop was requested, or a finding has stopped the run and said why.
 
         `now` is of the monotonic clock: a clock that is set must not delay it."""
         if watch.run.trouble_at is None:

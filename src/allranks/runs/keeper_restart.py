@@ -199,6 +199,6 @@ def restarted(
         " finds its own checkpoints goes on from them."
         if resume is None
         else "the steps after that checkpoint are trained again.",
-        fix="the cause stands in the evidence: it may come again.",
+        fix="the evidence gives the cause: it may happen again.",
         evidence=cause.evidence if cause is not None else (),
     )

@@ -189,7 +189,7 @@ class Saves:
         return Finding(
             "save-not-whole", WARN, where, saw, "a whole checkpoint",
             "a resume would go back to the one before it.",
-            "look at the disk it lies on; the next save is looked at too.", evidence,
+            "look at its disk; the next save is looked at too.", evidence,
         )  # fmt: skip
 
     def _skipped(self, skipped: SaveSkipped) -> Finding:
@@ -261,7 +261,7 @@ class Copies:
             Finding(
                 "copy-failed", WARN, Where(node=self.saves.job["node"], file=target),
                 f"{name} could not be copied: {trouble}", "a verified copy",
-                "it lies on the head node's own disk alone until the next copy.",
+                "until the next copy it is only on the head node's own disk.",
                 "nothing, if the storage answers again: the next save is copied, from where this one broke off.",
             )
         )  # fmt: skip

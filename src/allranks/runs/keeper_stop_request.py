@@ -95,8 +95,8 @@ def processes_left(node: str, left: Sequence[Left]) -> Finding:
         expected=f"none, {FORCE_SECONDS:.0f} s after the first SIGKILL",
         why="they hang in the kernel, hold their GPU memory and ports, and go on writing when their storage answers; "
         "nothing takes their place until they are gone.",
-        fix=f"on {node}: cat /proc/{left[0].pid}/stack says where; mend the file server or the driver, or "
-        "restart the node; then allranks clean",
+        fix=f"on {node}: cat /proc/{left[0].pid}/stack says where; repair the file server or the driver, or "
+        f"restart the node; then allranks clean",
     )
 
 
@@ -108,7 +108,7 @@ def journal_unwritten(why: str, node: Optional[str] = None, path: Optional[str] 
         verdict=WARN,
         where=Where(node=node, file=path),
         saw=f"the run's journal cannot be written: {why}.",
-        why="the run goes on, and its journal, state and report do not: what is shown of it stands still.",
+        why="the run continues, but its journal, state and report do not: the display shows old data.",
         fix="make room there, or stop the run with a save: allranks stop RUN --save",
     )
 
@@ -120,7 +120,7 @@ def fault(node: str, error: BaseException, trace: str) -> Finding:
         verdict=BLOCK,
         where=Where(node=node),
         saw=f"the keeper failed: {type(error).__name__}: {error}",
-        why="nothing watches the run any more, so it is stopped.",
+        why="nothing watches the run now, so allranks stops it.",
         fix="a fault of allranks: report it with the evidence below.",
         evidence=tuple(trace.splitlines()[-12:]),
     )

@@ -38,8 +38,8 @@ async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
         where=Where(node=head),
         first_seen=at,
         evidence=(error, f"{names}: the lease ended"),
-        why="the run's keeper lives on its head. The other nodes stop their own ranks when their lease ends: what they"
-        " and torchrun say after that are consequences.",
+        why="the run's keeper lives on its head. The other nodes stop their own ranks when their lease ends: "
+        "any later messages of these nodes and of torchrun are consequences.",
         fix=f"look at {head}: power, kernel log, network; then allranks clean {run_id} and start again from its last"
         " checkpoint.",
     )

@@ -63,7 +63,7 @@ async def freed(
                 id="port-freed",
                 verdict=NOTE,
                 where=Where(node=head),
-                saw=f"port {port} of {head} was held by pid {pids} of run {run_id}, which nobody led any more; "
+                saw=f"port {port} of {head} was held by pid {pids} of run {run_id}, which no longer had a keeper; "
                 "it was ended",
                 why="the new rendezvous would have waited until it times out.",
                 fix=f"nothing; allranks clean {run_id} removes what else it left",

@@ -36,7 +36,7 @@ async def waiting(queue: Queue, entry: Mapping[str, Any]) -> dict[str, Any]:
     if job.runs:
         why = f"job {job.shown} has its nodes ({job.nodes}) and waits to be told what to start"
         return {**known, "state": "checking", "why": why}
-    how = await queue.ending(number) or f"{queue.NAME} knows it no more"
+    how = await queue.ending(number) or f"{queue.NAME} no longer knows it"
     return {**known, "state": "lost", "why": f"job {number} ended before the run began: {how}"}
 
 

@@ -120,7 +120,9 @@ def read_word(word: str, found: dict[str, str], drafts: list[Draft]) -> None:
     else:
         near = nearest(name, (*SLOTS, *LIMITS, *USERS)) if name.islower() else None
         if near is not None:
-            raise Wrong(f"{shown(name)}= is no key of a hostfile.", "it would become a variable.", f"{near}=")
+            raise Wrong(
+                f"{shown(name)}= is not a key of a hostfile.", "it would become a variable.", f"{near}="
+            )
         validate.variable(name)
         try:
             validate.variable_value(name, value)
@@ -139,5 +141,5 @@ def put(found: dict[str, str], key: str, value: str, word: str) -> None:
 
 def count(word: str, value: str) -> str:
     if not (value.isascii() and value.isdigit() and len(value) < 6 and 1 <= int(value) <= MAX_GPUS):
-        raise Wrong(f"{shown(word)} is no number of ranks.", f"1 to {MAX_GPUS:,} are possible.", "slots=8")
+        raise Wrong(f"{shown(word)} is not a number of ranks.", f"1 to {MAX_GPUS:,} are possible.", "slots=8")
     return value

@@ -97,7 +97,7 @@ def axis(inside: str, part: str) -> list[str]:
         match = ITEM.fullmatch(item.strip())
         if match is None or len(item) > 40:
             raise Wrong(
-                f"{shown(part)}: [{shown(inside)}] is no range.",
+                f"{shown(part)}: [{shown(inside)}] is not a range.",
                 "brackets hold numbers, a-b and commas.",
                 "a range such as node[1-3,7]",
             )

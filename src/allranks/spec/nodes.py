@@ -78,7 +78,7 @@ def read_scalar(tree: Tree, reading: Reading, launcher: str) -> list[Draft]:
         if not listed:
             raise Wrong(
                 f"{raw} is not set.",
-                "this is no SLURM job.",
+                "this is not a SLURM job.",
                 "node names, or a number of nodes with a launcher that chooses them",
             )
         return from_text(listed, node)

@@ -67,7 +67,7 @@ Topic: settings
     "shell-left-out": """A part of a pasted command or script was not taken over.
 
 ## How it is found
-Redirections, pipes and `&` around the training command; in a script also commands that are no part of the training,
+Redirections, pipes and `&` around the training command; in a script also commands that are not part of the training,
 and variables whose value only a shell would find out.
 
 ## Why it matters

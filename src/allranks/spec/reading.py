@@ -138,7 +138,7 @@ def scalar(tree: Tree, wanted: str) -> Scalar:
 
 def mapping(tree: Tree, wanted: str) -> Table:
     if not isinstance(tree, Table):
-        raise Wrong(f"{described(tree)} is no mapping.", do=wanted)
+        raise Wrong(f"{described(tree)} is not a mapping.", do=wanted)
     return tree
 
 
@@ -203,7 +203,7 @@ def listed(reader: Reader, example: str) -> Reader:
     @takes("a list", type="array", items=reader.schema)
     def read(tree: Tree, key: str, reading: Reading) -> tuple[Any, ...]:
         if not isinstance(tree, Sequence):
-            raise Wrong(f"{described(tree)} is no list.", do=example)
+            raise Wrong(f"{described(tree)} is not a list.", do=example)
         values = [reading.value(item, key, reader) for item in tree.items]
         return tuple(value for value in values if value is not MISSING)
 
@@ -322,7 +322,7 @@ def read_sweep(tree: Tree, key: str, reading: Reading) -> dict[str, tuple[Any, .
         node = entry.node
         if not isinstance(node, Sequence) or not node.items:
             reading.wrong(
-                entry, f"{key}.{shown(name)}: {described(node)} is no list of values.", do="[1e-5, 5e-5]"
+                entry, f"{key}.{shown(name)}: {described(node)} is not a list of values.", do="[1e-5, 5e-5]"
             )
         elif not all(isinstance(item, Scalar) for item in node.items):
             reading.wrong(entry, f"{key}.{shown(name)}: its values are not all single.", do="[1e-5, 5e-5]")

@@ -98,7 +98,7 @@ def section(tree: Table, name: str, reading: Reading) -> dict[str, Any]:
     keys = SECTIONS[name]
     if not isinstance(found, Table):
         reading.wrong(
-            found, f"{name}: {described(found)} is no mapping.", "", f"{name}: {{{keys[0].name}: …}}"
+            found, f"{name}: {described(found)} is not a mapping.", "", f"{name}: {{{keys[0].name}: …}}"
         )
         return {}
     reading.unknown_keys(

@@ -103,7 +103,7 @@ def refused_version(tree: Table, node: Scalar, reading: Reading) -> bool:
 def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None:
     """The training part; None where it cannot be used. `source` is the file that was spliced in."""
     if not isinstance(tree, Table):
-        reading.wrong(tree, f"train: {described(tree)} is no mapping.", "", suggestion(tree))
+        reading.wrong(tree, f"train: {described(tree)} is not a mapping.", "", suggestion(tree))
         return None
     reading.unknown_keys(tree, "train.", KEYS, hint=belongs_to_llamafactory)
     given = [key for key in ("llamafactory", "command") if key in tree.entries]
@@ -183,13 +183,13 @@ def check_script(command: Sequence[str]) -> None:
         )
     if first in NO_SCRIPTS:
         raise Wrong(
-            f"{first} is no Python script.", "torchrun runs Python.", "the script and its arguments alone"
+            f"{first} is not a Python script.", "torchrun runs Python.", "the script and its arguments alone"
         )
     if command[0] == "-m" and (len(command) < 2 or not re.fullmatch(r"[A-Za-z_][\w.]*", command[1])):
         raise Wrong("-m without a module's name.", do="command: [-m, package.train]")
     if command[0].startswith("-") and command[0] != "-m":
         raise Wrong(
-            f"{shown(command[0])} is no script.", "torchrun would read it as its own.", "the script first"
+            f"{shown(command[0])} is not a script.", "torchrun would read it as its own.", "the script first"
         )
 
 

@@ -74,7 +74,7 @@ def host(text: str) -> str:
         return ipv6(text)
     if not re.fullmatch(HOST, text):
         raise Wrong(
-            f"{shown(text)} is no host.",
+            f"{shown(text)} is not a host.",
             "a host holds letters, digits, dots, dashes and underscores.",
             "a name, an ssh alias or an address",
         )
@@ -90,7 +90,9 @@ def host(text: str) -> str:
             not part or int(part[:9]) > 255 or (part[0] == "0" and part != "0") for part in parts
         ):
             raise Wrong(
-                f"{text} is no IPv4 address.", "it has four numbers from 0 to 255.", "such as 10.18.122.130"
+                f"{text} is not an IPv4 address.",
+                "it has four numbers from 0 to 255.",
+                "such as 10.18.122.130",
             )
     return text
 
@@ -126,7 +128,7 @@ def user(text: str) -> str:
             f"{shown(text)} begins with a dash.", "ssh would read it as an option.", "the user's name"
         )
     if not re.fullmatch(USER, text) or len(text) > 255:
-        raise Wrong(f"{shown(text)} is no user's name.", do="letters, digits, `.`, `_`, `-`, `+` and `@`")
+        raise Wrong(f"{shown(text)} is not a user's name.", do="letters, digits, `.`, `_`, `-`, `+` and `@`")
     return text
 
 
@@ -139,7 +141,7 @@ def interface(text: str) -> str:
         )
     if not re.fullmatch(INTERFACE, text):
         raise Wrong(
-            f"{shown(text)} is no network interface.",
+            f"{shown(text)} is not a network interface.",
             "Linux allows 15 characters.",
             "such as eth0, ib0 or auto",
         )
@@ -149,7 +151,9 @@ def interface(text: str) -> str:
 def variable(text: str, do: str = "such as NCCL_DEBUG") -> str:
     if not re.fullmatch(VARIABLE, text) or len(text) > 255:
         raise Wrong(
-            f"{shown(text)} is no name of a variable.", "letters, digits and `_`, no digit first.", do
+            f"{shown(text)} is not a valid name for a variable.",
+            "letters, digits and `_`, no digit first.",
+            do,
         )
     if text.startswith("ALLRANKS_"):
         raise Wrong(
@@ -181,7 +185,7 @@ def secret(text: str) -> str:
     """The name of a secret; what may be the secret itself is not echoed."""
     if "=" in text or looks_like_token(text, "KEY") or not re.fullmatch(VARIABLE, text) or len(text) > 64:
         raise Wrong(
-            "an entry that is no name of a variable (it is not shown: it may be the secret itself).",
+            "an entry that is not a valid name for a variable (it is not shown: it may be the secret itself).",
             "only names stand in a run file; values are taken from the environment of allranks.",
             "such as secrets: [HF_TOKEN]",
         )
@@ -221,13 +225,13 @@ def size(text: str) -> int:
     """Bytes of `16GiB`, `64G`, `1.5 GB`, `1024`. `G` and `GiB` are 2³⁰ (as docker's --shm-size), `GB` is 10⁹."""
     match = re.fullmatch(SIZE, text.strip()) if len(text) < 40 else None
     if match is None:
-        raise Wrong(f"{shown(text)} is no size.", do="such as 16GiB, 64GB or a number of bytes")
+        raise Wrong(f"{shown(text)} is not a size.", do="such as 16GiB, 64GB or a number of bytes")
     number, prefix, binary = match.groups()
     base = 1000 if text.strip()[-1] in "bB" and not binary else 1024
     unit = base ** " kmgtp".index(prefix.lower() or " ")
     amount = int(float(number) * unit) if "." in number else int(number) * unit
     if not 0 < amount <= MAX_BYTES:
-        raise Wrong(f"{shown(text)} is no size that a machine has.", do="such as 16GiB")
+        raise Wrong(f"{shown(text)} is not a size that a machine has.", do="such as 16GiB")
     return amount
 
 
@@ -236,25 +240,27 @@ def mount(text: str) -> str:
     one_line(text)
     parts = text.split(":")
     if len(parts) not in (2, 3):
-        raise Wrong(f"{shown(text)} is no mount.", do="/on/the/node:/in/the/container, or with :ro after it")
+        raise Wrong(
+            f"{shown(text)} is not a mount.", do="/on/the/node:/in/the/container, or with :ro after it"
+        )
     source, target = parts[:2]
     if not source.startswith(("/", "~/")) and source != "~":
         raise Wrong(
-            f"{shown(source)} is no absolute path.",
+            f"{shown(source)} is not an absolute path.",
             "docker would make an empty volume of that name.",
             f"the whole path on the node, such as /home/ubuntu/{shown(source).lstrip('./')}",
         )
     if not target.startswith("/"):
-        raise Wrong(f"{shown(target)} is no absolute path.", "containers need one.", f"/{shown(target)}")
+        raise Wrong(f"{shown(target)} is not an absolute path.", "containers need one.", f"/{shown(target)}")
     if len(parts) == 3 and not re.fullmatch(r"[A-Za-z][A-Za-z0-9,=_-]*", parts[2]):
-        raise Wrong(f"{shown(parts[2])} are no mount options.", do="ro or rw")
+        raise Wrong(f"{shown(parts[2])} are not mount options.", do="ro or rw")
     return text
 
 
 def image(text: str) -> str:
     if not re.fullmatch(IMAGE, text) or len(text) > 1024:
         raise Wrong(
-            f"{shown(text)} is no image.",
+            f"{shown(text)} is not an image.",
             "it holds letters, digits and ./_:@+- alone.",
             "such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
         )
@@ -272,14 +278,14 @@ def requirement(text: str) -> str:
 
 def module(text: str) -> str:
     if not re.fullmatch(MODULE, text):
-        raise Wrong(f"{shown(text)} is no environment module.", do="such as cuda/12.1")
+        raise Wrong(f"{shown(text)} is not an environment module.", do="such as cuda/12.1")
     return text
 
 
 def conda_name(text: str) -> str:
     if not re.fullmatch(CONDA_NAME, text):
         raise Wrong(
-            f"{shown(text)} is no name of a conda environment.",
+            f"{shown(text)} is not a valid name for a conda environment.",
             do="a name, or environment.python with its path",
         )
     return text
@@ -287,14 +293,14 @@ def conda_name(text: str) -> str:
 
 def scheduler_word(text: str) -> str:
     if not re.fullmatch(SCHEDULER_WORD, text) or len(text) > 255:
-        raise Wrong(f"{shown(text)} is no name that a scheduler has.", do="letters, digits and `_.,@+:/-`")
+        raise Wrong(f"{shown(text)} is not a name that a scheduler has.", do="letters, digits and `_.,@+:/-`")
     return text
 
 
 def time_limit(text: str) -> str:
     """SLURM's forms: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS."""
     if not re.fullmatch(SLURM_TIME, text):
-        raise Wrong(f"{shown(text)} is no time limit.", do="such as 90 (minutes), 24:00:00 or 2-12:00:00")
+        raise Wrong(f"{shown(text)} is not a time limit.", do="such as 90 (minutes), 24:00:00 or 2-12:00:00")
     return text
 
 
@@ -307,7 +313,7 @@ def model(text: str) -> str:
 
 def url(text: str) -> str:
     if not re.fullmatch(URL, text) or len(text) > 2048:
-        raise Wrong("it is no web address.", "a webhook is called over HTTP.", "https://…")
+        raise Wrong("it is not a web address.", "a webhook is called over HTTP.", "https://…")
     return text
 
 

@@ -70,7 +70,7 @@ def parse(text: str, file: str, problems: Problems, fixed_place: bool = False) -
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise BadInput(Problem("a half of a surrogate pair, which is no character.", file=file)) from None
+        raise BadInput(Problem("a half of a surrogate pair, which is not a character.", file=file)) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return Composer(yaml, yaml.parse(text, Loader=loader), file, problems, fixed_place).document()
@@ -271,7 +271,7 @@ class Composer:
         found = [table for table in tables if isinstance(table, Table)]
         if len(found) != len(tables):
             raise self.stop(
-                event, "<<: what is merged is no mapping.", "it has no keys.", "<<: *name_of_a_mapping"
+                event, "<<: what is merged is not a mapping.", "it has no keys.", "<<: *name_of_a_mapping"
             )
         return found
 

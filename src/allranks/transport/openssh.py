@@ -263,7 +263,7 @@ class OpensshTransport:
         shown = found.group(2).decode("ascii", "replace") if found else "a key that ssh did not show"
         if cause == "host-key-changed":
             text += (
-                f": it shows {shown}. Somebody may stand in between, or it was installed anew; if so: "
+                f": it shows {shown}. Either somebody intercepts the connection, or the node was reinstalled; if so: "
                 f"ssh-keygen -R {self.described.address}"
             )
         elif cause == "host-key-unknown":

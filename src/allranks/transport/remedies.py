@@ -27,7 +27,7 @@ REMEDIES = {
     "~/.ssh/config, /etc/hosts, or DNS",
     "reset": "read sshd's log on {host} (journalctl -u ssh): MaxStartups, hosts.deny, or fail2ban may refuse this "
     "machine",
-    "login-timeout": "log in by hand: ssh {port_option}{user}@{host} true. What hangs there is often a home on a "
+    "login-timeout": "log in by hand: ssh {port_option}{user}@{host} true. Common reasons are a home on a "
     "network filesystem, PAM, or a name that sshd looks up (UseDNS)",
     "max-sessions": "set MaxSessions to 10, sshd's default, in /etc/ssh/sshd_config on {host}, and reload sshd "
     "(systemctl reload ssh, or sshd)",

@@ -184,8 +184,8 @@ class SshTransport:
         fingerprint = client.refused.get_fingerprint()
         if client.changed:
             text = (
-                f"its host key is not the one in {client.known.own}: it shows {fingerprint}. Somebody may stand "
-                f"in between, or it was installed anew; if so: ssh-keygen -R {self.described.address}"
+                f"its host key is not the one in {client.known.own}: it shows {fingerprint}. Either somebody "
+                f"intercepts the connection, or the node was reinstalled; if so: ssh-keygen -R {self.described.address}"
             )
             return self._failed("host-key-changed", text)
         text = (
@@ -242,7 +242,7 @@ def name_of(error: BaseException) -> tuple[str, str]:
     if isinstance(error, socket.gaierror):
         return "unknown-name", f"its name does not resolve: {error.strerror}"
     if isinstance(error, UnicodeError):
-        return "unknown-name", f"its name is none that could resolve: {error}"
+        return "unknown-name", f"its name cannot resolve: {error}"
     if isinstance(error, asyncio.TimeoutError | TimeoutError):
         return "timeout", f"it does not answer within {CONNECT_SECONDS:.0f} s"
     if isinstance(error, OSError) and error.errno in ERRNOS:

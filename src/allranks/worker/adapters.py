@@ -175,8 +175,8 @@ def _prove(
     if still:
         name, rank = zero[still[0][0]][0], still[0][1]
         raise NotExact(
-            "%s as it was gathered is not what rank %d holds of it, and %d of %d parameters differ so, also when "
-            "gathered again: nothing was written, for the adapter would not be the one that was trained. Look at "
+            "the gathered %s is not what rank %d holds of it. %d of %d parameters differ so, also after a "
+            "second gather. Nothing was written, because the adapter would not be the trained one. Look at "
             "the memory and the interconnect of that rank's node and of the writing rank's (allranks check); what was "
             "saved before is untouched." % (name, rank, len(still), len(zero))
         )

@@ -22,7 +22,7 @@ CHUNK = 1 << 18
 
 REASONS = (
     "",
-    "a part lies on NVMe",
+    "a part is on NVMe",
     "the parts are quantized",
     "the parts are held twice (hpZ)",
     "the parts are divided among other groups than all ranks",

@@ -89,7 +89,7 @@ def of_engine(engine: Any) -> List[Flat]:
 
 def _of_stage_3(zero: Any, names: Dict[int, str]) -> List[Flat]:
     if getattr(zero, "swap_optimizer", False):
-        raise NotHeld("the optimizer's states lie on NVMe")
+        raise NotHeld("the optimizer's states are on NVMe")
     world = world_size()
     flats = []
     for number, (master, group) in enumerate(zip(zero.fp32_partitioned_groups_flat, zero.fp16_groups)):

@@ -46,7 +46,7 @@ class Replicas:
                     continue
                 name = names.pop(id(parameter), None)
                 if name is None or hasattr(parameter, "placements") or not parameter.is_contiguous():
-                    raise NotHeld("%s is no whole parameter of the model" % (name or "one that trains"))
+                    raise NotHeld("%s is not a whole parameter of the model" % (name or "one that trains"))
                 part = Part(name, tuple(parameter.shape), parameter.numel(), 0, parameter.numel())
                 found.append(Flat(parameter, inner.state[parameter], (part,), number, False, True))
         if names or not found:

@@ -187,13 +187,13 @@ def _fits(
         return
     then, now = int(data["world_size"]), optimizer_state.world_size()
     each = int(data["samples_a_step"])
-    do = "no whole number of samples a rank gives that with %d ranks: use a number of ranks that divides %d" % (
+    do = "%d ranks cannot reach this with a whole number of samples per rank: use a number of ranks that divides %d" % (
         now, each)  # fmt: skip
     if each % now == 0:
         do = "micro batch × accumulation = %d on each of the %d ranks gives that" % (each // now, now)
     raise CannotResume(
-        "%s was trained with %d samples a step (%d ranks), here are %d (%d ranks): the learning rate and the "
-        "place in the data count in steps. %s." % (folder, each, then, samples, now, do)
+        "%s was trained with %d samples per step (%d ranks), but this run has %d (%d ranks): the learning rate "
+        "and the place in the data count in steps. %s." % (folder, each, then, samples, now, do)
     )
 
 

@@ -27,7 +27,7 @@ def _file(text: str | None) -> dict:
 CASES = (
     fires("a100", _file(None), node="node-1", verdict="block", saw="is not there"),
     fires("a100", _file(GUIDES), saw="puts 2 devices on one PCI function"),
-    fires("a100", _file("<system"), saw="is no XML"),
+    fires("a100", _file("<system"), saw="is not XML"),
     fires(
         "a100", _file(GOOD.replace('class="0x030200" ', "")), saw="has a <pci> without class (0000:07:00.0)"
     ),

@@ -28,7 +28,7 @@ KNOWN: dict[str, str] = {
     "lora_dropout": "dropout before the adapter",
     "preprocessing_num_workers": "processes that tokenize, on rank 0 of each node",
     "overwrite_cache": "tokenizes anew",
-    "per_device_train_batch_size": "samples a rank a micro-step",
+    "per_device_train_batch_size": "samples per rank and micro-step",
     "gradient_accumulation_steps": "micro-steps an optimizer step",
     "learning_rate": "the highest learning rate",
     "lr_scheduler_type": "how it falls",
@@ -204,7 +204,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--nodes": (DROPPED, "nodes: N, with launch: {with: slurm}"),
     "--ntasks-per-node": (
         WRONG,
-        "eight tasks that each start a launcher are eight launchers: one a node is right",
+        "eight tasks that each start a launcher are eight launchers: use one per node",
     ),
     "--gres": (DROPPED, "gpus"),
     "--cpus-per-task": (SET, "launch.extra"),

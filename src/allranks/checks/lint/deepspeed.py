@@ -15,7 +15,7 @@ from allranks.plan.deepspeed_keys import ZERO_KEYS
 
 TOP: dict[str, str] = {
     "train_batch_size": "samples of all ranks a step: micro batch × accumulation × ranks",
-    "train_micro_batch_size_per_gpu": "samples a rank a micro-step",
+    "train_micro_batch_size_per_gpu": "samples per rank and micro-step",
     "gradient_accumulation_steps": "micro-steps an optimizer step",
     "gradient_clipping": "the largest norm of a gradient",
     "optimizer": "DeepSpeed's own optimizer in place of the trainer's",
@@ -104,7 +104,7 @@ ZERO: dict[str, str] = {
     "stage3_module_granularity_threshold": "small modules are gathered as one",
     "stage3_use_all_reduce_for_fetch_params": "gathers by all-reduce",
     "round_robin_gradients": "evens out copies of gradients (stage 2 with offload)",
-    "ignore_unused_parameters": "parameters without a gradient are no error",
+    "ignore_unused_parameters": "parameters without a gradient are not an error",
     "zero_hpz_partition_size": "ZeRO++: a second copy of the shards within each node",
     "zero_quantized_weights": "ZeRO++: gathers in int8",
     "zero_quantized_gradients": "ZeRO++: reduces in int4",

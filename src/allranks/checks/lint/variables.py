@@ -21,7 +21,7 @@ class Known:
 
 
 KNOWN: dict[str, Known] = {
-    "CUDA_VISIBLE_DEVICES": Known("CUDA", "which GPUs a process sees, and in which order"),
+    "CUDA_VISIBLE_DEVICES": Known("CUDA", "the GPUs that a process sees, and their order"),
     "CUDA_DEVICE_ORDER": Known("CUDA", "PCI_BUS_ID numbers GPUs as nvidia-smi does"),
     "CUDA_LAUNCH_BLOCKING": Known("CUDA", "waits for each kernel: for debugging"),
     "CUDA_HOME": Known("torch, DeepSpeed", "where nvcc is, for operators that are compiled"),

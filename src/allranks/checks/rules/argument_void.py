@@ -4,11 +4,11 @@
 The keys of `train.llamafactory` that the installed versions accept and do not read.
 
 ## Why it matters
-What was meant does not happen. (`logging_dir`, which transformers 5.6 no longer reads, does have an effect: the run
+The setting has no effect. (`logging_dir`, which transformers 5.6 no longer reads, does have an effect: the run
 sets TENSORBOARD_LOGGING_DIR to it.)
 
 ## What to do
-What the finding gives in its place.
+Use the replacement that the finding gives.
 
 ## Source
 torchrun sets LOCAL_RANK, which transformers 5.6 `training_args.py` reads; `integrations/integration_utils.py` reads
@@ -36,6 +36,6 @@ def check(context: Context) -> Iterator[Finding]:
                 where,
                 saw=f"train.llamafactory.{line.name} has no effect: {line.why}",
                 expected="arguments that something reads",
-                why="what it was meant to do does not happen.",
+                why="it has no effect.",
                 fix=line.do,
             )

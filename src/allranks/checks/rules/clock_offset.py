@@ -12,7 +12,7 @@ minutes of offset. (The keeper corrects each node's events to the head's clock b
 `chronyc makestep`, or `timedatectl set-ntp true`, on that node.
 
 ## Source
-Cristian's algorithm: with a question at t0 and the answer at t1, the node's time lies between them.
+Cristian's algorithm: with a question at t0 and the answer at t1, the node's time is between them.
 
 Topic: nodes
 """

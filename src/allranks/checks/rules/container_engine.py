@@ -9,7 +9,7 @@ No rank can be started on that node, and the others wait for it.
 
 ## What to do
 Install the engine, start its daemon (`systemctl start docker`), or put the user into the group `docker` (which
-gives root's rights on that node) and log in anew; Podman and Apptainer need no daemon.
+gives root's rights on that node) and log in again; Podman and Apptainer need no daemon.
 
 ## Source
 The engine's own `--version` and `docker version`.

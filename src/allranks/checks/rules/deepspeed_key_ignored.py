@@ -1,4 +1,4 @@
-"""A key of the DeepSpeed JSON is read by nobody, or removed, or paid for.
+"""DeepSpeed ignores a key of its JSON, or no longer has it, or the key costs speed.
 
 ## How it is found
 The top keys of the user's own DeepSpeed JSON: unknown ones, ones that current versions have removed, and
@@ -7,7 +7,7 @@ unknown keys of `zero_optimization` are the planner's findings.) A removed key t
 when it was asked is a note.
 
 ## Why it matters
-DeepSpeed says nothing about a top key that it does not know: what was meant does not happen. Removed ones end
+DeepSpeed does not warn about a top-level key that it does not know: the key has no effect. Removed ones end
 every rank. `wall_clock_breakdown` synchronizes the GPU many times a step.
 
 ## What to do
@@ -55,7 +55,7 @@ def check(context: Context) -> Iterator[Finding]:
                 where,
                 saw=f"{line.name}: {line.why}",
                 expected="keys that DeepSpeed reads",
-                why="what it was meant to do does not happen.",
+                why="it has no effect.",
                 fix=line.do,
             )
         elif line.status == COSTLY:

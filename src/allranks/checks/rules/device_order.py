@@ -1,12 +1,12 @@
 """GPUs are not numbered by their PCI bus.
 
 ## How it is found
-CUDA_DEVICE_ORDER in the environment of the ranks. allranks sets PCI_BUS_ID; this is about an `env` that says
-otherwise.
+CUDA_DEVICE_ORDER in the environment of the ranks. allranks sets PCI_BUS_ID; the finding appears if `env` sets
+another value.
 
 ## Why it matters
-CUDA's own order, FASTEST_FIRST, differs from nvidia-smi's on machines with different GPUs: what is
-measured, reserved or replaced as GPU 3 is another board than the ranks' GPU 3.
+CUDA's own order, FASTEST_FIRST, differs from nvidia-smi's on machines with different GPUs. The GPU 3 that you
+measure, reserve or replace is then another board than the ranks' GPU 3.
 
 ## What to do
 Take CUDA_DEVICE_ORDER out of `env`, or set it to PCI_BUS_ID.

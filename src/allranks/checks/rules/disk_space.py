@@ -1,9 +1,8 @@
 """Too little space for what the run will save.
 
 ## How it is found
-The free space of the folder that checkpoints go to, against what the plan says they take: as many as
-`save.keep` keeps and one more, since the new one is written before the oldest is removed; and the free
-inodes.
+allranks compares the free space of the checkpoint folder with the space that the plan expects: as many checkpoints
+as `save.keep` keeps, and one more. The new one is written before the oldest is removed; and the free inodes.
 
 ## Why it matters
 A full disk ends the run at a save, hours after its start, and leaves half a checkpoint.
@@ -13,9 +12,9 @@ Free space, keep fewer checkpoints (`save.keep`), save only the adapter (`save_o
 elsewhere (`save.to`).
 
 ## Source
-A LoRA checkpoint under ZeRO-3 holds the adapter (4 bytes a trainable parameter at most) and, unless
-`save_only_model`, the optimizer's states: 12 bytes a trainable parameter over all ranks (fp32 parameter, two
-moments of Adam) and the trainable parameters once more in each rank's model states; DeepSpeed 0.19
+A LoRA checkpoint under ZeRO-3 holds the adapter (at most 4 bytes per trainable parameter). Unless
+`save_only_model`, it also holds the optimizer's states: 12 bytes per trainable parameter over all ranks (fp32
+parameter, two moments of Adam), and the trainable parameters once more in each rank's model states; DeepSpeed 0.19
 `runtime/engine.py`.
 
 Topic: storage

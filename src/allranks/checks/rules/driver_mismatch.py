@@ -54,7 +54,7 @@ def check(context: Context) -> Iterator[Finding]:
                     view,
                     saw=f"{view.name} has {library} in {len(versions)} versions: {listed(versions)}",
                     expected=f"{module} alone, as the kernel module",
-                    why="which one a process gets depends on its library path.",
+                    why="the library path of a process decides which one it gets.",
                     fix=f"remove all but {module} on {view.name}",
                 )
                 break

@@ -10,7 +10,7 @@ built for another torch, a half-finished install. Each ends that node's ranks a 
 while the other nodes wait in the rendezvous.
 
 ## What to do
-Run the same import by hand with that Python and cure its error, or install the environment again.
+Run the same import by hand with that Python and fix its error, or install the environment again.
 
 ## Source
 The node's own Python, which was asked to import them.

@@ -4,7 +4,7 @@
 Whether the Python of `environment.python` (or `python3`) starts on every node, and is 3.8 or newer.
 
 ## Why it matters
-torchrun is started with it. Where it is missing, that node never joins and the others wait for 600 s.
+torchrun is started with it. If it is missing, that node never joins and the others wait for 600 s.
 
 ## What to do
 Give `environment.python` a path that exists on every node, install the environment there, or mount it.

@@ -1,9 +1,9 @@
 """A node's packet filter refuses what the run needs.
 
 ## How it is found
-On several machines: the input policy and rules of iptables or nftables on every node (root can read them),
-for the rendezvous port on the head, and for connections between nodes in general: NCCL and gloo listen on
-ports that the kernel chooses.
+If the run has several machines, allranks reads the input policy and rules of iptables or nftables on every node
+(only root can read them). They must admit the rendezvous port on the head, and connections between nodes in
+general: NCCL and gloo listen on ports that the kernel chooses.
 
 ## Why it matters
 Dropped packets look like a hang: torchrun waits 600 s in the rendezvous, and NCCL for its timeout at the
@@ -54,8 +54,8 @@ def check(context: Context) -> Iterator[Finding]:
         say = context.warn if followed else context.note
         yield say(
             view,
-            saw=f"the packet filter of {view.name} lets in only what its rules name, and none lets in {listed(closed)}"
-            + (f"; port {port} is not open either" if refused and followed else ""),
+            saw=f"the packet filter of {view.name} lets in only what its rules name, and none lets in "
+            f"{listed(closed)}" + (f"; port {port} is not open either" if refused and followed else ""),
             expected="the nodes of the run reach each other on all ports",
             why="NCCL and gloo listen on ports that the kernel chooses: the first collective would hang."
             if followed

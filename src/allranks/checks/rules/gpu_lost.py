@@ -4,8 +4,8 @@
 The NVIDIA display devices on the PCI bus against the list of nvidia-smi.
 
 ## Why it matters
-A GPU that fell off the bus (Xid 79) or failed to initialize is still in the machine, and ranks are numbered
-as if it were not: what was GPU 5 yesterday is GPU 4 today.
+A GPU that fell off the bus (Xid 79) or failed to initialize is still in the machine, but ranks are numbered
+without it: yesterday's GPU 5 is GPU 4 today.
 
 ## What to do
 `dmesg | grep -i xid` on that node; a power cycle brings most of them back. In a container: give it all GPUs
@@ -39,6 +39,6 @@ def check(context: Context) -> Iterator[Finding]:
                 view,
                 saw=f"{view.name} holds {on_bus:.0f} GPUs on its PCI bus, nvidia-smi lists {shown}",
                 expected="all of them listed",
-                why="a GPU has fallen off the bus or failed to start, and the others are numbered anew.",
+                why="a GPU has fallen off the bus or failed to start, and the others got new numbers.",
                 fix=f"dmesg | grep -i xid on {view.name}; a power cycle brings most of them back",
             )

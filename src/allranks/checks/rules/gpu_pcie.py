@@ -1,9 +1,9 @@
 """A GPU's PCIe link is narrower than the others', or sends packets again.
 
 ## How it is found
-The current width of each GPU's PCIe link, and the replay counter. A link is judged against the widest link that a GPU
-of the same model has in this run: many servers and cloud machines have x8 slots by design, and all their GPUs are
-linked so. The link's generation is not judged: an idle GPU lowers it by itself.
+The current width of each GPU's PCIe link, and the replay counter. allranks compares a link with the widest link
+that a GPU of the same model has in this run. Many servers and cloud machines have x8 slots by design, so that all
+their GPUs have such links. The link's generation is not judged: an idle GPU lowers it by itself.
 
 ## Why it matters
 At x8 instead of x16 everything between GPU and host, and all InfiniBand traffic, has half the bandwidth:

@@ -4,11 +4,11 @@
 `gpu_recovery_action` and `reset_required` of the GPUs that the run uses.
 
 ## Why it matters
-The driver says that the GPU is in a state that only a reset, a drain or a reboot cures. A rank on it fails at
+The driver reports a state of the GPU that only a reset, a drain or a reboot clears. A rank on it fails at
 its first use, or computes on a device that is known to be bad.
 
 ## What to do
-What the GPU asks for, while nothing runs on its node.
+Do what the GPU asks for while nothing runs on its node.
 
 ## Source
 NVML `nvmlDeviceGetGpuRecoveryAction` (None, Reset, Reboot, Drain P2P, Drain and Reset).

@@ -1,4 +1,4 @@
-"""A GPU waits for a memory row to be remapped, or cannot remap any more.
+"""A GPU waits for a memory row to be remapped, or has no spare rows left.
 
 ## How it is found
 `remapped_row_failure` and `remapped_row_pending` (on older GPUs: pages that wait for retirement) of every

@@ -4,8 +4,8 @@
 The UUIDs of all GPUs of the run.
 
 ## Why it matters
-A UUID belongs to one board. Where two nodes show the same one they are two containers or names of one
-machine, although their kernels' ids differ or could not be read: two ranks would share the GPU.
+A UUID belongs to one board. If two nodes show the same one, they are two containers or names of one machine,
+although their boot ids differ or could not be read. Two ranks would share the GPU.
 
 ## What to do
 Remove one of the nodes, or give each its own GPUs with CUDA_VISIBLE_DEVICES and write `same_host: true`.

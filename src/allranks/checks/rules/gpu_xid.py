@@ -4,10 +4,10 @@
 The Xid lines of the kernel's log (root can read it; elsewhere this is unknown).
 
 ## Why it matters
-Some Xids come from a program's mistake (13, 31, 43, 45) and say nothing about the hardware. Others announce
-the next failure: memory errors (48, 63, 64, 94, 95, 140), a GPU off the bus (79) or that does not initialize (143),
-NVLink errors (74, 136), firmware that no longer answers (119, 120), or the driver's own word that the GPU must be
-reset or the node restarted (154).
+Some Xids come from a program's mistake (13, 31, 43, 45) and say nothing about the hardware. Others announce the
+next failure. These are memory errors (48, 63, 64, 94, 95, 140), a GPU off the bus (79) or that does not initialize
+(143), NVLink errors (74, 136), and firmware that no longer answers (119, 120). With 154 the driver itself asks to
+reset the GPU or to restart the node.
 
 ## What to do
 Reboot the node, and have the GPU replaced where the same Xid returns.

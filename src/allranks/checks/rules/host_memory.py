@@ -1,9 +1,9 @@
 """The host has less memory left than the ranks take while they train.
 
 ## How it is found
-The memory that is available on every machine (not what is built in), and its control group's limit, against
-what the plan says that the ranks of the machine hold in host memory while they train. What loading takes for a
-moment is the planner's finding.
+allranks compares the available memory of every machine (not its total memory) and the limit of its control group
+with the host memory that its ranks need while they train, according to the plan. What loading takes for a moment
+is the planner's finding.
 
 ## Why it matters
 The kernel ends the rank that asks for the last page (exit code -9), with offload at the first optimizer

@@ -4,9 +4,8 @@
 NCCL_IB_HCA of each node's ranks against the devices and active ports of that node.
 
 ## Why it matters
-Where none matches, NCCL falls back to TCP sockets without an error: "NET/IB : No device found" stands in its
-INFO log alone, and the run is ten times slower. A value without `=` is a prefix: `mlx5_1` also takes
-mlx5_10 and mlx5_11.
+If none matches, NCCL falls back to TCP sockets without an error: only its INFO log says "NET/IB : No device
+found", and the run is ten times slower. A value without `=` is a prefix: `mlx5_1` also takes mlx5_10 and mlx5_11.
 
 ## What to do
 `NCCL_IB_HCA: "=mlx5_0,mlx5_1"` with the names of `ibstat -l`, per node where they differ, or leave it out.

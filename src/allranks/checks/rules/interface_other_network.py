@@ -1,9 +1,9 @@
 """The interface that a node's ranks use is in another network than the others', and one of its own is in theirs.
 
 ## How it is found
-The IPv4 networks of the interface that each node's ranks use. A node is named only if its interface is in none of the
-networks that most nodes share, and another interface of it is: two ports with swapped cables, or names that the kernel
-gave in another order. Networks that are routed, with one for each node or rack, are not judged.
+The IPv4 networks of the interface that each node's ranks use. A node is reported only if its interface is not in
+the network that most nodes share, and another of its interfaces is. Swapped cables or interface names in another
+order have this effect. Networks that are routed, with one for each node or rack, are not judged.
 
 ## Why it matters
 `NCCL_SOCKET_IFNAME=eth0` then means another network on that node. Its ranks listen at addresses that the others cannot

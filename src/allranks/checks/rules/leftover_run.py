@@ -1,16 +1,16 @@
-"""Processes of an earlier run of ours still live on a node.
+"""Processes of an earlier run of allranks are still alive on a node.
 
 ## How it is found
-The run directories of every node: which supervisors, keepers and ranks that stand in them still live, by
-pid, start time and boot id.
+The run directories of every node list supervisors, keepers and ranks. allranks looks which of them are still
+alive, by pid, start time and boot id.
 
 ## Why it matters
 A run that still lives shares the machine: GPUs, memory, ports. Ranks whose supervisor is gone hold them for
 nothing, and nobody will stop them.
 
 ## What to do
-`allranks ps` shows what still runs, `allranks stop` ends it; `allranks clean` ends what has no supervisor
-any more. Both signal only processes that are proved to be the run's.
+`allranks ps` shows what still runs, `allranks stop` ends it; `allranks clean` ends processes that no longer have a
+supervisor. Both signal only processes that are proved to be the run's.
 
 ## Source
 The run directory of each run (docs/architecture.md).

@@ -1,18 +1,20 @@
 """The training libraries refuse this run's configuration.
 
 ## How it is found
-What LLaMA-Factory, transformers and DeepSpeed of the node say when they read the run's arguments and its DeepSpeed JSON
-as its first rank would: LLaMA-Factory's own parser, what transformers fills into the JSON, DeepSpeed's configuration
-for this many ranks, the quantizer, the optimizer, the schedule and the loggers. No model is loaded, no GPU and no
-network is used.
+LLaMA-Factory, transformers and DeepSpeed of the node read the run's arguments and its DeepSpeed JSON, as its first
+rank would. This covers LLaMA-Factory's parser, the values that transformers fills into the JSON, DeepSpeed's
+configuration for this number of ranks, the quantizer, the optimizer, the schedule and the loggers. No model is
+loaded, no GPU and no network is used.
 
 ## Why it matters
-Every rank would end with the same words, after torch and the libraries were imported on every node: unknown keys and
-arguments, values out of range, what does not go together (`pure_bf16`, `predict_with_generate` or `pissa_init` under
-ZeRO-3), a package that an argument needs (matplotlib for `plot_loss`, bitsandbytes for an 8-bit optimizer).
+Every rank would end with the same error, after every node has imported torch and the libraries. Examples are
+unknown keys and arguments, values out of range, and settings that exclude each other (`pure_bf16`,
+`predict_with_generate` or `pissa_init` under ZeRO-3). Another is a missing package that an argument needs
+(matplotlib for `plot_loss`, bitsandbytes for an 8-bit optimizer).
 
 ## What to do
-What the libraries say, which the finding cites; it names the argument, if one is meant. `allranks check` asks again.
+Follow the libraries' messages, which the finding quotes; it names the argument, if one is meant. `allranks check`
+asks again.
 
 ## Source
 The node's own libraries (`node/configuration_trial.py`). They end at their first error: there may be another one behind

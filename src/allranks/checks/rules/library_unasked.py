@@ -62,5 +62,5 @@ def unasked(context: Context, view: View, answer: Answer | None) -> Finding:
         saw=f"the libraries of {view.name} could not be asked about this run's configuration: {answer.said}",
         expected="LLaMA-Factory and DeepSpeed read it without a model",
         why="what they refuse would end every rank right after its start.",
-        fix="cure the reason, or go on with --accept library-unasked",
+        fix="fix the reason, or continue with --accept library-unasked",
     )

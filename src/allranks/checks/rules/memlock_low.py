@@ -47,7 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
                 saw=f"the user of the run may lock {gib(soft)} of memory on {view.name}",
                 expected="unlimited, as InfiniBand pins what it sends",
                 why="NCCL would end with 'ibv_reg_mr failed: Cannot allocate memory'.",
-                fix="* - memlock unlimited in /etc/security/limits.conf, then log in anew"
+                fix="* - memlock unlimited in /etc/security/limits.conf, then log in again"
                 if hard is not None
                 else "ulimit -l unlimited in the shell that starts the supervisor",
             )

@@ -1,8 +1,8 @@
 """A node lacks the model of the Hub, and would download it or cannot.
 
 ## How it is found
-A `model_name_or_path` that names a model of the Hub rather than a folder: whether each node has it whole in the cache
-that its ranks will use, in the same version, and, if not, whether the Hub answers to that node.
+A `model_name_or_path` that names a model of the Hub, not a folder: whether each node has all of it, in the same
+version, in the cache that its ranks will use. If not: whether that node reaches the Hub.
 
 ## Why it matters
 A node that lacks the model and does not reach the Hub ends the run while it loads the tokenizer, minutes after the

@@ -1,9 +1,8 @@
 """The model is not there, or not whole, or not the same on all nodes.
 
 ## How it is found
-The model's folder on every node: whether it is there, its `config.json`, whether each file that the
-safetensors index names is there and as long as its own header says, and whether names and sizes agree
-between nodes.
+The model's folder on every node: whether it exists and has its `config.json`. Each file of the safetensors index
+must exist and have the length that its header gives. Names and sizes must agree between nodes.
 
 ## Why it matters
 Every rank reads the model's files. One node without a shard ends the run after minutes of loading; another

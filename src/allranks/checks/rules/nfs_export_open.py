@@ -1,7 +1,8 @@
 """A node serves a folder over NFS to everybody, or with root's rights.
 
 ## How it is found
-What a node of the run exports (`/var/lib/nfs/etab`, `/etc/exports`): clients, `no_root_squash`, `insecure`.
+The folders that a node of the run exports (`/var/lib/nfs/etab`, `/etc/exports`): clients, `no_root_squash`,
+`insecure`.
 
 ## Why it matters
 `/shared *(rw,no_root_squash)`, as guides have it, lets root of any machine that reaches this one write as root:

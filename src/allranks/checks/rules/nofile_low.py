@@ -46,5 +46,5 @@ def check(context: Context) -> Iterator[Finding]:
                 saw=f"{view.name} allows {soft:,.0f} open files",
                 expected=f"{least:,} or more for {context.run.cluster.world_size} ranks",
                 why="ranks or data loaders end with 'Too many open files'.",
-                fix="* - nofile 65536 in /etc/security/limits.conf, then log in anew",
+                fix="* - nofile 65536 in /etc/security/limits.conf, then log in again",  # language: allow
             )

@@ -9,7 +9,7 @@ Two torchruns would take the same GPUs: NCCL stops with "Duplicate GPU detected"
 and its memory. Equal PCI bus ids on different machines are normal and no sign of it.
 
 ## What to do
-Remove one of the names from `nodes`. Where several nodes on one machine are meant (the demo), write
+Remove one of the names from `nodes`. If you want several nodes on one machine (as in the demo), write
 `same_host: true`.
 
 ## Source

@@ -11,9 +11,9 @@ without a line in any log. A builder that was killed (out of memory, a stopped r
 from then on every run stands still in `loading`, also where the operator has been compiled long ago.
 
 ## What to do
-Where nobody has it open, remove the file: what is half built is built anew. Where a process has it open, that one
-is compiling: wait for it, unless it has been at it for an hour. On shared storage look first whether a machine
-outside of this run compiles.
+If no process has it open, remove the file: the operator is then built again. If a process has it open, that
+process is compiling: wait for it, unless it has compiled for an hour. On shared storage look first whether a
+machine outside of this run compiles.
 
 ## Source
 torch 2.13 `utils/file_baton.py` (`wait` has no limit) and `utils/cpp_extension.py` (`_jit_compile`);
@@ -105,7 +105,7 @@ def stale(context: Context, view: View, lock: Mapping[str, Any]) -> Finding:
         view,
         saw=f"{path} on {view.name} is a lock{old}, {who}",
         expected="no lock, or one that a living process holds",
-        why=f"every rank that needs {name} would wait for it for ever, in silence"
+        why=f"every rank that needs {name} would wait for it forever, without a message"
         + (": this run does." if needed else "; whether this run does is not certain."),
         fix=f"rm {quote(path)}"
         + (", once no other machine compiles there" if shared else f" on {view.name}"),

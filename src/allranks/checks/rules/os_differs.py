@@ -5,7 +5,7 @@ The distribution and release, the kernel's version (its first two numbers, and i
 the processor's architecture of every machine.
 
 ## Why it matters
-Another libc or kernel has other limits and drivers: what holds on one node need not hold on the next. Another
+Another libc or kernel has other limits and drivers: a setting that works on one node may fail on the next. Another
 architecture cannot run the same environment at all.
 
 ## What to do

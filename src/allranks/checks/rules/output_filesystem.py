@@ -5,9 +5,9 @@ The type of the filesystem below the folder that checkpoints go to: network file
 a container's overlay, and tmpfs.
 
 ## Why it matters
-On NFS every rank's shard of every save goes to one server: saves of hundreds of GB have frozen the head
-until SSH timed out. An overlay is lost with its container and fills the host's image store (53 GB a rank
-have been seen). tmpfs is memory: it counts against the ranks, and a reboot empties it.
+On NFS every rank's shard of every save goes to one server: saves of hundreds of GB have frozen the head until SSH
+timed out. An overlay is lost with its container and fills the host's image store (up to 53 GB per rank were
+reported). tmpfs is memory: it counts against the ranks, and a reboot empties it.
 
 ## What to do
 `save: {to: PATH}` on a disk of the node's own, and `save: {copy_to: …}` for the shared storage: only the

@@ -4,9 +4,9 @@
 `save.to`, the model and the dataset's folder of a run in a container, against `container.mounts`.
 
 ## Why it matters
-What is saved outside the mounts lies in the container's own layer: it fills the host's image store (53 GB a rank
-have been seen) and is gone with the container. A model or dataset outside them is not there at all, unless the
-image brings it.
+Files saved outside the mounts go to the container's writable layer. They fill the host's image store (up to 53 GB
+per rank were reported) and are lost with the container. A model or dataset outside them is not there at all,
+unless the image brings it.
 
 ## What to do
 Mount its folder (`container: {mounts: ["/home/ubuntu:/host_home"]}`), or name a path inside a mount.

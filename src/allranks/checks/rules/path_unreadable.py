@@ -5,8 +5,8 @@ Every folder that the run writes to, and every small file that its settings name
 node got an answer about it within its limit.
 
 ## Why it matters
-A mount whose server is gone answers nobody: `ls` hangs, and a rank that touches it sleeps in the kernel where
-no signal reaches it (state D), also not SIGKILL. What could not be looked at is not fine.
+A mount whose server is gone does not answer: `ls` hangs. A rank that touches it sleeps in the kernel (state D),
+and not even SIGKILL ends it. allranks does not call a thing fine if it could not look at it.
 
 ## What to do
 `findmnt -T PATH` names the server. Bring it back, or unmount lazily (`umount -l`) and use another folder.

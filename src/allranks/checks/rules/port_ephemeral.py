@@ -1,13 +1,13 @@
 """The rendezvous port may be taken by an outgoing connection before the run listens on it.
 
 ## How it is found
-Whether `network.port` lies in the head's range for outgoing connections (`ip_local_port_range`, 32768-60999 by
-default) without being reserved, and how many ports of that range are in use there.
+Whether `network.port` is in the head's range for outgoing connections (`ip_local_port_range`, 32,768 to 60,999 by
+default) and is not reserved, and how many ports of that range are in use there.
 
 ## Why it matters
 The kernel gives the port to any connection that the head opens, and torch's store can then not listen: a run that
-was fine yesterday ends with "Address already in use" today. On a quiet machine that is a matter of one in
-thousands and not worth a word; the note comes from one port in a hundred on.
+was fine yesterday ends with "Address already in use" today. On a quiet machine this happens once in thousands of
+starts; the note appears only if at least one port in a hundred is in use.
 
 ## What to do
 A port below the range (`network: {port: 29500}`), or as root on the head
@@ -48,7 +48,7 @@ def check(context: Context) -> Iterator[Finding]:
     yield context.note(
         head,
         key="network.port",
-        saw=f"port {port} lies in {head.name}'s range for outgoing connections, {limits[0]:.0f}-{limits[1]:.0f}, of "
+        saw=f"port {port} is in {head.name}'s range for outgoing connections, {limits[0]:,.0f} to {limits[1]:,.0f}, of "
         f"which {used:,.0f} ports are in use",
         expected=f"a port outside of that range, or fewer than {BUSY:.0%} of it in use",
         why=f"each new connection of the head takes this port with a chance of 1 in {size - used:,.0f}; the "

@@ -1,17 +1,17 @@
 """A port that the run will listen on is taken.
 
 ## How it is found
-The rendezvous port (`network.port`) on the head, and the keeper's port where one is set, by really
-listening on it for a moment as torch's store does; and who holds it.
+allranks listens for a moment on the rendezvous port (`network.port`) of the head, as torch's store does, and on
+the keeper's port if one is set. If a port is taken, it looks for the process that holds it.
 
 ## Why it matters
 torchrun's store cannot listen, and the other nodes join whatever answers there: with a leftover of an
 earlier run they wait until it times out.
 
 ## What to do
-A run of ours: `allranks stop` stops what is left of it, by its processes' identity. What a dead run of ours left
-at the port, and nobody leads any more, `allranks run` ends by itself (`port-freed`). A stranger's process is theirs
-and is never ended for a port: take another `network.port`.
+If an earlier run of allranks holds it, `allranks stop` stops that run. If a dead run of allranks left a process at
+the port, the next `allranks run` ends it by itself (`port-freed`). allranks never ends any other process: choose
+another `network.port`.
 
 ## Source
 torch 2.13 `TCPStore` listens on all addresses with SO_REUSEADDR; a port in TIME_WAIT alone is free for it.
@@ -60,7 +60,8 @@ def held(
     return context.block(
         view,
         key="network.port",
-        saw=f"port {port} of {view.name} {holder_text(holder) or 'cannot be listened on: ' + str(state.get('reason'))}",
+        saw=f"port {port} of {view.name} "
+        f"{holder_text(holder) or 'cannot be listened on: ' + str(state.get('reason'))}",
         expected=f"port {port} free on the head",
         why="the new rendezvous would wait until it times out.",
         fix=fix,

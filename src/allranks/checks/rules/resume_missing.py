@@ -6,7 +6,7 @@ The folder that `resume` names, on the head: rank 0 reads a checkpoint of allran
 
 ## Why it matters
 Without the folder the run cannot begin; of a trainer's own checkpoint each rank would miss its part, or begin
-anew on that node alone.
+again on that node alone.
 
 ## What to do
 Copy the checkpoint to the machine that is named, or resume from storage that all nodes share.

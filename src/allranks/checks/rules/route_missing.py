@@ -1,4 +1,4 @@
-"""A node has no way to another, or a way that leads nowhere useful.
+"""A node has no route to another node, or a route over the wrong interface.
 
 ## How it is found
 The interface and source address that each node's kernel takes to every other node.

@@ -4,7 +4,7 @@
 `save_only_model: true` together with `resume`, `launch.restarts` or `launch.spares`.
 
 ## Why it matters
-`save_only_model` leaves out the optimizer's states: a restart begins the schedule and Adam's moments anew, or
+`save_only_model` leaves out the optimizer's states: a restart begins the schedule and Adam's moments again, or
 fails with "Can't find a valid checkpoint".
 
 ## What to do
@@ -41,6 +41,6 @@ def check(context: Context) -> Iterator[Finding]:
             "train.llamafactory.save_only_model",
             saw=f"save_only_model: true, and {', '.join(wanted)}",
             expected="optimizer states in the checkpoints of a run that may be resumed",
-            why="a restart would begin Adam's moments and the schedule anew, or find nothing to begin from.",
+            why="a restart would begin Adam's moments and the schedule again, or find no checkpoint.",
             fix="save_only_model: false",
         )

@@ -5,7 +5,8 @@ Products with `world_size // N` in the training script, with N larger than the r
 
 ## Why it matters
 `128 * (world_size // 8)`, which guides recommend to "scale with nodes", is 0 below 8 ranks: DeepSpeed then ends
-with "Train batch size: 0 has to be greater than 0". Where ranks are no multiple of N it quietly rounds down.
+with "Train batch size: 0 has to be greater than 0". If the number of ranks is not a multiple of N, it rounds down
+without a message.
 
 ## What to do
 `samples_a_rank * world_size`, or leave `train_batch_size` out: DeepSpeed computes it.

@@ -1,4 +1,4 @@
-"""The DeepSpeed JSON of a script of one's own holds what DeepSpeed refuses, ignores or cannot fill.
+"""The DeepSpeed JSON of your own script has keys that DeepSpeed refuses, ignores or cannot fill.
 
 ## How it is found
 JSON files that `train.command` names, read as a DeepSpeed configuration without transformers.
@@ -53,6 +53,6 @@ def check(context: Context) -> Iterator[Finding]:
                     expected="keys and values that DeepSpeed itself reads",
                     why="every rank would end at deepspeed.initialize."
                     if line.status == WRONG
-                    else "what it was meant to do does not happen.",
+                    else "it has no effect.",
                     fix=line.do,
                 )

@@ -1,8 +1,8 @@
 """The script calls a collective on some ranks only.
 
 ## How it is found
-Calls that all ranks must make together (a DeepSpeed save, a barrier, a reduction) that stand in the training
-script under a condition on the rank, or in an `except` clause.
+Calls that all ranks must make together (a DeepSpeed save, a barrier, a reduction), but that the training script
+makes under a condition on the rank, or in an `except` clause.
 
 ## Why it matters
 The ranks that make the call wait for those that do not, until the time-out. An emergency save in `except`, as

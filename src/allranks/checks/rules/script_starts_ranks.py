@@ -48,7 +48,7 @@ def check(context: Context) -> Iterator[Finding]:
         yield context.warn(
             Where(file=scripts.path_of(context), line=call.lineno),
             saw=f"{called}() starts ranks by itself",
-            expected="one process a rank, which torchrun starts",
+            expected="one process per rank, which torchrun starts",
             why="every rank would start ranks of its own, and they would wait for one another.",
             fix="call the function itself, with LOCAL_RANK and RANK from the environment",
         )

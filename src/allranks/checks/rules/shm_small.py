@@ -8,7 +8,7 @@ of its own, what fills the host's does not matter.
 ## Why it matters
 Docker's default is 64 MiB: data loader workers end with "Bus error" or "unable to write to file
 </torch_…>", and NCCL with "Error while creating shared memory segment". With `--ipc host` the host's
-`/dev/shm` is used, and `--shm-size` does nothing, though both stand in many guides.
+`/dev/shm` is used, and `--shm-size` does nothing, although many guides give both.
 
 ## What to do
 `container: {shm: 16GiB}` without `--ipc host`, or `mount -o remount,size=16G /dev/shm` on the host. If it is full, an

@@ -12,7 +12,7 @@ Ethernet, and 1,030 s over 10 Gb/s.
 `network: {interface: NAME}`, or the addresses of the faster network in `nodes`.
 
 ## Source
-`/sys/class/net/*/speed`; 2P(N-1)/N bytes a rank and pass (docs/decisions/gather-replay.md).
+`/sys/class/net/*/speed`; 2P(N-1)/N bytes per rank and pass (docs/decisions/gather-replay.md).
 
 Topic: network
 """

@@ -89,7 +89,7 @@ def check(context: Context) -> Iterator[Finding]:
 def remedy(view: View, packages: list[tuple[str, str | None, str | None]]) -> str:
     wanted = [f"{name}=={usual}" for name, _, usual in packages if name != "python"]
     if len(wanted) < len(packages):
-        return f"make the environment of {view.name} anew with the same Python as the others'"
+        return f"rebuild the environment of {view.name} with the same Python as on the other nodes"
     return f"on {view.name}: pip install {' '.join(wanted)}"
 
 

@@ -1,8 +1,8 @@
 """Network storage of the same path is not the same storage on every node.
 
 ## How it is found
-Where two machines or more have network storage at a folder of the run: a file of a random name, made on one
-of them and looked for on the others; it is removed at once.
+If two or more machines have network storage at a folder of the run, allranks makes a file with a random name on
+one of them and looks for it on the others; it is removed at once.
 
 ## Why it matters
 Two servers or exports behind one name, or a client that shows an old state, look alike in every mount table. A

@@ -1,13 +1,13 @@
-"""NCCL_TOPO_FILE is missing, or no topology.
+"""The file of NCCL_TOPO_FILE is missing, or it is not a topology.
 
 ## How it is found
 The file that NCCL_TOPO_FILE names, on every node: whether it is there, is XML, and has the elements and
 attributes that NCCL's reader needs.
 
 ## Why it matters
-A file that cannot be read ends NCCL's start. One that is read and wrong is worse: NCCL takes its distances for
-true. The guides' example is no such file: it has no `version` of the schema that NCCL checks on each device,
-its GPUs lack `dev` under a PCI device of their own, and there is no network.
+A file that cannot be read ends NCCL's start. One that is read and wrong is worse: NCCL believes its distances. The
+example in many guides is not such a file: it has no `version` of the schema, its GPUs lack `dev` under a separate
+PCI device, and it lists no network device.
 
 ## What to do
 Leave NCCL_TOPO_FILE out: NCCL finds the topology by itself. In a virtual machine that hides it, take the
@@ -59,7 +59,7 @@ def trouble_of(state) -> str | None:
         return "is not there"
     text = state.get("text")
     if not isinstance(text, str):
-        return "is no file that can be read"
+        return "is not a readable file"
     return trouble_in(text)
 
 
@@ -70,7 +70,7 @@ def trouble_in(text: str) -> str | None:
     try:
         root = xml.fromstring(text)
     except (xml.ParseError, ValueError) as error:
-        return f"is no XML: {error}"
+        return f"is not XML: {error}"
     if root.tag != "system":
         return f"begins with <{root.tag}> in place of <system>"
     if root.get("version") != "1":

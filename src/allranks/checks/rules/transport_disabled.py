@@ -6,7 +6,7 @@ NCCL_P2P_DISABLE and NCCL_SHM_DISABLE in `env`, on machines with several GPUs. (
 
 ## Why it matters
 With both, what NVLink would carry goes over TCP: an all-reduce on 8 A100 falls from about 230 GB/s to the
-12 GB/s of one 100 Gb/s network at best. They stand in guides as settings for a first smoke test.
+12 GB/s of one 100 Gb/s network at best. Guides give them as settings for a first smoke test.
 
 ## What to do
 Take them out once the smoke test has passed.

@@ -5,10 +5,11 @@ The facts that this run's checks judge by, where a node sent a reason in place o
 is not installed, a mount that does not answer, a driver that hangs.
 
 ## Why it matters
-What could not be looked at is not fine. The finding names the checks that judged nothing because of it.
+allranks does not call a thing fine if it could not look at it. The finding names the checks that judged nothing
+because of it.
 
 ## What to do
-Cure the reason; it is the message of the node's own system or program. Where you know better, go on with
+Fix the reason; it is the message of the node's own system or program. If you know better, continue with
 `--accept unreadable-facts`.
 
 ## Source
@@ -57,7 +58,7 @@ def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool
             saw=f"{listed(needs)} of {view.name} could not be read: {reason}",
             expected="every fact that a check judges by",
             why=f"{plural(len(judges), 'check')} judged nothing about this node: {listed(judges, 20)}.",
-            fix=f"cure the reason on {view.name}, or go on with --accept unreadable-facts",
+            fix=f"fix the reason on {view.name}, or continue with --accept unreadable-facts",
         )
 
 

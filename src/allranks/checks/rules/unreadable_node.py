@@ -8,9 +8,9 @@ torchrun starts only when all nodes have joined: with one missing, the others wa
 (600 s by default) and then end. Nothing is known about a node that does not answer, so it is not ready.
 
 ## What to do
-Each cause has its own remedy, which the finding says: no key, a refused or locked key, an unknown or changed host
-key, a wrong port, no route, a name that does not resolve, too few sessions (MaxSessions), a home that cannot be
-written. The finding names the user and the port that were tried. Or take the node out of `nodes`.
+The finding names the cause and its fix. Causes are: no key, a refused or locked key, an unknown or changed host
+key, a wrong port, no route, an unresolved name, too few sessions (MaxSessions), a home folder that is not
+writable. The finding names the user and the port that were tried. Or take the node out of `nodes`.
 
 ## Source
 torch 2.13, `torch/distributed/elastic/rendezvous/dynamic_rendezvous.py`: `join` timeout 600 s.

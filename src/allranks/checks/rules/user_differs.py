@@ -1,11 +1,11 @@
 """The run's user has another number on another node.
 
 ## How it is found
-The uid that the run has on every machine, where folders of the run lie on shared storage.
+The uid of the run on every machine, if folders of the run are on shared storage.
 
 ## Why it matters
-Network filesystems know users by number: what one node writes another may not read or replace, and a resume
-on other nodes fails.
+Network filesystems know users by number: one node cannot read or replace the files of another, and a resume on
+other nodes fails.
 
 ## What to do
 Give the user the same uid on all nodes (LDAP, or `usermod -u`), or keep the run on local disks.

@@ -1,15 +1,15 @@
-"""A variable in `env` is read by nobody.
+"""A variable in `env` is not read by any library.
 
 ## How it is found
 Every variable of `env` and of nodes: whether NCCL, torch or gloo of the nodes hold its name in their
 libraries, and a table of names that guides recommend and nobody reads.
 
 ## Why it matters
-What was meant does not happen, and nothing says so. `TORCH_NCCL_TIMEOUT_MS=3600000` and
+The setting has no effect, and no message says so. `TORCH_NCCL_TIMEOUT_MS=3600000` and
 `NCCL_TIMEOUT=1800` leave the time-out at 10 minutes; `NCCL_PORT_RANGE` leaves NCCL's ports to the kernel.
 
 ## What to do
-What the finding names in its place, mostly `ddp_timeout` for the time-outs.
+Use the replacement that the finding names, mostly `ddp_timeout` for the time-outs.
 
 ## Source
 The strings in the nodes' own libtorch_cuda.so and libnccl.so.2; without them those of torch 2.15.0 and NCCL
@@ -35,8 +35,8 @@ def check(context: Context) -> Iterator[Finding]:
         if line.status == VOID:
             yield context.warn(
                 where,
-                saw=f"{line.name}={line.value} is read by nobody: {line.why}",
+                saw=f"{line.name}={line.value} is not read by any library: {line.why}",
                 expected="a name that the installed torch, NCCL or trainer reads",
-                why="what it was meant to do does not happen.",
+                why="it has no effect.",
                 fix=line.do,
             )

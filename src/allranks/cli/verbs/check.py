@@ -1,6 +1,6 @@
 """Look at every node and say what would break a run.
 
-Exit code 1 if something blocks, 3 if a node or a fact could not be looked at, or a part could not be told.
+Exit code 1 if there is an error, 3 if a node or a fact could not be read, or a part of the result is unknown.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def recorded(run: Run, folder: str) -> list[Facts]:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(data, dict):
-                raise ValueError("it is no JSON object")
+                raise ValueError("it is not a JSON object")
             found.append(facts_of(node.name, data))
         except (OSError, ValueError) as error:
             found.append(Facts(node.name, 0.0, {}, {"node": f"{path}: {error}"}))

@@ -1,7 +1,7 @@
 """List, verify, fetch, prune or export the checkpoints of a run or a folder.
 
-A checkpoint is named by its folder, by node:/path where it lies on another machine, or by a run: then it is looked
-for on the run's head.
+Name a checkpoint by its folder, by node:/path if it is on another machine, or by a run: allranks then looks for it
+on the run's head.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _export(kinds: Any) -> None:
         help="what the vLLM server takes (default: 512, its most)",
     )
     export.add_argument(
-        "--accept", action="append", default=[], metavar="ID", help="let this known finding pass"
+        "--accept", action="append", default=[], metavar="ID", help="ignore this finding and continue"
     )
     export.add_argument("-v", "--verbose", action="store_true", help="show what the libraries print")
     add_json(export)

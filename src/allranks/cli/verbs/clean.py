@@ -1,7 +1,7 @@
 """Remove what ended runs left: processes, temporary files, and with --files their folders.
 
-It shows what it would remove and asks. What is not surely ours is listed and left, and so is what the script saved:
-models, adapters and checkpoints go with --models alone.
+It shows what it would remove and asks. Anything that allranks cannot prove it made is listed and left alone, and
+so are the files that the script saved: models, adapters and checkpoints go with --models alone.
 """
 
 from __future__ import annotations

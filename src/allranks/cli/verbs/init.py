@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where to write it (default run.yaml, - prints it)",
     )
-    parser.add_argument("--gpus", type=positive, default=None, help="GPUs a node")
+    parser.add_argument("--gpus", type=positive, default=None, help="GPUs per node")
     parser.add_argument("--train", metavar="FILE", help="a LLaMA-Factory YAML or a training script")
     parser.add_argument(
         "--from",

@@ -54,7 +54,7 @@ def price(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no price")
+        raise argparse.ArgumentTypeError(f"{text} is not a price")
     return value
 
 
@@ -68,9 +68,7 @@ def call(options: argparse.Namespace) -> int:
     probe = read_object(options.probe) if options.probe else None
     if options.probe and probe is None:
         raise BadInput(
-            Problem(
-                f"{options.probe} is no JSON object that can be read.", do="allranks probe FILE --json > JSON"
-            )
+            Problem(f"{options.probe} is not a readable JSON object.", do="allranks probe FILE --json > JSON")
         )
     plan = planned(run, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]

@@ -1,6 +1,6 @@
 """Try the network between the nodes before a run does: connections, bandwidth, a collective.
 
-Exit code 1 where something blocks, 3 where a part could not be tried. It takes seconds on a few nodes, two minutes
+Exit code 1 if there is an error, 3 if a part could not be tried. It takes seconds on a few nodes, two minutes
 on a hundred, and never hangs.
 """
 

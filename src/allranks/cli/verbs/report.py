@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="where to write it; by default the run directory, or RUN.html here where that lies on another machine",
+        help="where to write it; by default the run directory, or RUN.html here if the run is on another machine",
     )
     add_json(parser)
     add_nodes(parser)

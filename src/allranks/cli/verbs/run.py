@@ -1,7 +1,7 @@
 """Check, prepare, probe, launch, watch, verify, prune and report a run.
 
-It stops before the launch on a finding that blocks or could not be looked at, unless it is accepted by
-its id. After the launch the run needs this terminal no more: Ctrl-C leaves it running.
+It does not launch if a check fails or cannot be performed, unless you accept that finding with --accept ID. Once
+launched, the run no longer needs this terminal: Ctrl-C leaves it running.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compare two runs: the settings that differ, the loss, the speed, and what follows.
 
-A run that lies on another machine is read from its head. Exit code 0 if the comparison could be made.
+allranks reads a run on another machine from its head. Exit code 0 if the comparison could be made.
 """
 
 from __future__ import annotations

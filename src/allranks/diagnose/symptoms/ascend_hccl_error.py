@@ -5,7 +5,7 @@
 hccl api failed`, `ERR00100 PTA call acl api failed`, `HcclAllReduce`, `aclrtSetDevice`,
 `rtDeviceSynchronize`.
 
-Easily confused with The same wait on NVIDIA is collective-timeout-straggler.
+Easily confused with collective-timeout-straggler, which is the same wait on NVIDIA GPUs.
 
 ## Why it matters
 HCCL is Ascend's NCCL. `Getting socket times out` is the echo of a rank that never came; another code

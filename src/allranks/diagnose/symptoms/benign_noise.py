@@ -6,9 +6,8 @@ first), `The hostname of the client socket cannot be retrieved. err=-3`, `Settin
 `No device found` and `ncclNetPlugin` not found, `Installed CUDA version * does not match ... accepting`;
 then training steps.
 
-Easily confused with A run that stands still or lost its machine without a word: a log that does not show the
-training's end (`train_runtime`, `Training completed`) cannot be told from one that was cut off, so that this
-is only likely.
+Easily confused with a run that hangs or lost its machine without a message. If a log does not show the training's
+end (`train_runtime`, `Training completed`), it may have been cut off, so that this cause is only likely.
 
 ## Why it matters
 No line names an error that ended anything; the warnings among them are printed by healthy runs too.

@@ -5,7 +5,7 @@
 PyTorch installation`, `ptxas fatal : Value 'sm_120' is not defined for option 'gpu-name'`, `Unsupported
 gpu architecture 'compute_90'`.
 
-Easily confused with cuda-driver-too-old, where the driver is what is old.
+Easily confused with cuda-driver-too-old, where the driver is too old.
 
 ## Why it matters
 The binary holds no code for this GPU's architecture: the wheel or the compiler is older than the GPU, or

@@ -8,7 +8,7 @@ errors.
 Easily confused with duplicate-gpu, where all ranks sit on GPU 0; cpu-oom-killed, which is the host's memory.
 
 ## Why it matters
-What this rank needs does not fit into its GPU, or somebody else holds part of it.
+The memory that this rank needs does not fit on its GPU, or another process uses part of it.
 
 ## What to do
 `allranks plan` says what fits: a smaller micro-batch or cut-off length, gradient checkpointing, ZeRO-3 or

@@ -8,7 +8,7 @@ Easily confused with tokenizer-or-model-file-missing, missing-system-tool, check
 same error about other files.
 
 ## Why it matters
-The file lies on another node's local disk or on storage that is not mounted here; the others only lose
+The file is on another node's local disk, or on storage that is not mounted here; the others only lose
 their peer.
 
 ## What to do

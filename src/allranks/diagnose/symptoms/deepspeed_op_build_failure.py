@@ -4,8 +4,8 @@
 `CUDAMismatchException`, `CUDA_HOME does not exist, unable to compile CUDA op(s)`, `Error building extension
 'cpu_adam'`, `Ninja is required`; `'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'` follows it.
 
-Easily confused with `Installed CUDA version * does not match ... but since the APIs are compatible,
-accepting` is harmless.
+Easily confused with a harmless line: `Installed CUDA version * does not match ... but since the APIs are
+compatible, accepting`.
 
 ## Why it matters
 The operator (cpu_adam, fused_adam, ...) is compiled at first use, and this machine lacks a fitting

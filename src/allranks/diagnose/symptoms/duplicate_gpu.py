@@ -13,8 +13,9 @@ NCCL refuses two ranks on one GPU: no collective can start. With gloo both train
 Equal bus ids on different hosts are normal and are not reported.
 
 ## What to do
-One process a GPU: start with torchrun, call torch.cuda.set_device(LOCAL_RANK) before any CUDA or NCCL call,
-list no machine twice, under another name either, and give trainer, rollout engine and a second run different GPUs.
+Start one process per GPU: use torchrun, and call torch.cuda.set_device(LOCAL_RANK) before any CUDA or NCCL call.
+Do not list a machine twice, not under another name either. Give trainer, rollout engine and a second run different
+GPUs.
 
 Topic: gpus
 """

@@ -5,7 +5,7 @@
 wrong-network-interface, no route or a time-out data-ports-blocked; `Connection reset by peer` means that
 the peer died; `no error` (older torch) says nothing.
 
-Easily confused with The peer's own crash, which comes first in its log.
+Easily confused with the peer's own crash, which comes first in its log.
 
 ## Why it matters
 The first collective cannot run: some pair of ranks finds no way to each other.

@@ -1,8 +1,9 @@
 """Another process uses a GPU that the run needs.
 
 ## How it is found
-Before the launch: nvidia-smi lists a process on a GPU of the run, or the GPU's memory is in use although no process is
-shown (a process of another container, or one that hangs in the driver). The finding names each process and its user.
+Before the launch: nvidia-smi lists a process on a GPU of the run. Or the GPU's memory is in use although no
+process is shown, because it runs in another container or hangs in the driver. The finding names each process and
+its user.
 
 In logs: `CUDA error: all CUDA-capable devices are busy or unavailable`, `CUDA_ERROR_DEVICE_UNAVAILABLE`.
 

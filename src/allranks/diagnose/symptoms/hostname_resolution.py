@@ -4,8 +4,8 @@
 `The IPv4/IPv6 network addresses of (host, port) cannot be retrieved (gai error: -2|-3 ...)`, again and
 again, then a time-out.
 
-Easily confused with `The hostname of the client socket cannot be retrieved. err=-3` is harmless: it is a
-missing reverse name, printed in healthy runs too.
+Easily confused with a harmless line: `The hostname of the client socket cannot be retrieved. err=-3`. It reports a
+missing reverse name, also in healthy runs.
 
 ## Why it matters
 That node cannot find the head: its DNS or /etc/hosts does not know the name.

@@ -5,7 +5,8 @@ A completion with error 12 (retry exceeded), 4 (local protection, GPUDirect) or 
 opcode *` (2.18), `with status=12 opcode=*` (2.21), `status=IBV_WC_RETRY_EXC_ERR(12)` (2.28); `ibv_modify_qp
 failed`; `Got async event`, `async fatal event on QP`.
 
-Easily confused with `NET/IB : No device found` is harmless; error 5 is a flush, the echo of a peer's end.
+Easily confused with two consequences of something else: `NET/IB : No device found` is harmless, and error 5 is a
+flush, which follows a peer's end.
 
 ## Why it matters
 The packets of a queue pair do not arrive: a wrong GID index, a cable or port that flaps, a peer that died

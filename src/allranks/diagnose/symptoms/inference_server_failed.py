@@ -9,9 +9,9 @@ Easily confused with cuda-oom and the other causes, which are named instead if t
 logs.
 
 ## Why it matters
-Reinforcement learning and evaluation start vLLM or SGLang beside the training. Its main process only
-repeats that a child failed; the child's own exception stands above, mostly want of memory or a model that
-the server does not know.
+Reinforcement learning and evaluation start vLLM or SGLang beside the training. Its main process only repeats that
+a child failed; the child's own exception is above it: mostly too little memory, or a model that the server does
+not know.
 
 ## What to do
 Look for the first exception of the server's child processes. Less memory for it

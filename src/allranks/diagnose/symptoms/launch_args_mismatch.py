@@ -1,9 +1,9 @@
 """The nodes were started with different or wrong launch arguments.
 
 ## How it is found
-World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra
-nodes available via hostfile`, `invalid device ordinal` (more processes than GPUs), `run.py: error:` (torchrun itself
-does not understand its words; it reads its script's too, and takes `--node` for a short `--node-rank`).
+World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra nodes
+available via hostfile`, `invalid device ordinal` (more processes than GPUs), `run.py: error:` (torchrun itself
+does not understand its arguments; it reads its script's too, and takes `--node` for a short `--node-rank`).
 
 Easily confused with rendezvous-timeout, where the arguments are right and a node is late.
 

@@ -5,11 +5,11 @@
 `version 'GLIBC_*' not found`, `Could not load library libcudnn`.
 
 Easily confused with nccl-version-mismatch, where the undefined symbol begins with nccl;
-deepspeed-op-build-failure, where the file lies in torch_extensions.
+deepspeed-op-build-failure, where the file is in torch_extensions.
 
 ## Why it matters
-torch or an extension was installed without the library it was built with, or another one stands before it
-on LD_LIBRARY_PATH.
+torch or an extension was installed without the library it was built with, or another one comes before it on
+LD_LIBRARY_PATH.
 
 ## What to do
 Install it again in that environment (nvidia-nccl-cu12 and its kin), and clear LD_LIBRARY_PATH; an extension

@@ -4,8 +4,8 @@
 `Target modules * not found in the base model` (ValueError, in the newest peft NoMatchingPeftModuleError),
 `No modules were targeted for adaptation`.
 
-Easily confused with Where some of the names exist nothing fails, and only part of the adapter trains:
-`trainable-differs`.
+Easily confused with trainable-differs: if some of the names exist, nothing fails, and only a part of the adapter
+trains.
 
 ## Why it matters
 The names belong to another architecture: nothing would be trained.

@@ -4,10 +4,10 @@
 `Current loss scale already at minimum - cannot decrease scale anymore`, after many `OVERFLOW! Rank *
 Skipping step`; or losses that are NaN step after step. On all ranks.
 
-Easily confused with A few OVERFLOW lines at the start are the search for the scale, and harmless.
+Easily confused with a few OVERFLOW lines at the start, which are harmless: they are the search for the loss scale.
 
 ## Why it matters
-fp16 cannot hold these numbers: every step is skipped, nothing is learned any more.
+fp16 cannot hold these numbers: every step is skipped, and the model learns nothing.
 
 ## What to do
 bf16 instead of fp16 (A100 and newer have it), a smaller learning rate, gradient clipping; look at the batch

@@ -5,12 +5,11 @@
 to host` at once (a firewall that rejects) or `errno: 110` (one that drops); or workers whose connection
 times out while the head waits for clients.
 
-Easily confused with `errno: 111 - Connection refused` means that nothing listens there: the head is not up or
-has crashed. `failed to connect to [localhost]` followed by training is harmless.
+Easily confused with a head that is not up or has crashed: `errno: 111 - Connection refused` means that nothing
+listens there. `failed to connect to [localhost]` followed by training is harmless.
 
 ## Why it matters
-No rank of that node can join: a firewall, a security group or a missing route stands between it and the
-head.
+No rank of that node can join: a firewall, a security group or a missing route separates it from the head.
 
 ## What to do
 Open the rendezvous port of the head to all nodes (`nc -vz HEAD PORT` from each), or choose an open port.

@@ -8,7 +8,7 @@ Easily confused with pdsh-missing, ssh-connection-failed and deepspeed-op-build-
 particular programs.
 
 ## Why it matters
-The launcher or a library starts it as a process of its own, and it is not on PATH there.
+The launcher or a library starts it as a separate process, and it is not on PATH there.
 
 ## What to do
 Install it on that node or in the image, or leave out the option that asks for it (`--bind_cores_to_rank`

@@ -2,13 +2,13 @@
 
 ## How it is found
 No message of its own: after some steps the watchdog reports `_ALLGATHER_BASE` or `_REDUCE_SCATTER_BASE`,
-with ZeRO-3 and a mixture-of-experts model; the ranks stand at different SeqNum.
+with ZeRO-3 and a mixture-of-experts model; the ranks are at different SeqNum.
 
 Easily confused with collective-timeout-straggler, where the model has no experts.
 
 ## Why it matters
-ZeRO-3 gathers a module when it is used. Ranks that use different experts gather different modules, and wait
-for each other for ever.
+ZeRO-3 gathers a module when it is used. Ranks that use different experts gather different modules, and wait for
+each other forever.
 
 ## What to do
 deepspeed.utils.set_z3_leaf_modules(model, [the MoE block's class]) before deepspeed.initialize, so that a

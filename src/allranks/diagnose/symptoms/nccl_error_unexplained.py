@@ -7,8 +7,8 @@
 Easily confused with nccl-remote-process-exited, where NCCL says that the peer is gone.
 
 ## Why it matters
-These are the names under which NCCL passes a failure on. The reason stands in a `NCCL WARN` line, which is
-printed only with NCCL_DEBUG set, or in the log of the rank that failed first.
+These are NCCL's general error names. The reason is in a `NCCL WARN` line, which NCCL prints
+only if NCCL_DEBUG is set, or in the log of the rank that failed first.
 
 ## What to do
 Give `allranks diagnose` the logs of all ranks. If it comes again, start with `NCCL_DEBUG=WARN` (or `INFO`):

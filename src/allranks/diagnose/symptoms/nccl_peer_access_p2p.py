@@ -2,17 +2,17 @@
 
 ## How it is found
 `peer access is not supported between these two devices` (CUDA 217), `P2P is disabled between ... GPUs`;
-otherwise a silent hang in the first collective on one node that NCCL_P2P_DISABLE=1 cures.
+otherwise a silent hang in the first collective on one node that disappears with NCCL_P2P_DISABLE=1.
 
 Easily confused with collective-timeout-straggler.
 
 ## Why it matters
-NCCL's direct copies between GPUs fail: PCIe ACS or the IOMMU stands between them, the driver does not
+NCCL's direct copies between GPUs fail: PCIe ACS or the IOMMU redirects them, the driver does not
 support it, or (Ray) each process sees one GPU alone.
 
 ## What to do
-Switch off ACS or IOMMU translation on that host, or set NCCL_P2P_DISABLE=1 at the cost of speed; with Ray
-and one visible GPU a process NCCL_CUMEM_ENABLE=0.
+Switch off ACS or IOMMU translation on that host, or set NCCL_P2P_DISABLE=1 at the cost of speed; with Ray and one
+visible GPU per process, set NCCL_CUMEM_ENABLE=0.
 
 Topic: network
 """

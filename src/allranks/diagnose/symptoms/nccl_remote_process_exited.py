@@ -8,7 +8,7 @@ closed by remote peer host<port>`, Gloo's `Connection closed by peer`, InfiniBan
 Easily confused with rank-crashed-first and rank-sigkilled, of which this is the echo.
 
 ## Why it matters
-It is the echo of another rank's end; the cause stands in the log of the peer that is named.
+It is only a consequence of another rank's end; the log of the named peer has the cause.
 
 ## What to do
 Read the log of the named peer's node; give `allranks diagnose` the logs of all nodes.

@@ -8,7 +8,7 @@ lines per host.
 Easily confused with collective-timeout-straggler, since older versions only hang.
 
 ## Why it matters
-Two versions of NCCL do not speak one protocol: the start fails or hangs without a word.
+Two versions of NCCL do not use the same protocol: the start fails, or hangs without a message.
 
 ## What to do
 The same image or the same wheels on every node; one libnccl alone (the cu12 and cu13 wheels overwrite each

@@ -4,8 +4,7 @@
 `[Errno 116] Stale file handle`, `[Errno 37] No locks available`, `[Errno 5] Input/output error`, `Transport
 endpoint is not connected`, `Remote I/O error`.
 
-Easily confused with A mount that is missing altogether shows as "Repo id must be in the form" on that node
-alone.
+Easily confused with a mount that is missing altogether: that node alone then prints "Repo id must be in the form".
 
 ## Why it matters
 The file server or its mount failed under the run; many of these come from shared Triton or inductor caches,

@@ -4,7 +4,7 @@
 `Found no NVIDIA driver on your system`, `No CUDA GPUs are available`, `ProcessGroupNCCL is only supported
 with GPUs, no GPUs found!`, `nccl2 requires at least one CUDA device`.
 
-Easily confused with `No CUDA runtime is found, using CUDA_HOME=...` is only a warning of the extension
+Easily confused with `No CUDA runtime is found, using CUDA_HOME=...`, which is only a warning of the extension
 builder.
 
 ## Why it matters

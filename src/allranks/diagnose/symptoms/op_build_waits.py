@@ -4,7 +4,7 @@
 A stack that ends in `torch/utils/file_baton.py`, in `wait`, below `cpp_extension.py` (`load`, `_jit_compile`):
 when the ranks are stopped, or asked for their stacks. Before that nothing is printed.
 
-Easily confused with A build that really runs: a CUDA operator of DeepSpeed takes minutes at its first use,
+Easily confused with a build that really runs: a CUDA operator of DeepSpeed takes minutes at its first use,
 with `ninja` and `nvcc` among the processes.
 
 ## Why it matters

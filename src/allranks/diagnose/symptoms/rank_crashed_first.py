@@ -1,7 +1,7 @@
 """One rank crashed; the others lost their peer.
 
 ## How it is found
-One rank ends with a traceback that is no communication error (or by SIGSEGV or SIGABRT), the others with
+One rank ends with a traceback that is not a communication error (or by SIGSEGV or SIGABRT), the others with
 `Connection closed by peer`, `ncclRemoteError` or SIGTERM.
 
 Easily confused with rank-sigkilled and rank-exited-early, which print no traceback.

@@ -56,7 +56,9 @@ def judge(seen: Evidence) -> Optional[Case]:
     ]
     if not hits:
         return None
-    notes = [f"rank {gone[0]} stands in no table of torchrun and reports no error: it left with exit code 0"]
+    notes = [
+        f"rank {gone[0]} is not in torchrun's table of failures and reports no error: it left with exit code 0"
+    ]
     known = seen.ranks.get(gone[0])
     if known is not None and known.last_plain is not None:
         notes.append(f"the last it said: {known.last_plain.text[:160]}")

@@ -8,12 +8,12 @@ Easily confused with cpu-oom-killed, where a line proves it; a rank that the lau
 after it ignored SIGTERM is a victim.
 
 ## Why it matters
-SIGKILL comes from outside the process: mostly the kernel for want of memory, sometimes a person or a
-scheduler. Which one, no line here proves.
+SIGKILL comes from outside the process: usually the kernel's OOM killer, sometimes a person or a scheduler. These
+logs do not show which.
 
 ## What to do
-On that node look at `dmesg -T` for "Killed process"; if it is there: more host memory, fewer workers. Then
-ask who else may kill there.
+On that node look at `dmesg -T` for "Killed process". If it is there, add host memory or use fewer loader workers
+(dataloader_num_workers). If not, look for a scheduler or a person that kills processes there.
 
 Topic: ends
 """

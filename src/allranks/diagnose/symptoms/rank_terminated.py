@@ -1,16 +1,16 @@
 """A rank was ended by a signal that nobody of the run sent.
 
 ## How it is found
-A rank ended by SIGTERM, SIGHUP or SIGINT before allranks stopped anything and before its torchrun had a reason to end
-it: the order stands in the node's journal. In logs alone: `exitcode : -15` of a process to which torchrun did not send
-a `closing signal`.
+A rank ended by SIGTERM, SIGHUP or SIGINT before allranks stopped anything and before its torchrun had a reason to
+end it: the node's journal has the order. In logs alone: `exitcode : -15` of a process to which torchrun did not
+send a `closing signal`.
 
 Easily confused with torchelastic-signal, where torchrun itself got the signal and passed it on;
 rank-sigkilled, for SIGKILL; slurm-preempt-or-timeout, where SLURM says so.
 
 ## Why it matters
-Somebody asked that process to end: earlyoom or systemd-oomd for want of memory, a scheduler (`scancel` of a step), a
-container's stop, a person with `kill`. The other ranks only lost their peer.
+Something asked that process to end: earlyoom or systemd-oomd because memory ran out, a scheduler (`scancel` of a
+step), a container's stop, a person with `kill`. The other ranks only lost their peer.
 
 ## What to do
 On that node look at `journalctl -u earlyoom -u systemd-oomd`, the scheduler's log (`sacct`), and who ran `kill`

@@ -1,7 +1,8 @@
 """Something else answers on the rendezvous port.
 
 ## How it is found
-`Ping failed, invalid value returned from server. Expected: *, Got: *`; 1347703880 is the ASCII text HTTP.
+`Ping failed, invalid value returned from server. Expected: *, Got: *`; The number 1,347,703,880 is the ASCII text
+HTTP.
 
 Easily confused with rendezvous-port-in-use, which the head itself reports.
 

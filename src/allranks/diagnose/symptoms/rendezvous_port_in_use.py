@@ -4,7 +4,7 @@
 `The server socket has failed to listen on any local network address ... EADDRINUSE`; older: `Address
 already in use`.
 
-Easily confused with Two warnings `failed to bind` without the error `failed to listen` are harmless; so is
+Easily confused with two harmless warnings `failed to bind` without the error `failed to listen`; also harmless is
 vLLM's "Port * is already in use, trying port *".
 
 ## Why it matters

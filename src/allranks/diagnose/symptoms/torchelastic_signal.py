@@ -9,11 +9,12 @@ Easily confused with slurm-preempt-or-timeout, where SLURM says so; any earlier 
 somebody stopped a run that hung.
 
 ## Why it matters
-Signal 1 is a terminal that was closed (nohup does not protect torchrun), 2 is Ctrl-C, 15 a scheduler, a
-person or the host for want of memory, 9 the kernel for want of memory or a person. All ranks of the node end with it.
+Signal 1 is a closed terminal (nohup does not protect torchrun), and signal 2 is Ctrl-C. Signal 15 comes from a
+scheduler, a person or a host that runs out of memory. Signal 9 comes from the kernel's OOM killer or a person. All
+ranks of the node end with it.
 
 ## What to do
-Start in a session of its own (setsid, tmux, `allranks run --detach`); for 15 and 9 look at the scheduler, `dmesg
+Start it in a separate session (setsid, tmux, `allranks run --detach`); for 15 and 9 look at the scheduler, `dmesg
 -T`, and pod events.
 
 Topic: ends

@@ -4,7 +4,7 @@
 `size mismatch for *: copying a param with shape torch.Size([4096, 4096]) from checkpoint, the shape in
 current model is torch.Size([0])`.
 
-Easily confused with A true size mismatch names two shapes of which none is `torch.Size([0])`.
+Easily confused with a true size mismatch, which names two shapes, neither of them `torch.Size([0])`.
 
 ## Why it matters
 Under ZeRO-3 each rank holds a slice, and the parameter itself is empty; load_state_dict cannot fill it.

@@ -4,7 +4,7 @@
 No log line says it: the adapter file is 40 bytes (safetensors), 443 bytes (bin) or about 100 KB, with ZeRO
 stage 3 and LoRA, `stage3_gather_16bit_weights_on_model_save` unset and transformers before 5.
 
-Easily confused with An adapter that is small because its rank is small.
+Easily confused with an adapter that is small because its rank is small.
 
 ## Why it matters
 Under ZeRO-3 an ungathered state dict holds empty tensors: the training was for nothing.

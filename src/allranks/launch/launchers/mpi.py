@@ -71,9 +71,9 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     how = "```sh\n./mpirun.sh          # one torchrun a node\n"
     if job.container is None:
         words = command(start, f"{HERE}/hosts", ranks=f"{HERE}/rank.sh")
-        files["mpirun-ranks.sh"] = mpirun(job, "one process a rank", words)
+        files["mpirun-ranks.sh"] = mpirun(job, "one process per rank", words)
         files["rank.sh"] = File(rank_script(job), SCRIPT)
-        how += "./mpirun-ranks.sh    # or: one process a rank, without torchrun\n"
+        how += "./mpirun-ranks.sh    # or: one process per rank, without torchrun\n"
     how += "```\n"
     if job.container is not None:
         how += "\nOne process a rank is not written: each would be a container of its own, which NCCL cannot join up.\n"

@@ -159,7 +159,7 @@ def checked(job: ScriptJob) -> ScriptJob:
     for node in job.nodes:
         for name, value in job.environment(node).items():
             if not matches(validate.VARIABLE, name):
-                raise refuse(f"{name!r} is no name of a variable.", "", "letters, digits and `_`")
+                raise refuse(f"{name!r} is not a valid name for a variable.", "", "letters, digits and `_`")
             # A value of ours may hold the mark of the scripts' own folder.
             if name != "ALLRANKS_OUTPUT_DIR" and ours.get(name) != value:
                 plain(value, f"the variable {name}")

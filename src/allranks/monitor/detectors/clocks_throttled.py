@@ -1,11 +1,11 @@
 """A GPU runs slower than it could.
 
 ## How it is found
-At every look (one each 15 s) for half a minute a GPU reports that its clocks are held down by heat or by the
-hardware (thermal or hardware slowdown, power brake). A power cap that somebody set is not meant.
+For half a minute, at every sample (one each 15 s), a GPU reports that heat or the hardware limits its clocks
+(thermal or hardware slowdown, power brake). A power cap that an administrator set does not count.
 
 ## Why it matters
-It is slower than the others, and every step takes as long as its slowest rank.
+This GPU is slower than the others, and every step takes as long as its slowest rank.
 
 ## What to do
 Look at cooling, power supply and `nvidia-smi -q -d PERFORMANCE` on that node; leave it out if it stays.

@@ -1,16 +1,16 @@
 """The ranks are in different collectives, and no majority says which is right.
 
 ## How it is found
-The flight recorders, read at a stall, show two ranks or two sides of a process group in different operations at the
-same number, neither of which is more. Where one rank, or all ranks of one node, differ from all others, they are named
-by rank-holds-up instead.
+At a stall allranks reads the flight recorders. They show two ranks, or two sides of a process group, in different
+operations at the same number, and neither side is larger. If one rank, or all ranks of one node, differ from all
+others, the finding is rank-holds-up instead.
 
 ## Why it matters
-They wait for each other for ever, and torch's time-out names ranks of both sides.
+Both sides wait for each other forever, and torch's time-out blames ranks of both sides.
 
 ## What to do
-The code takes different paths: a collective under `if rank == 0`, an uneven number of batches, another branch by a
-rank's own data. Compare the stacks of both sides in stacks/.
+The code takes different paths: a collective under `if rank == 0`, an uneven number of batches, a branch that depends
+on a rank's own data. Compare the stacks of both sides in stacks/.
 
 Topic: training
 """
@@ -41,7 +41,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         where=Where(node=next(iter(nodes)) if len(nodes) == 1 else None),
         saw=f"ranks of one process group are in different collectives: {odd.reason}.",
         expected="the same collective on every rank of a group",
-        why="they wait for each other for ever.",
+        why="they wait for each other forever.",
         fix="make every rank take the same path there; the stacks of both sides are in stacks/.",
         evidence=odd.evidence,
     )

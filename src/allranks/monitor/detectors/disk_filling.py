@@ -1,17 +1,18 @@
 """A disk that the run writes to is filling.
 
 ## How it is found
-Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are. Or free space falls
-steadily for a quarter of an hour, or with each of four saves, and at this pace the disk is full before the run ends;
-or less is left than each of the last two saves took. One save alone is no pace.
+Less than 1 GiB is free, or less than 2 % and less than 64 GiB, or fewer than 1,000 inodes are free.
+
+Or free space falls steadily for a quarter of an hour, or with each of four saves, and at this pace the disk is full
+before the run ends. Or less space is left than each of the last two saves took. One save alone does not show a pace.
 
 ## Why it matters
-A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be gone. If the
-run's own folder lies there, its journals and the ranks' lines stop growing; the ranks then beat over a socket, and the
-run goes on.
+A save on a full disk is cut off; torch reports it as `unexpected pos`, and the checkpoint before it may be lost. If the
+run's own folder is on that disk, its journals and logs stop growing. The ranks then send their heartbeats over a
+socket, and the run continues.
 
 ## What to do
-Free space there, keep fewer checkpoints (save.keep), save adapters alone, or save to another disk.
+Free space there, keep fewer checkpoints (save.keep), save only adapters, or save to another disk.
 
 Topic: storage
 """

@@ -20,10 +20,10 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
                 verdict=BLOCK,
                 where=Where(node=asking.node, rank=second),
                 saw=f"rank {second} and rank {first} both use GPU {asking.bus_id or asking.uuid} of {asking.host}.",
-                expected="one rank a GPU",
+                expected="one rank per GPU",
                 why="NCCL stops with 'Duplicate GPU detected', or both share one GPU's memory and speed.",
-                fix="one process a GPU: check that no machine is listed twice, that gpus is not more than it has, "
-                "and that the script calls torch.cuda.set_device(LOCAL_RANK) first.",
+                fix="start one process per GPU: check that no machine is listed twice, that gpus is not more "
+                "than it has, and that the script calls torch.cuda.set_device(LOCAL_RANK) first.",
                 evidence=(
                     f"rank {first}: node {held.node}, host {held.host}, {held.uuid or held.bus_id}",
                     f"rank {second}: node {asking.node}, host {asking.host}, {asking.uuid or asking.bus_id}",

@@ -30,7 +30,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
                 verdict=BLOCK,
                 where=Where(node=run.rank(second).node, rank=second),
                 saw=f"rank {second} and rank {first} are the same process, pid {event.payload.pid}.",
-                expected="one process a rank",
+                expected="one process per rank",
                 why="every collective waits for a rank that does not exist.",
                 fix="let torchrun set RANK and LOCAL_RANK; nothing else may set them.",
             )

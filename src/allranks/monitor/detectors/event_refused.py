@@ -1,18 +1,17 @@
-"""An event with a wrong field.
+"""A rank or a supervisor reported an event with a wrong field.
 
 ## How it is found
-A rank or a supervisor told an event with a field of another type or with an impossible number: a text where a number
-belongs, a time in the year 5138. The wrong field is left out and the event is kept. An event is refused as a whole if a
-field that must be there is wrong, and so is an answer that is compared with other ranks' (`flight`). It is said once of
-each rank and node.
+A field has another type or an impossible number: text in place of a number, a time in the year 5138. allranks drops
+the wrong field and keeps the event. It refuses the whole event if a required field is wrong, and so it does with an
+answer that it compares with other ranks' (`flight`). It reports this once for each rank and node.
 
 ## Why it matters
-What the field told is not known. The rank counts as alive all the same; while its step or its phase cannot be read it
-also counts as moving, so a stall of it is not seen.
+The value of the field is not known. The rank still counts as alive. While its step or its phase cannot be read, it
+also counts as moving, so that a stall of it is not seen.
 
 ## What to do
-If the script writes into allranks' own files of the run, let it stop that. Otherwise it is a fault of allranks: report
-it with this line.
+If your script writes into allranks' own files of the run, change that. Otherwise it is a fault of allranks: report it
+with this line.
 
 Topic: training
 """

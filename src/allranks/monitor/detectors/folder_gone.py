@@ -1,15 +1,15 @@
-"""A folder that the run writes to is gone.
+"""A folder that the run writes to has disappeared.
 
 ## How it is found
-The run's folder on a node, or its output folder, was there and is not any more.
+The run's folder on a node, or its output folder, existed and no longer does.
 
 ## Why it matters
-Somebody removed it, or its file system was unmounted. Journals, logs and checkpoints that are written there are lost.
-The training goes on: ranks that cannot write their lines beat over a socket.
+Somebody removed it, or its file system was unmounted. Journals, logs and checkpoints written there are lost. The
+training continues: ranks that cannot write their lines send their heartbeats over a socket.
 
 ## What to do
-Look at who removes files there (a clean-up of old files, a person), and whether it is still mounted. What is lost does
-not come back in this run; `allranks stop RUN --save` where a save can still be written, then start again.
+Find out what removes files there (a clean-up job, a person), and whether the file system is still mounted. The lost
+files do not come back in this run. If a save can still be written, run `allranks stop RUN --save`; then start again.
 
 Topic: storage
 """

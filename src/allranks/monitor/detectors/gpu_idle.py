@@ -1,12 +1,13 @@
 """A GPU idles while others work.
 
 ## How it is found
-In training a GPU was used less than 5 % at each of the last 20 looks (one each 15 s: five minutes), while the others
-of the run were used at half of theirs or more. A run whose steps have a part on the CPU (offload, rollouts) leaves all
-its GPUs idle for some of the looks, and none for all. Not after the last step, when one rank may work alone.
+In training a GPU was used less than 5 % at each of the last 20 samples (one each 15 s: five minutes), while the
+run's other GPUs were used at half of their samples or more. A run whose steps have a part on the CPU (offload,
+rollouts) leaves all its GPUs idle in some samples, but no GPU in all of them. After the last step the GPUs are not
+compared, because one rank may work alone then.
 
 ## Why it matters
-Its rank does nothing, or works on the CPU or on another rank's GPU; the run waits for it.
+The rank does nothing, or it works on the CPU or on another rank's GPU; the run waits for it.
 
 ## What to do
 Look at that rank's device (LOCAL_RANK, CUDA_VISIBLE_DEVICES) and at its stack.

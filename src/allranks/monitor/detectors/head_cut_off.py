@@ -1,18 +1,19 @@
 """The head was cut off from all other nodes.
 
 ## How it is found
-All other nodes, two or more, fell silent within three seconds of each other, while the head's own supervisor goes on;
-no spare is heard either. After ten seconds that is a warning; if their connections broke and did not come back within
-the lease of 30 s, the run is stopped.
+All other nodes, two or more, fell silent within three seconds of each other, while the head's own supervisor still
+reports. No spare is heard either. After ten seconds that is a warning. If the connections broke and did not come back
+within the lease of 30 s, allranks stops the run.
 
 ## Why it matters
-Nodes fail one by one. What takes all of them away at one moment is most likely the head's own link: its cable, its
-switch port, its interface. The other nodes are probably well. Their ranks stop when their lease ends, since they hear
-nothing from the keeper on the head.
+Nodes fail one by one. If all of them fall silent at one moment, the head's own link is the most likely reason: its
+cable, its switch port, its interface. The other nodes are probably well. Their ranks stop when their lease ends,
+because they hear nothing from the keeper on the head.
 
 ## What to do
 Look at the head first: `ip -s link`, `dmesg -T`, its cable and its switch port. If it is well, look at what the other
-nodes share: their switch, their power. Of a run of two nodes nobody can say which end it was: that is node-lost.
+nodes share: their switch, their power. In a run of two nodes it is not possible to say which end failed: the finding
+is then node-lost.
 
 Topic: network
 """

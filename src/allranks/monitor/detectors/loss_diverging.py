@@ -1,15 +1,15 @@
 """The loss climbs and stays up.
 
 ## How it is found
-The last 32 losses lie in the middle 1.5 times above the best ones of this run, and above the first ones too.
+The median of the last 32 losses is 1.5 times above the best losses of this run, and above the first ones too.
 
 ## Why it matters
-The run unlearns: mostly a learning rate that is too high, or a batch of broken data. Later checkpoints are worse
+The model gets worse. Mostly the learning rate is too high, or a batch of data is broken. Later checkpoints are worse
 than earlier ones.
 
 ## What to do
-Resume from the checkpoint before it began with a smaller learning rate or more warm-up; look at the data of
-those steps.
+Resume from the checkpoint before it began, with a smaller learning rate or more warm-up; look at the data of those
+steps.
 
 Topic: training
 """

@@ -1,15 +1,15 @@
 """The loss is not a number.
 
 ## How it is found
-The loss is NaN or infinite in two steps after each other (a warning), or in ten (the run is stopped). The ranks are
-named in which it came first: after the next exchange of gradients it is so on all of them.
+The loss is NaN or infinite in two steps in a row (a warning), or in ten (allranks stops the run). The finding names
+the ranks that reported it first: after the next exchange of gradients all ranks have it.
 
 ## Why it matters
-Once a weight is NaN every later step is: the time and the adapter are lost. A single overflow is normal in
-fp16, where the step is skipped and the scale is halved; ten in a row on a constant scale never end by themselves.
+Once a weight is NaN, every later step is NaN: the time and the adapter are lost. A single overflow is normal in fp16,
+which skips that step and halves its loss scale. Ten in a row on a constant scale never end by themselves.
 
 ## What to do
-bf16 instead of fp16 where the GPU has it, a smaller learning rate, gradient clipping; look at the batch of the
+Use bf16 instead of fp16 if the GPU has it, a smaller learning rate, or gradient clipping. Look at the batch of the
 first bad step. Resume from the last checkpoint before it.
 
 Topic: training
@@ -51,7 +51,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             where=where_of(ranks),
             saw=f"the loss is {most.loss}{on(ranks)} for {most.nan_steps} steps, at step {most.step}.",
             expected="a finite loss",
-            why="a weight that is NaN stays NaN: what trains now is lost.",
+            why="a weight that is NaN stays NaN: the training from here on is lost.",
             fix="bf16 instead of fp16, a smaller learning rate, gradient clipping; resume from before the first NaN.",
         )
 

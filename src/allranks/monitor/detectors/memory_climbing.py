@@ -1,17 +1,18 @@
 """A node's memory is running out.
 
 ## How it is found
-What is left to the ranks of a node falls steadily while they train, by their own growth or by others', and at this
-pace it ends within an hour; or less than three percent of it and less than 16 GiB are left. What is left is the
-machine's free memory, or, where that is less, the rest of the limit of their control group (a container, a job of
-SLURM), each with the file cache that the kernel takes back.
+The memory that is left to the ranks of a node falls steadily while they train, and at this pace it is gone within an
+hour. Or less than 3 % and less than 16 GiB are left.
+
+The memory that is left is the machine's free memory, or the rest of the ranks' control group (a container, a SLURM
+job) if that is less. Both include the file cache that the kernel can take back.
 
 ## Why it matters
-The kernel then kills a rank (exit code -9), mostly in the middle of the night, and the run with it.
+The kernel then kills a rank (exit code -9), often in the middle of the night, and the run ends with it.
 
 ## What to do
-Fewer loader workers, no lists of tensors kept over steps, data that is mapped instead of held; a higher limit of the
-container or job where that is the nearest; save more often.
+Use fewer loader workers, do not keep tensors in lists over steps, and map data instead of holding it. If the container
+or job has the nearest limit, raise it. Save more often.
 
 Topic: nodes
 """

@@ -1,22 +1,22 @@
-"""Nothing moves any more.
+"""The run makes no progress.
 
 ## How it is found
-No rank took a step, changed its phase or moved a progress bar for longer than this run's own pace allows:
-12.5 s, five times its median step, 1.5 times the longest of its last steps or of the pauses that passed, or what the
-steps' spread allows. In the first five steps, while loading, compiling, evaluating or saving, and after the last step
-the limits are longer: "Runs" has a table of them.
+No rank took a step, changed its phase or moved a progress bar for longer than its limit. In steady training that
+is the largest of 12.5 s, five times the median step, 1.5 times the longest recent step or pause, and a limit from
+the steps' spread. The limits are longer in the first five steps, while loading, compiling, evaluating or saving,
+and after the last step. docs/runs.md has a table of them.
+
+allranks asks all ranks for their stacks a moment before. It reports no-progress only if the answers name no guilty
+rank; otherwise it reports rank-holds-up. If the answers come later, rank-holds-up replaces this finding.
 
 ## Why it matters
-A hung collective waits 10 to 30 minutes before anybody says so, on every GPU of the run.
+A hung collective waits 10 to 30 minutes before torch reports it, on every GPU of the run.
 
 ## What to do
-Look at the suspect: the node whose ranks all stopped to beat, the rank whose beats stopped, else the one that took
-fewer steps or sits in another phase; its stack is in stacks/. Where no rank differs, all wait for something outside:
-storage, network, a lock; two nodes whose connections nobody answers are named.
-
-All ranks are asked for their stacks a moment before. This is not said while their answers are awaited (8 s at most),
-nor once they name a culprit: rank-holds-up says it then. Where nobody had been asked, it is said first and
-rank-holds-up replaces it.
+Look at the suspect: the node whose ranks all stopped sending heartbeats, the rank that stopped sending heartbeats, or
+else the rank that took fewer steps or is in another phase. Its stack is in stacks/. If no rank differs, all ranks wait
+for something outside the run: storage, the network, a lock. If two nodes cannot connect to each other, the finding
+names them.
 
 Topic: training
 """
@@ -92,7 +92,7 @@ def _suspect(
         and len(silent) == sum(r.node in nodes for r in ranks) < len(ranks)
     ):
         node = silent[0].node
-        reason = f"none of the {len(silent)} ranks on {node} ({numbers(silent)}) beats any more"
+        reason = f"none of the {len(silent)} ranks on {node} ({numbers(silent)}) sends heartbeats"
         return (
             Where(node=node),
             reason,
@@ -114,7 +114,7 @@ def _suspect(
 
 def _suspect_rank(ranks: List[RankState], silent: List[RankState]) -> Tuple[Optional[RankState], str]:
     if len(silent) == 1:
-        return silent[0], "does not beat any more"
+        return silent[0], "no longer sends heartbeats"
     ranks = [r for r in ranks if not r.unread]
     steps = [r.step for r in ranks if r.step is not None]
     least, most = min(steps, default=0), max(steps, default=0)

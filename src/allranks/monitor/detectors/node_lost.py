@@ -1,18 +1,18 @@
-"""A node is gone.
+"""A node is lost.
 
 ## How it is found
-Nothing was heard of a node, neither its supervisor nor a rank, for ten seconds while other nodes were heard (a
-warning); or the keeper lost the connection to its supervisor, and it did not come back within the lease of 30 s (the
-run is stopped).
+For ten seconds neither the node's supervisor nor any of its ranks sent anything, while other nodes did: that is a
+warning. Or the keeper lost the connection to the node's supervisor, and it did not come back within the lease of 30 s:
+then allranks stops the run.
 
 ## Why it matters
-Power, kernel, network or supervisor of that node ended: its ranks cannot be heard and, at the lease's end, stop
-themselves. Every other rank waits for them.
+The power, kernel, network or supervisor of that node failed. Its ranks cannot report, and stop themselves when the
+lease ends. Every other rank waits for them.
 
 ## What to do
-Look at the node from the head: does it answer to SSH, what do its kernel log and its BMC say. Where the
-connection was closed instead of falling silent, the machine lives: that is supervisor-lost. All other nodes at once are
-head-cut-off.
+Look at the node from the head: does it answer to SSH? What do its kernel log and its BMC report? If the connection was
+closed, and did not just fall silent, the machine is alive, and the finding is supervisor-lost. If all other nodes fall
+silent at once, it is head-cut-off.
 
 Topic: ends
 """

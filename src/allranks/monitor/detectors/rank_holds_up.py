@@ -1,21 +1,23 @@
 """One rank holds up the others.
 
 ## How it is found
-At a stall the stacks, the collectives, the processes and the connections of all ranks were read and compared. All
-ranks but one wait in the same collective; this one is stopped, waits for storage or its data, is in other code, or in
-another collective. Where all ranks of one node differ alike from the others, or where nobody gets an answer from one
-node, that node is named.
+At a stall allranks reads and compares the stacks, collectives, processes and connections of all ranks. All ranks but
+one wait in the same collective. That rank is stopped, waits for storage or for its data, runs other code, or is in
+another collective. If all ranks of one node differ from the others in the same way, or if one node answers no
+connection, the finding names that node.
 
 ## Why it matters
-This is the rank to look at. A time-out of torch ends the run 10 to 30 minutes later, and its message names the
+This is the rank to look at. Otherwise torch's time-out ends the run 10 to 30 minutes later, and its message blames the
 ranks that waited.
 
 ## What to do
-Look at the line that is named. Another collective or another number: the code takes another path on that rank (a
-collective under `if rank == 0`, an uneven number of batches). Its data: the loader's workers and the storage below
-them. Stopped: kill -CONT. A run that cannot go on (another collective) is stopped at once, any other after ten
-minutes without a move, or after the time-out of its process group where that was set to more than half an hour. After
-the last step, where one rank may merge or export for long, nothing is stopped.
+Look at the line of code in the finding. If the rank is in another collective, or at another number, the code takes
+another path there: a collective under `if rank == 0`, or an uneven number of batches. If it waits for its data, look
+at the loader's workers and their storage. If it is stopped, continue it with kill -CONT.
+
+allranks stops a run that cannot continue (another collective) at once. It stops any other run after ten minutes
+without progress, or after the time-out of its process group if that is more than half an hour. After the last step
+it does not stop the run, because one rank may merge or export for long.
 
 Topic: training
 """

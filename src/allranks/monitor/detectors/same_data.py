@@ -1,17 +1,17 @@
 """Ranks read the same data.
 
 ## How it is found
-Ranks report the same digest of the batch of their first step, though the data set is larger than one batch of all
-ranks. Not said where parts of a tensor, a sequence or a pipeline are known to share a batch, of a batch that is made
-on a GPU, or of one whose tensors have one value alone.
+Ranks report the same digest of the batch of their first step, although the data set is larger than one batch of
+all ranks. Ranks that are known to share a batch do not count (parts of a tensor, a sequence or a pipeline). Nor
+does a batch that is made on a GPU, or one whose tensors hold only one value.
 
 ## Why it matters
 The run sees that part of the data several times and another part never; the effective batch is smaller than the one
-that was asked for.
+that you asked for.
 
 ## What to do
-A DistributedSampler (or split_dataset_by_node) with the right rank and world size; for streamed data a shard a rank.
-Where ranks share a batch on purpose (parallelism of your own), nothing.
+Use a DistributedSampler (or split_dataset_by_node) with the right rank and world size; for streamed data, one shard
+per rank. If ranks share a batch on purpose (your own parallelism), ignore this warning.
 
 Topic: training
 """

@@ -1,16 +1,16 @@
 """A file system does not answer.
 
 ## How it is found
-A node asked for the free space of a folder of the run (its output, its run directory) and got no answer for ten
-seconds and more.
+A node asked for the free space of a folder of the run (its output, its run directory), and got no answer for ten
+seconds or more.
 
 ## Why it matters
-Whoever touches that folder waits in the kernel and cannot be ended: a rank that saves or loads there holds up all
-others, and a kill does not help. NFS without its server, a full or failing disk, and fsfreeze look like this.
+A process that touches that folder waits in the kernel and cannot be ended, not even by SIGKILL. A rank that saves or
+loads there holds up all others. NFS without its server, a full or failing disk, and fsfreeze look like this.
 
 ## What to do
-Look at the server of that mount and at dmesg ("not responding", "I/O error") on the node. What waits goes on by
-itself when the file system answers again.
+Look at the server of that mount, and at dmesg ("not responding", "I/O error") on the node. The waiting processes
+continue by themselves when the file system answers again.
 
 Topic: storage
 """

@@ -1,22 +1,23 @@
 """One rank is persistently slower than the rest.
 
 ## How it is found
-Three quarters of a rank's last steps took it longer, before it entered the step's first collective, than the middle of
-all ranks takes: by more than a tenth of a step and by more than three times the spread of the ranks, at three looks
-after each other. A node is named where that holds for three quarters of its ranks. Where a rank's own time is not
-known, what it waits for its data is compared.
+allranks compares the time that each rank needs in a step before it enters the step's first collective. A rank is a
+straggler if three quarters of its last steps took longer than the median of all ranks. The difference must be more
+than a tenth of a step and more than three times the spread of the ranks. Three checks in a row must agree. If
+three quarters of a node's ranks are stragglers, the finding names the node. If a rank's own time is not known, its
+wait for data is compared.
 
-Under ZeRO-3 and FSDP the first collective comes before the forward pass: there only data and the host's work before
-it are compared, and a GPU that computes slowly is not seen (nvidia-smi's clocks are, as clocks-throttled). Stages of
-a pipeline are not compared.
+Under ZeRO-3 and FSDP the first collective comes before the forward pass. There only the data and the host's work
+before it are compared. A GPU that computes slowly is not seen in this way; clocks-throttled reports its clocks. Stages
+of a pipeline are not compared.
 
 ## Why it matters
-Every step takes as long as its slowest rank: the others' share of that time is lost on every GPU. Collectives make
-all steps equally long, so only what lies before them tells who is late.
+Every step takes as long as its slowest rank: all other GPUs waste that time. Collectives make all steps equally long,
+so only the time before them shows which rank is late.
 
 ## What to do
-Look at that node: CPU load, storage, a noisy neighbour, the GPU's clocks and temperature, the number of loader
-workers, work that one rank alone does in every step. The report has each rank's waiting.
+Look at that node: CPU load, storage, other jobs, the GPU's clocks and temperature, the number of loader workers, and
+work that only this rank does in every step. The report shows how long each rank waits.
 
 Topic: training
 """
@@ -141,9 +142,9 @@ def _findings(
         more = mine - middle
         who = f"rank {rank}" if rank is not None else f"{node} (all but a quarter of its ranks)"
         what = (
-            "needs {:.2f} s a step of its own before it meets the others"
+            "needs {:.2f} s per step before it meets the others"
             if is_own
-            else "waits {:.2f} s a step for its data"
+            else "waits {:.2f} s per step for its data"
         )
         waits = [median(run.rank(r).data_seconds) for r in ranks if run.rank(r).data_seconds]
         of_it = f", {median(waits):.2f} s of it waiting for data" if is_own and waits else ""

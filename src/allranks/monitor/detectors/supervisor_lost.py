@@ -1,16 +1,16 @@
-"""A supervisor died while its node lives.
+"""A supervisor ended, but its node is alive.
 
 ## How it is found
-The connection of a node's supervisor was closed (the node's kernel said so), and it did not come back within three
-seconds (a warning), nor within the lease (the run is stopped).
+The node's kernel closed the connection of its supervisor. It did not come back within three seconds (a warning), or
+within the lease (allranks stops the run).
 
 ## Why it matters
-Nobody watches that node's ranks any more. They end by themselves when the supervisor's death reaches them, or
-train on unheard.
+Nothing watches that node's ranks now. They end by themselves when the supervisor's death reaches them, or train on
+without reports.
 
 ## What to do
-Read supervisor.log on that node and its kernel log: the supervisor was killed or crashed. `allranks clean RUN`
-ends what is left of the run there.
+Read supervisor.log on that node and its kernel log: the supervisor was killed or crashed. `allranks clean RUN` ends
+the run's leftover processes there.
 
 Topic: ends
 """
@@ -58,6 +58,6 @@ def _finding(name: str, verdict: str, since: float) -> Finding:
         where=Where(node=name),
         saw=f"its supervisor's connection was closed {since:.0f} s ago.",
         expected="a living supervisor on every node",
-        why="nobody watches the ranks of this node any more.",
+        why="nothing watches the ranks of this node now.",
         fix=f"read supervisor.log on {name}; allranks clean ends what is left there.",
     )

@@ -4,8 +4,9 @@
 A rank's effective number of trainable parameters differs from the plan's.
 
 ## Why it matters
-The plan's memory, time and adapter size are about another model: mostly a LoRA target that exists in no layer,
-so that most of the adapter is missing (22,986,752 instead of 97,006,592 on DeepSeek-V3 with q_proj, k_proj, v_proj).
+The plan's memory, time and adapter size do not apply. Mostly a LoRA target does not exist in any layer, so that
+most of the adapter is missing: 22,986,752 parameters instead of 97,006,592 on DeepSeek-V3 with q_proj, k_proj,
+v_proj.
 
 ## What to do
 Compare `lora_target` with the model's module names; `allranks plan` prints what each target would train.

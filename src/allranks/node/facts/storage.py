@@ -202,7 +202,7 @@ def read_config(path: str) -> Tuple[Optional[Dict[str, Any]], Optional[str]]:
         config = json.loads(text(path, MOST_CONFIG_BYTES))
     except (OSError, ValueError, RecursionError, Unreadable) as error:
         return None, why(error)
-    return (config, None) if isinstance(config, dict) else (None, "it is no JSON object")
+    return (config, None) if isinstance(config, dict) else (None, "it is not a JSON object")
 
 
 def read_index(path: str, files: Mapping[str, int]) -> Dict[str, Any]:
@@ -289,7 +289,7 @@ def read_dataset(folder: str, names: List[str]) -> Dict[str, Any]:
 def parse_dataset_info(info: Any, names: List[str]) -> Dict[str, Any]:
     """`entries` by name (its `file`, None where it comes from a Hub), `unknown` names and the `known` ones."""
     if not isinstance(info, dict):
-        return {"trouble": "it is no JSON object"}
+        return {"trouble": "it is not a JSON object"}
     entries = {}
     for name in names:
         entry = info.get(name)

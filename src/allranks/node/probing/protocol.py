@@ -23,7 +23,7 @@ LENGTH = struct.Struct(">I")
 
 
 class Stranger(Exception):
-    """Who answered or asked is no node of this probe; the text says how that was seen."""
+    """Who answered or asked is not a node of this probe; the text says how that was seen."""
 
 
 class Silent(Exception):

@@ -52,7 +52,7 @@ def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[st
             if all(rank.code is not None for rank in mine):
                 break
             if over():
-                ended_why = "nobody wants it any more"
+                ended_why = "nothing needs it now"
                 break
             if time.monotonic() - began > limit:
                 ended_why = f"the limit of {limit:g} s"

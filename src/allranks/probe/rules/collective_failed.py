@@ -5,7 +5,7 @@ A process group of one rank a node, then of all ranks, with the training environ
 rank came, what it printed, and what was ended at the limit.
 
 ## Why it matters
-It is what the run's first seconds do. What fails here fails there, after the model was loaded.
+It is what the run's first seconds do. A failure here would also end the run, after the model was loaded.
 
 ## What to do
 The evidence holds the rank's last lines. A rank that stops at `imported` or `computed` waits for the others at the

@@ -10,8 +10,9 @@ Under ZeRO-3 all ranks wait for each other in every layer. One GPU that is too h
 part of its memory's speed makes every rank slow, and in the times of the steps all ranks look alike.
 
 ## What to do
-`nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE` on that node: what slows it down. Look for another program on the GPU,
-the power limit, the clocks and the cooling. If nothing is found, leave the node out and have the board looked at.
+`nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE` on that node shows what slows it down. Look for another program on
+the GPU, the power limit, the clocks and the cooling. If nothing is found, leave the node out and have the board
+looked at.
 
 ## Source
 Sinha et al., "Not All GPUs Are Created Equal", SC22 (arXiv 2208.11035): over 18,800 hours on five clusters equal GPUs

@@ -5,8 +5,8 @@ An all-reduce over all ranks on TCP alone, then with shared memory, with P2P bet
 each switched on after the one before it passed.
 
 ## Why it matters
-What a smoke test switches off stays off by habit: NVLink's traffic on TCP costs most of a training's speed. And a
-fabric that hangs is found here in a minute, not in the first step.
+Settings that a smoke test switched off are often left off. NVLink's traffic over TCP costs most of a training's
+speed. And a fabric that hangs is found here in a minute, not in the first step.
 
 ## What to do
 `network: {fabric: auto}` uses the proposal; the variables can also be written under `env`.

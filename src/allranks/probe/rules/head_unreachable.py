@@ -1,9 +1,9 @@
 """A node does not reach the head's rendezvous port.
 
 ## How it is found
-A TCP connection from every node to the rendezvous port under the address that its ranks are given, where a
-listener of the probe answers with its node's name: no answer (dropped), refused, no route, a name that does
-not resolve, another machine or another program that answers.
+Every node opens a TCP connection to the rendezvous port at the address that its ranks get. A listener of the probe
+answers with its node's name. Failures are: no answer (dropped), refused, no route, an unresolved name, and an
+answer from another machine or another program.
 
 ## Why it matters
 The ranks meet there. torch's TCPStore tries a port whose packets are dropped again and again without a word: 15

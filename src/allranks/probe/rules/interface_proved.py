@@ -9,7 +9,7 @@ It is what NCCL_SOCKET_IFNAME (`=name`) and GLOO_SOCKET_IFNAME (one exact name) 
 another address, somebody between translates addresses, and what the ranks advertise may not be reachable.
 
 ## What to do
-Nothing where it is proved. Where addresses are translated: give addresses of a network that all nodes share.
+Nothing where it is proved. If addresses are translated, give addresses of a network that all nodes share.
 
 ## Source
 getsockname(2) on the node, accept(2) on the head.

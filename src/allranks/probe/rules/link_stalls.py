@@ -4,8 +4,9 @@
 Pairs that connected and answered each other in small messages, and over which not one block of data came.
 
 ## Why it matters
-The path drops packets above some size and the ICMP message that says so (an MTU of 9000 on the nodes and 1500 on
-a switch between, or a tunnel): rendezvous and small collectives work, the first large one hangs.
+The path drops packets above some size and also the ICMP message that reports it. A typical reason is an MTU of
+9,000 on the nodes and 1,500 on a switch or in a tunnel between them. Rendezvous and small collectives work; the
+first large one hangs.
 
 ## What to do
 `ping -M do -s 8972 ADDRESS` shows the size that passes; set the same MTU on all nodes and switches.

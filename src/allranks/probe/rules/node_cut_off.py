@@ -1,8 +1,8 @@
 """One node's connections fail, and the others' do not.
 
 ## How it is found
-Connections between all nodes: a node whose connections mostly fail with nodes that are themselves fine is at
-fault; what fails with it says nothing of the others.
+The probe connects all nodes with one another. A node is at fault if most of its connections to healthy nodes fail.
+Failures with this node do not count against the others.
 
 ## Why it matters
 One such node stops the whole run: every collective waits for it.

@@ -5,10 +5,10 @@ Nodes whose listener did not begin or whose answers did not come, and a rendezvo
 process holds.
 
 ## Why it matters
-What was not tried is not known to work.
+allranks does not know whether it works, because it was not tried.
 
 ## What to do
-The reason stands in the finding. `allranks check` says who holds a port.
+The finding gives the reason. `allranks check` names the process that holds a port.
 
 ## Source
 The node program's own answers.
@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[Finding]:
             node,
             saw=f"it could not be probed: {reason}",
             expected="an answer of every node",
-            why="what was not tried is not known to work.",
+            why="allranks does not know whether it works, because it was not tried.",
             fix="allranks check FILE",
         )
     head = context.results.ears.get(context.head)
@@ -42,5 +42,5 @@ def check(context: Context) -> Iterator[Finding]:
                 saw=f"port {port} cannot be listened on: {reason}",
                 expected="a free port for the rendezvous",
                 why="whether the others reach it could not be tried; torchrun would not get it either.",
-                fix=f"allranks check says who holds it; or network: {{port: {port + 1}}}",
+                fix=f"allranks check names the process that holds it; or network: {{port: {port + 1}}}",
             )

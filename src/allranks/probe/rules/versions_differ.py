@@ -11,7 +11,7 @@ cannot read.
 One environment for all nodes: a container image by its digest, a folder on shared storage, or the same lock file.
 
 ## Source
-NCCL 2.30, `bootstrap.cc`; the ranks' own words, which is what really runs.
+NCCL 2.30, `bootstrap.cc`; what the ranks themselves report, which is what really runs.
 
 Topic: network
 """

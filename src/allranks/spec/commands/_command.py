@@ -95,7 +95,7 @@ class Command:
         if isinstance(text, Unknown) or text in ("", "gpu", "auto", "cpu"):
             return
         if not (str(text).isascii() and str(text).isdigit() and 0 < int(text) < 1_000_000):
-            raise Wrong(f"{said}: {shown(text)} is no number.", do="a whole number from 1")
+            raise Wrong(f"{said}: {shown(text)} is not a number.", do="a whole number from 1")
         value = int(text)
         first = self.counts.setdefault(what, (value, said))
         if first[0] != value:
@@ -157,13 +157,13 @@ def refused(why: str, fix: str, takes: int = 0) -> Option:
 
 def port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 6):
-        raise Wrong(f"{shown(text)} is no port.", "a TCP port is 1 to 65,535.", "such as 39500")
+        raise Wrong(f"{shown(text)} is not a port.", "a TCP port is 1 to 65,535.", "such as 39500")
     return int(text)
 
 
 def whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise Wrong(f"{shown(text)} is no number.", do="a whole number")
+        raise Wrong(f"{shown(text)} is not a number.", do="a whole number")
     return int(text)
 
 
@@ -224,7 +224,7 @@ class Form:
             return self.options[near[0]]
         close = nearest(name, self.options)
         raise Wrong(
-            f"{shown(word)} is no option of {program} that is known here.",
+            f"{shown(word)} is not an option of {program} that is known here.",
             "whether a value follows it is not known.",
             f"--{close}, if that was meant" if close else "the script and its arguments alone",
         )

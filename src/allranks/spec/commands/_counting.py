@@ -17,7 +17,7 @@ def settle(command: Command) -> None:
             counts["ranks"] = ranks
     has = counts.get("gpus of a node")
     if has and "ranks" in counts and counts["ranks"][0] > has[0]:
-        command.contradicts(counts["ranks"][1], has[1], "one rank a GPU")
+        command.contradicts(counts["ranks"][1], has[1], "one rank per GPU")
     nodes = command.number("nodes")
     if nodes and "nodes" not in command.keys and chooses(command.keys.get("launch.with")):
         command.put("nodes", nodes, counts["nodes"][1])

@@ -45,7 +45,7 @@ def included(command: Command, value: str, said: str) -> None:
     slots = next(iter(choices.values()), "")
     if slots:
         if not re.fullmatch(r"[0-9]+(,[0-9]+)*", slots):
-            raise Wrong(f"{shown(said)}: {shown(slots)} are no GPUs.", do="such as localhost:0,1")
+            raise Wrong(f"{shown(said)}: {shown(slots)} are not GPUs.", do="such as localhost:0,1")
         command.variable("CUDA_VISIBLE_DEVICES", slots, said)
         command.count("ranks", str(len(slots.split(","))), said)
     command.put("nodes", "localhost" if list(choices) == ["localhost"] else list(choices), said)

@@ -47,7 +47,7 @@ def arguments(words: list[str]) -> dict[str, Any]:
     while rest:
         word = rest.pop(0)
         if not re.match(r"--[A-Za-z]", word):
-            raise Wrong(f"{shown(word)} is no argument of LLaMA-Factory.", do="--name value, or its YAML")
+            raise Wrong(f"{shown(word)} is not an argument of LLaMA-Factory.", do="--name value, or its YAML")
         name, equals, value = word[2:].partition("=")
         values = [value] if equals else []
         while not equals and rest and not re.match(r"--[A-Za-z]", rest[0]):

@@ -74,7 +74,7 @@ def switch(command: Command, word: str) -> None:
                 f"python {shown(word)}.", "allranks' part in the ranks would not be found.", "leave it out"
             )
         if letter not in SWITCHES:
-            raise Wrong(f"python {shown(word)} is no option that is known here.", do="leave it out")
+            raise Wrong(f"python {shown(word)} is not an option that is known here.", do="leave it out")
         variable = SWITCHES[letter]
         # torchrun starts each rank with -u.
         if variable is not None and letter != "u":

@@ -23,7 +23,7 @@ def runtime(command: Command, value: str, said: str) -> None:
         found = None
     if not isinstance(found, dict):
         raise Wrong(
-            f"{shown(said)}: it is no JSON object.", do='such as {"env_vars": {"NCCL_DEBUG": "INFO"}}'
+            f"{shown(said)}: it is not a JSON object.", do='such as {"env_vars": {"NCCL_DEBUG": "INFO"}}'
         )
     take(command, found, said)
 

@@ -57,7 +57,7 @@ class Sbatch(srun.Srun):
             line.words += shlex.split(text, comments=True)
             INSIDE.take_options(line, "#SBATCH")
             if line.words:
-                raise Wrong(f"#SBATCH {shown(text)} is no option.", do="one that begins with --")
+                raise Wrong(f"#SBATCH {shown(text)} is not an option.", do="one that begins with --")
         extra = [*command.keys.pop("launch.extra", []), *line.keys.pop("launch.extra", [])]
         if extra:
             command.put("launch.extra", extra, "#SBATCH")

@@ -1,4 +1,4 @@
-"""SLURM's jobs, asked and ended: which is ours, in what state it is and why, and the end of ours alone.
+"""SLURM's jobs, asked and ended: which allranks started, in what state it is and why, and the end of ours alone.
 
 A job is ours where its comment is `allranks:<run id>`: it was submitted with that. Another job, also one of
 the same name or one that a run only uses, is never cancelled.
@@ -92,7 +92,7 @@ _ASKED: WeakKeyDictionary[asyncio.AbstractEventLoop, Together[list[Job]]] = Weak
 
 
 async def job(number: str) -> Job:
-    """One job; with an empty state if SLURM knows it no more. Those who look at the same moment share a squeue."""
+    """One job; with an empty state if SLURM no longer knows it. Those who look at the same moment share a squeue."""
     # By the array's number: squeue then tells of all its tasks.
     known = await of_loop(_ASKED, lambda: Together(jobs)).query(number.partition("_")[0])
     # The number of an array is that of one of its tasks as well.
