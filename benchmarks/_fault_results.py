@@ -90,7 +90,7 @@ def begun(by: str, name: str, phase: str, seed: int, per_node: int) -> Outcome:
 
 
 def drawn(number: int) -> Outcome:
-    """A trial of the second series, one rank a node."""
+    """A trial of the second series, one rank per node."""
     one = draw(FAULTS, number)
     outcome = Outcome("ours", one.kinds[0], one.phase, on=time.strftime("%Y-%m-%d"), series=number)
     outcome.node, outcome.step = one.places[0], one.step

@@ -22,7 +22,7 @@ KINDS = ("stopped", "sleeping", "another collective", "in its data loader", "cut
 
 
 class LiveJob:
-    """`with LiveJob(rig, folder) as job`: one rank a node, started as a person starts it, without allranks."""
+    """`with LiveJob(rig, folder) as job`: one rank per node, started as a person starts it, without allranks."""
 
     def __init__(self, rig: Rig, folder: Path, *words: str, per_node: int = 1):
         self.rig, self.folder, self.words, self.per_node = rig, folder, words, per_node

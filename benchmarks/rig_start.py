@@ -44,7 +44,7 @@ def measure() -> str:
     for number, ((theirs, mine), ratio) in enumerate(zip(pairs, ratios, strict=True), 1):
         lines.append(f"| {number} | {theirs:.2f} | {mine[0]:.2f} | {ratio:.3f} | {mine[1]:.2f} |")
     lines.append(
-        f"\n{SIZE} nodes in namespaces, each with its own network and sshd, one rank a node. Median ratio "
+        f"\n{SIZE} nodes in namespaces, each with its own network and sshd, one rank per node. Median ratio "
         f"**{statistics.median(ratios):.3f}** (aim ≤ 1.10), after one round of warm-up."
     )
     return "\n".join(lines)

@@ -91,7 +91,7 @@ def test_an_id_that_no_finding_has_is_an_error() -> None:
 
 
 def test_what_is_no_json_is_no_run() -> None:
-    with pytest.raises(allranks.BadInput, match="no JSON"):
+    with pytest.raises(allranks.BadInput, match="not JSON"):
         allranks.plan({**KEYS, "name": object()})
 
 

@@ -101,7 +101,7 @@ def test_nodes_that_stand_the_same_are_one_line_and_the_worst_is_first(check: Ch
     assert "driver" not in table[0], "it is not the same on all"
     assert [row.split() for row in table[1:6]] == [
         ["nodes", "findings", "driver"],
-        ["node17", "blocks", "gpu-ecc", "570.124.06"],
+        ["node17", "error", "gpu-ecc", "570.124.06"],
         ["node12", "unknown", "unreadable-node", "?"],
         ["node[4,9,22]", "ready", "driver-differs", "570.86.15"],
         ["node[1-3,5-8,10-11,13-16,18-21,23-30]", "ready", "570.124.06"],

@@ -48,7 +48,7 @@ def test_a_number_that_is_none_is_bad_input(home: Path, capsys, words: list[str]
     with pytest.raises(SystemExit) as ended:
         cli.main(words)
     assert ended.value.code == 2
-    assert " is no " in capsys.readouterr().err
+    assert " is not a " in capsys.readouterr().err
 
 
 def test_a_file_is_no_folder_of_checkpoints(home: Path, tmp_path: Path, capsys) -> None:
@@ -102,7 +102,7 @@ def test_a_run_that_is_named_whole_is_found_without_asking_anybody(home: Path, m
 def test_a_run_of_another_head_is_told_where_it_lies(home: Path, capsys, words: list[str]) -> None:
     entry("x-0101-aaaa")
     assert cli.main([*words, "x-0101-aaaa"]) == 2
-    assert "x-0101-aaaa lies on node7, not on this machine" in capsys.readouterr().err
+    assert "x-0101-aaaa is on node7, not on this machine" in capsys.readouterr().err
 
 
 class Head:
@@ -130,7 +130,7 @@ def test_the_report_of_another_head_is_brought(home: Path, tmp_path: Path, monke
 
 
 def test_no_run_lies_where_its_mark_does_not(home: Path) -> None:
-    with pytest.raises(BadInput, match="lies on another machine"):
+    with pytest.raises(BadInput, match="is on another machine"):
         index.directory_here("x-0101-bbbb")
 
 

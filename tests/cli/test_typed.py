@@ -49,7 +49,7 @@ def test_a_trainers_yaml_needs_its_machines_alone(here: Path, capsys) -> None:
 
 def test_without_a_word_it_is_the_run_file_beside(here: Path, capsys) -> None:
     assert cli.main(["plan"]) == 2
-    assert "no run.yaml lies here" in capsys.readouterr().err
+    assert "there is no run.yaml here" in capsys.readouterr().err
     (here / "run.yaml").write_text("nodes: a\ngpus: 8\ntrain: {command: /x/train.py}\n")
     assert cli.main(["plan"]) == 0
     assert "8 ranks" in capsys.readouterr().out

@@ -108,7 +108,7 @@ def test_a_hub_that_does_not_answer_is_given_up(online: Server, monkeypatch) -> 
         (b"\xff\xfe", "not a JSON object"),
         (b"[" * 100_000, "not a JSON object"),
         (b'{"x": "' + b"x" * (1 << 20) + b'"}', "larger than 1,048,576 bytes"),
-        (b'{"model_type": "\\u001b[31m../../x"}', "'\\x1b[31m../../x' is none of the"),
+        (b'{"model_type": "\\u001b[31m../../x"}', "'\\x1b[31m../../x' is not one of the"),
     ],
 )
 def test_what_the_hub_answers_is_data(online: Server, monkeypatch, body: bytes, saw: str) -> None:

@@ -185,7 +185,7 @@ def test_a_requeue_takes_no_secret_along() -> None:
     more = "resume: auto\nlaunch: {with: slurm}\n"
     assert slurm_jobs.requeues(launch(more=more).run)
     assert not slurm_jobs.requeues(launch(more=more + "secrets: [TOKEN]\n").run)
-    with pytest.raises(BadInput, match="stand in no file"):
+    with pytest.raises(BadInput, match="are not in any file"):
         slurm_jobs.requeues(launch(more="launch: {with: slurm, extra: [--requeue]}\nsecrets: [TOKEN]\n").run)
 
 

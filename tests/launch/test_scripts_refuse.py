@@ -117,7 +117,7 @@ def test_slurm_options_are_one_line(make) -> None:
         run = replace(make(), launch=Launch("slurm", extra=(word,)))
         assert "launch.extra" in refused("slurm", run)
     bad = replace(make(), launch=Launch("slurm", partition="gpu --uid=0"))
-    assert "no name that a scheduler has" in refused("slurm", bad)
+    assert "not a name that a scheduler has" in refused("slurm", bad)
 
 
 @pytest.mark.parametrize("target", ["mpi", "pdsh", "deepspeed"])

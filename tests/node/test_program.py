@@ -60,7 +60,7 @@ def test_put_follows_no_link(call, home, tmp_path):
 def test_faults_are_documents_too(call):
     assert call("dance") == (
         2,
-        {"error": "'dance' is not a verb.\n  do   one of " + VERBS, "problems": [NO_VERB]},
+        {"error": "'dance' is not a verb.\n  fix  one of " + VERBS, "problems": [NO_VERB]},
     )
     assert call()[0] == 2
     assert call("read", "tea")[0] == 2

@@ -63,14 +63,14 @@ def test_step_time_and_bytes_have_their_rows() -> None:
     seconds, out = plan["traffic"]["seconds_per_step"], plan["traffic"]["node_out_bytes_per_step"]
     found = rows(plan, summary={"step_seconds": 2 * seconds, "received_bytes_per_step": 1.02 * out})
     assert found["step time"]["difference"] == pytest.approx(1.0)
-    assert found["received by a node a step"]["difference"] == pytest.approx(0.02)
+    assert found["received per node and step"]["difference"] == pytest.approx(0.02)
 
 
 def test_on_one_machine_the_bytes_are_not_the_runs_own() -> None:
     """The loopback carries what everybody on the machine sends: a red +7,758 % of it would be a false alarm."""
     plan = a_plan(on_gpus=False)
     found = rows(plan, summary={"received_bytes_per_step": 1e9, "node_rss_bytes": 3e9})
-    row = found["received by a node a step"]
+    row = found["received per node and step"]
     assert row["planned"] == 4 * plan["traffic"]["received_bytes_per_step"] > 0
     assert (row["measured"], row["difference"], row["wrong"]) == (None, None, False)
     assert row["why"].startswith("not comparable: the loopback")
@@ -81,9 +81,9 @@ def test_within_one_node_nothing_of_the_run_comes_in() -> None:
     summary = {"received_bytes_per_step": 1e9}
     plan = a_plan()
     alone = {**plan, "ranks": [one for one in plan["ranks"] if one["node"] == "a"], "traffic": None}
-    assert "received by a node a step" not in rows(alone, summary=summary)
+    assert "received per node and step" not in rows(alone, summary=summary)
     script = {**plan, "traffic": None}
-    assert rows(script, summary=summary)["received by a node a step"]["measured"] == 1e9
+    assert rows(script, summary=summary)["received per node and step"]["measured"] == 1e9
 
 
 @pytest.mark.parametrize("state", ["failed", "stopped", "lost", "running", None])

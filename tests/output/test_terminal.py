@@ -80,7 +80,8 @@ def test_a_pipe_gets_plain_lines_for_each_phase(events):
     ]
     assert "loading  shard 2 of 7" in text
     assert (
-        "training  step 36 of 36  loss 4.387  0.229 s a step, 7.7 % waiting for data  5,964 tokens/s" in text
+        "training  step 36 of 36  loss 4.387  0.229 s per step, 7.7 % waiting for data  5,964 tokens/s"
+        in text
     )
     assert "checked  4 notes, 9 fine" in text
 
@@ -394,13 +395,13 @@ def test_the_form_of_a_finding():
     assert said([fine, port, TARGETS]) == (
         "run.yaml:25  train.llamafactory.lora_target: q_proj, k_proj, v_proj exist in no deepseek_v3 layer.\n"
         "  why  only o_proj would train: 22,986,752 parameters instead of 97,006,592.\n"
-        "  do   lora_target: q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj\n"
+        "  fix  lora_target: q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj\n"
         "\n"
         "node-0  port 39500 is held by pid 41877 (python, run 0902-a, started 14 h ago).\n"
         "  why  the new rendezvous would wait until it times out.\n"
-        "  do   allranks clean 0902-a\n"
+        "  fix  allranks clean 0902-a\n"
         "\n"
-        "1 blocks, 1 warning, 1 fine   allranks explain lora-targets port-free\n"
+        "1 error, 1 warning, 1 fine   allranks explain lora-targets port-free\n"
     )
 
 
@@ -433,7 +434,7 @@ def test_a_sentence_is_wrapped_and_what_is_to_be_done_is_not():
     lines = COLOUR.sub("", said([TARGETS], width=40, live=True)).splitlines()
     assert lines[0].rstrip() == "run.yaml:25"
     assert all(line.startswith("  ") for line in lines[1:4])
-    assert "  do   lora_target: q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj" in lines
+    assert "  fix  lora_target: q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj" in lines
 
 
 def test_hostile_text_is_shown_and_not_obeyed():
@@ -504,7 +505,7 @@ def test_the_end_of_a_bad_run(journals):
     )
     text = summary(journals, "killed", adapter=None)
     assert text.startswith("Failed at step 13 of 36: node-1: rank 1 (pid 41001) was ended by signal 9")
-    assert "\n  do   on node-1: journalctl -k" in text
+    assert "\n  fix  on node-1: journalctl -k" in text
     assert "  allranks logs tiny-deepseek-v3-1120-2200-k7 --rank 1  what the ranks printed\n" in text
     assert "verify" not in text
 

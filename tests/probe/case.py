@@ -28,7 +28,7 @@ class Simulated:
             for other in self.nodes:
                 self._dial(node, other)
         self.rates = {pair: RATE for pair in self.dials if pair[2] == DATA}
-        self.collectives = [collective("one rank a node", [node.name for node in self.nodes])]
+        self.collectives = [collective("one rank per node", [node.name for node in self.nodes])]
         self.rdma: list[Link] = []
         self.unreached: dict[str, str] = {}
         self.skipped: dict[str, str] = {}
@@ -116,7 +116,7 @@ def connected(node: Node, other: Node, kind: str, port: int, clock: tuple[float,
 
 
 def collective(name: str, nodes: Sequence[str], backend: str = "gloo", seconds: float = 0.01) -> Collective:
-    """One that passed, with one rank a node."""
+    """One that passed, with one rank per node."""
     ranks = tuple(
         RankSaid(
             rank=i,

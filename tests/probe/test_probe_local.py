@@ -53,7 +53,7 @@ def ran(folder: Path, scripts: list[str], **limits: float) -> Collective:
         environment={},
         **limits,
     )
-    return asyncio.run(collective.run(nodes, Step("one rank a node", True, "gloo", 16), ranks))
+    return asyncio.run(collective.run(nodes, Step("one rank per node", True, "gloo", 16), ranks))
 
 
 def judged(one: Collective) -> list[str]:
@@ -125,7 +125,7 @@ def test_a_rendezvous_port_that_is_held_is_unknown_and_no_rank_waits_for_it(
 def test_one_rank_a_node_and_then_all_ranks(home: Path, tmp_path: Path) -> None:
     answer = probed(tmp_path, "--seconds", "0", nodes="node-[0-1]", gpus={"count": 2, "model": "cpu"})
     assert [(c["step"], c["ranks"], c["passed"]) for c in answer["collectives"]] == [
-        ("one rank a node", 2, True),
+        ("one rank per node", 2, True),
         ("all ranks", 4, True),
     ]
     before, together = [one["devices"] for one in answer["collectives"]]
@@ -149,7 +149,7 @@ def on_gpus(**more: object) -> list[str]:
 
 def test_on_gpus_it_climbs_from_tcp_to_infiniband() -> None:
     assert on_gpus() == [
-        "one rank a node NCCL_IB_DISABLE NCCL_P2P_DISABLE NCCL_SHM_DISABLE",
+        "one rank per node NCCL_IB_DISABLE NCCL_P2P_DISABLE NCCL_SHM_DISABLE",
         "tcp NCCL_IB_DISABLE NCCL_P2P_DISABLE NCCL_SHM_DISABLE",
         "shared-memory NCCL_IB_DISABLE NCCL_P2P_DISABLE",
         "p2p NCCL_IB_DISABLE",
@@ -174,4 +174,4 @@ def test_the_fastest_that_passed_is_proposed() -> None:
     assert proposed([rung("tcp", 0.4), rung("p2p", 0.02), rung("infiniband", 0.01, code=1)]).name == "p2p"
     assert proposed([rung("tcp", 0.400), rung("shared-memory", 0.404)]).name == "shared-memory"
     assert proposed([rung("tcp", 0.1), rung("shared-memory", 0.2)]).name == "tcp"
-    assert proposed([rung("one rank a node", 0.1)]) is None
+    assert proposed([rung("one rank per node", 0.1)]) is None

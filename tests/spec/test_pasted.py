@@ -133,7 +133,8 @@ def test_a_ray_job_brings_its_cluster_its_folder_and_its_variables() -> None:
 
 REFUSED = {
     "torchrun --nnodes 4 --nproc_per_node 8 t.py": "torchrun --nnodes 4: 4 machines, and none is named.",
-    "torchrun --nproc_pre_node 8 t.py": "train.command: --nproc_pre_node is not an option of torchrun that is known here.",
+    "torchrun --nproc_pre_node 8 t.py": "train.command: --nproc_pre_node is not an option of torchrun that is "
+    "known here.",
     "torchrun --nproc_per_node eight t.py": "train.command: torchrun --nproc_per_node eight: eight is not a number.",
     "torchrun --nproc_per_node": "train.command: torchrun --nproc_per_node: nothing follows it.",
     "t.py --out '$OUT'": "train.command: $OUT: $OUT is not set.",
@@ -147,7 +148,7 @@ REFUSED = {
     "env -i t.py": "train.command: env -i.",
     "tune run --nproc_per_node 2 full_finetune_distributed --config c.yaml": "train.command: "
     "full_finetune_distributed is a name that torchtune alone resolves, to a file inside its package.",
-    "wrapper exec deepspeed t.py": "train.command: wrapper stands before deepspeed, and is not known here.",
+    "wrapper exec deepspeed t.py": "train.command: wrapper comes before deepspeed, and is not known here.",
     "docker run image torchrun t.py": "train.command: docker is not a Python script.",
 }
 
@@ -348,7 +349,7 @@ def test_a_shell_script_is_read_without_running_it(tmp_path: Path, monkeypatch) 
         ("torchrun a.py\ntorchrun b.py\n", "2 commands that train (line 1: torchrun and line 2: torchrun)."),
         (
             "for i in 1 2; do\n  torchrun a.py\ndone\n",
-            "line 2: torchrun stands in an `if`, a loop or a function.",
+            "line 2: torchrun is in an `if`, a loop or a function.",
         ),
         ("torchrun a.py --x $X\n", None),
     ],
@@ -419,7 +420,7 @@ def test_accelerates_own_default_is_read_where_it_would_be(tmp_path: Path, monke
     [
         ("accelerate config", "accelerate config starts no training."),
         ("accelerate launch --tpu t.py", "accelerate --tpu."),
-        ("accelerate launch --config_file no.yaml t.py", "no.yaml: no such file."),
+        ("accelerate launch --config_file no.yaml t.py", "no.yaml: file not found."),
         (
             "accelerate launch --num_processes 3 --num_machines 2 t.py",
             "accelerate --num_processes 3: 3 ranks on 2 machines.",

@@ -50,8 +50,8 @@ def test_comments_blanks_ranges_users_and_order():
 
 
 WRONG = {
-    "": "h  no host stands in it.",
-    "# nothing\n": "h  no host stands in it.",
+    "": "h  it has no host.",
+    "# nothing\n": "h  it has no host.",
     "-x slots=8": "h:1  -x begins with a dash.",
     "a slot=8": "h:1  slot= is not a key of a hostfile.",
     "a slots=0": "h:1  slots=0 is not a number of ranks.",
@@ -62,14 +62,14 @@ WRONG = {
     "a ib0 ib1": "h:1  ib1: said twice in one line.",
     "a X=1 X=2": "h:1  X: said twice in one line.",
     "a 8 9": "h:1  9: said twice in one line.",
-    "a 0": "h:1  0 is no number of ranks.",
+    "a 0": "h:1  0 is not a number of ranks.",
     "a,8": "h:1  a,8: this looks like CSV without a line that names the columns.",
     "a;8;r1": "h:1  a;8;r1: this looks like CSV without a line that names the columns.",
     "host,gpus\na,eight": "h:2  gpus: eight is not a number from 1 to 1,024.",
-    "host,gpus\n,8": "h:2  no host stands in this row.",
-    "host,gpus\n": "h  no host stands below the headings.",
+    "host,gpus\n,8": "h:2  this row has no host.",
+    "host,gpus\n": "h  there is no host below the headings.",
     'host,gpus\n"a,8': "h:2  it cannot be read as CSV: unexpected end of data.",
-    "a:8": "h:1  a:8: what stands after the colon could be slots (MPICH) or a port.",
+    "a:8": "h:1  a:8: the number after the colon could be slots (MPICH) or a port.",
     "a max_slots=8": "h:1  max_slots=8 without slots.",
     "a slots=8 max_slots=4": "h:1  slots=8 is more than max_slots=4.",
     "a ^ib": "h:1  ^ib is a pattern or a list.",
@@ -78,7 +78,7 @@ WRONG = {
     "a ALLRANKS_HOME=/x": "h:1  ALLRANKS_HOME is a name of allranks' own.",
     "a user=-x": "h:1  -x begins with a dash.",
     "[compute]": "h:1  [compute]: [compute] is not a range.",
-    "a\nb\na slots=4": "h:3  nodes: a stands here twice (node ranks 0 and 2).",
+    "a\nb\na slots=4": "h:3  nodes: a is here twice (node ranks 0 and 2).",
     "a;id slots=8": "h:1  a;id is not a host.",
     "localhost\nb": "h:1  nodes: localhost is 127.0.0.1, and other nodes are other machines.",
 }

@@ -209,8 +209,8 @@ def test_wrong_sets_are_refused_like_keys_of_the_file():
                   "train.llamafactory.a b=1", "a" + ".a" * 2000 + "=1", "save.to=[", "save.every.x=1"],
         )  # fmt: skip
     texts = {p.file: (p.saw, p.do) for p in error.value.problems}
-    assert texts["--set netwrok.port"] == ("netwrok: no such key.", "network")
-    assert texts["--set network.prot"] == ("network.prot: no such key.", "port")
+    assert texts["--set netwrok.port"] == ("netwrok: unknown key.", "network")
+    assert texts["--set network.prot"] == ("network.prot: unknown key.", "port")
     assert texts["--set network.port"][0] == "network.port: x is not a port."
     assert texts["--set max_steps"] == ("no key=value.", "--set train.llamafactory.max_steps=50")
     assert texts["--set gpus.x"] == ("gpus is 8 and holds no keys.", "--set gpus=…")
@@ -277,7 +277,7 @@ def test_problems_of_the_trainers_yaml_have_its_lines(tmp_path):
             "model: m\npeft_config: {name: lora}\n",
             "sft.yaml is a configuration of LLaMA-Factory's version 1: it has model, not model_name_or_path.",
         ),
-        (None, "no such file."),
+        (None, "file not found."),
     ],
 )
 def test_a_trainers_yaml_that_is_none(tmp_path, content, saw):
@@ -473,7 +473,7 @@ class TestFiles:
 
     def test_missing(self, tmp_path):
         path = str(tmp_path / "r.yaml")
-        assert str(self.problem(path)) == f"{path}  no such file.\n  do   the path of a file that exists"
+        assert str(self.problem(path)) == f"{path}  file not found.\n  fix  the path of a file that exists"
 
     def test_a_folder(self, tmp_path):
         assert self.problem(tmp_path).saw == "a folder, not a file."

@@ -17,87 +17,90 @@ from allranks.spec.validate import model, url
 from tests.spec.test_spec_reference import ALL
 
 GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
-IGNORED = "it would be ignored, and the run would not be the one that was meant."
+IGNORED = "it would be ignored, and the run would not do what you meant."
 TOKEN = "hf_" + "aB3d" * 8
 
 CASES = {
-    "trian: 1\n": f"r.yaml:4  trian: no such key.\n  why  {IGNORED}\n  do   train",
-    "Network: {}\n": f"r.yaml:4  Network: no such key.\n  why  {IGNORED}\n  do   network",
-    "same-host: true\n": f"r.yaml:4  same-host: no such key.\n  why  {IGNORED}\n  do   same_host",
-    "port: 1\n": f"r.yaml:4  port: no such key.\n  why  {IGNORED}\n  do   network: {{port: …}}",
-    "lora_rank: 8\n": f"r.yaml:4  lora_rank: no such key.\n  why  {IGNORED}\n"
-    "  do   train: {llamafactory: {lora_rank: …}}",
-    "network:\n  prot: 1\n": f"r.yaml:5  network.prot: no such key.\n  why  {IGNORED}\n  do   port",
-    "save: {resume: auto}\n": f"r.yaml:4  save.resume: no such key.\n  why  {IGNORED}\n  do   resume: at the top level",
-    "save: {qqq: 1}\n": f"r.yaml:4  save.qqq: no such key.\n  why  {IGNORED}\n"
-    "  do   one of to, every, keep, copy_to, grace_seconds, notice",
+    "trian: 1\n": f"r.yaml:4  trian: unknown key.\n  why  {IGNORED}\n  fix  train",
+    "Network: {}\n": f"r.yaml:4  Network: unknown key.\n  why  {IGNORED}\n  fix  network",
+    "same-host: true\n": f"r.yaml:4  same-host: unknown key.\n  why  {IGNORED}\n  fix  same_host",
+    "port: 1\n": f"r.yaml:4  port: unknown key.\n  why  {IGNORED}\n  fix  network: {{port: …}}",
+    "lora_rank: 8\n": f"r.yaml:4  lora_rank: unknown key.\n  why  {IGNORED}\n"
+    "  fix  train: {llamafactory: {lora_rank: …}}",
+    "network:\n  prot: 1\n": f"r.yaml:5  network.prot: unknown key.\n  why  {IGNORED}\n  fix  port",
+    "save: {resume: auto}\n": f"r.yaml:4  save.resume: unknown key.\n  why  {IGNORED}\n  fix  resume: at the top level",
+    "save: {qqq: 1}\n": f"r.yaml:4  save.qqq: unknown key.\n  why  {IGNORED}\n"
+    "  fix  one of to, every, keep, copy_to, grace_seconds, notice",
     "network: {port: 0}\n": "r.yaml:4  network.port: 0 is not a port.\n  why  a TCP port is 1 to 65,535.\n"
-    "  do   such as 39500",
+    "  fix  such as 39500",
     "network: {port: 65536}\n": "r.yaml:4  network.port: 65536 is not a port.\n  why  a TCP port is 1 to 65,535.\n"
-    "  do   such as 39500",
+    "  fix  such as 39500",
     "network: {port: 5, keeper_port: 5}\n": "r.yaml:4  network.keeper_port: 5 is also network.port.\n"
-    "  why  the rendezvous and the keeper cannot listen on one port.\n  do   0",
+    "  why  the rendezvous and the keeper cannot listen on one port.\n  fix  0",
     "network: {interface: '^lo,docker'}\n": "r.yaml:4  network.interface: ^lo,docker is a pattern or a list.\n"
     "  why  NCCL takes patterns, gloo takes one exact name and crashes on anything else.\n"
-    "  do   one name such as eth0, or auto",
-    "network: [1]\n": "r.yaml:4  network: a list is not a mapping.\n  do   network: {interface: …}",
-    "transport: ssh\n": "r.yaml:4  transport: ssh is none of asyncssh, openssh.\n  do   openssh",
+    "  fix  one name such as eth0, or auto",
+    "network: [1]\n": "r.yaml:4  network: a list is not a mapping.\n  fix  network: {interface: …}",
+    "transport: ssh\n": "r.yaml:4  transport: ssh is not one of asyncssh, openssh.\n  fix  openssh",
     "same_host: yes\n": "r.yaml:4  same_host: yes is neither true nor false.\n"
-    "  why  YAML 1.2 knows these two words alone; yes, no, on and off are strings.\n  do   true or false",
-    "deepspeed: zero-3\n": "r.yaml:4  deepspeed: zero-3 is none of auto, zero3, zero3-offload, none and no path.\n"
-    "  do   zero3",
+    "  why  YAML 1.2 knows these two words alone; yes, no, on and off are strings.\n  fix  true or false",
+    "deepspeed: zero-3\n": "r.yaml:4  deepspeed: zero-3 is not one of auto, zero3, zero3-offload, none, "
+    "and not a path.\n  fix  zero3",
     "save: {every: 0}\n": "r.yaml:4  save.every: 0 is not a number of steps.\n"
-    "  why  it is a whole number from 1 to 1,000,000,000.\n  do   such as 50",
+    "  why  it is a whole number from 1 to 1,000,000,000.\n  fix  such as 50",
     "launch: {spares: 2}\n": "r.yaml:4  launch.spares: 2 of 2 nodes.\n  why  none would be left to train.\n"
-    "  do   spares: 1 at most",
+    "  fix  spares: 1 at most",
     "launch: {with: local}\n": "r.yaml:4  launch.with: local, but node1 is node1.\n"
-    "  why  local starts everything on this machine.\n  do   with: ssh, or same_host: true",
+    "  why  local starts everything on this machine.\n  fix  with: ssh, or same_host: true",
     "launch: {with: slurm, time: tomorrow}\n": "r.yaml:4  launch.time: tomorrow is not a time limit.\n"
-    "  do   such as 90 (minutes), 24:00:00 or 2-12:00:00",
+    "  fix  such as 90 (minutes), 24:00:00 or 2-12:00:00",
     "container: {engine: docker}\n": "r.yaml:4  container.image: missing.\n  why  there is nothing to start.\n"
-    "  do   container: {image: hiyouga/llamafactory@sha256:…}",
+    "  fix  container: {image: hiyouga/llamafactory@sha256:…}",
     "container: {image: x, mounts: [data:/data]}\n": "r.yaml:4  container.mounts: data is not an absolute path.\n"
     "  why  docker would make an empty volume of that name.\n"
-    "  do   the whole path on the node, such as /home/ubuntu/data",
-    "container: {image: x, mounts: /a:/b}\n": 'r.yaml:4  container.mounts: /a:/b is not a list.\n  do   ["/nfs:/nfs:ro"]',
+    "  fix  the whole path on the node, such as /home/ubuntu/data",
+    "container: {image: x, mounts: /a:/b}\n": (
+        'r.yaml:4  container.mounts: /a:/b is not a list.\n  fix  ["/nfs:/nfs:ro"]'
+    ),
     "container: {image: -x}\n": "r.yaml:4  container.image: -x is not an image.\n"
     "  why  it holds letters, digits and ./_:@+- alone.\n"
-    "  do   such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
+    "  fix  such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
     "container: {image: x, pip: [--index-url=http://e]}\n": "r.yaml:4  container.pip: --index-url=http://e is an "
-    "option of pip.\n  why  packages stand here.\n  do   such as transformers==4.52.4",
+    "option of pip.\n  why  these are packages.\n  fix  such as transformers==4.52.4",
     "user: -oProxyCommand=x\n": "r.yaml:4  user: -oProxyCommand=x begins with a dash.\n"
-    "  why  ssh would read it as an option.\n  do   the user's name",
+    "  why  ssh would read it as an option.\n  fix  the user's name",
     "env: {A B: 1}\n": "r.yaml:4  env.A B: A B is not a valid name for a variable.\n"
-    "  why  letters, digits and `_`, no digit first.\n  do   such as NCCL_DEBUG",
+    "  why  letters, digits and `_`, no digit first.\n  fix  such as NCCL_DEBUG",
     "env:\n  A:\n": "r.yaml:5  env.A: it has no value.\n  why  a variable is one string.\n"
-    '  do   the value; "" for an empty one',
-    "env: {A: [1]}\n": "r.yaml:4  env.A: a list stands here.\n  why  a variable is one string.\n"
-    '  do   the value; "" for an empty one',
+    '  fix  the value; "" for an empty one',
+    "env: {A: [1]}\n": "r.yaml:4  env.A: this is a list.\n  why  a variable is one string.\n"
+    '  fix  the value; "" for an empty one',
     "env: {ALLRANKS_HOME: /x}\n": "r.yaml:4  env.ALLRANKS_HOME: ALLRANKS_HOME is a name of allranks' own.\n"
-    "  why  it would confuse the supervisor.\n  do   another name",
-    "env: {X: 1}\nsecrets: [X]\n": "r.yaml:4  env.X: it stands in secrets too.\n"
-    "  why  the file would show what secrets hides.\n  do   take X out of env",
+    "  why  it would confuse the supervisor.\n  fix  another name",
+    "env: {X: 1}\nsecrets: [X]\n": "r.yaml:4  env.X: it is in secrets too.\n"
+    "  why  the file would show what secrets hides.\n  fix  take X out of env",
     f"env: {{HF_TOKEN: {TOKEN}}}\n": "r.yaml:4  env.HF_TOKEN: its value looks like an access token.\n"
-    "  why  run files are shown, stored and shared; a secret must not stand in one.\n"
-    "  do   export HF_TOKEN where allranks runs, and secrets: [HF_TOKEN]",
-    "secrets: [HF_TOKEN=abc]\n": "r.yaml:4  secrets: an entry that is not a valid name for a variable (it is not shown: it "
-    "may be the secret itself).\n"
-    "  why  only names stand in a run file; values are taken from the environment of allranks.\n"
-    "  do   such as secrets: [HF_TOKEN]",
-    "secrets: HF_TOKEN\n": "r.yaml:4  secrets: HF_TOKEN is not a list.\n  do   [HF_TOKEN]",
+    "  why  run files are shown, stored and shared; they must not contain a secret.\n"
+    "  fix  export HF_TOKEN where allranks runs, and secrets: [HF_TOKEN]",
+    "secrets: [HF_TOKEN=abc]\n": "r.yaml:4  secrets: an entry that is not a valid name for a variable (it is "
+    "not shown: "
+    "it may be the secret itself).\n"
+    "  why  a run file holds only names; allranks takes the values from its environment.\n"
+    "  fix  such as secrets: [HF_TOKEN]",
+    "secrets: HF_TOKEN\n": "r.yaml:4  secrets: HF_TOKEN is not a list.\n  fix  [HF_TOKEN]",
     "accept: [Port Busy]\n": "r.yaml:4  accept: Port Busy is not the id of a finding.\n"
-    "  do   such as driver-differs, as `allranks check FILE` prints it",
-    "sweep: {a: 1}\n": "r.yaml:4  sweep.a: 1 is not a list of values.\n  do   [1e-5, 5e-5]",
+    "  fix  such as driver-differs, as `allranks check FILE` prints it",
+    "sweep: {a: 1}\n": "r.yaml:4  sweep.a: 1 is not a list of values.\n  fix  [1e-5, 5e-5]",
     "alerts: {webhook: file:///etc/passwd}\n": "r.yaml:4  alerts.webhook: it is not a web address.\n"
-    "  why  a webhook is called over HTTP.\n  do   https://…",
+    "  why  a webhook is called over HTTP.\n  fix  https://…",
     "gpus: 4\n": "r.yaml:4  gpus: given twice, first in line 2.\n  why  one of the two values would be lost.\n"
-    "  do   keep one of them",
-    "name: ../x\n": "r.yaml:4  name: ../x is no run's name.\n"
+    "  fix  keep one of them",
+    "name: ../x\n": "r.yaml:4  name: ../x is not a valid run name.\n"
     "  why  it becomes part of paths: letters, digits, `.`, `_` and `-`, a letter or digit first, at most 63.\n"
-    "  do   such as node-0",
+    "  fix  such as node-0",
     "resume: -x\n": "r.yaml:4  resume: -x begins with a dash.\n"
-    "  why  programs would read it as an option.\n  do   ./-x",
-    'save: {to: "a\\nb"}\n': "r.yaml:4  save.to: a\\nb holds a control character.\n  do   one line of text",
+    "  why  programs would read it as an option.\n  fix  ./-x",
+    'save: {to: "a\\nb"}\n': "r.yaml:4  save.to: a\\nb holds a control character.\n  fix  one line of text",
 }
 
 
@@ -110,35 +113,35 @@ def test_what_is_said(added):
 
 WHOLE = {
     "gpus: 8\n": [
-        "r.yaml:1  nodes: missing.\n  why  a run needs machines.\n  do   nodes: node[1-2], or nodes: localhost",
+        "r.yaml:1  nodes: missing.\n  why  a run needs machines.\n  fix  nodes: node[1-2], or nodes: localhost",
         "r.yaml:1  train: missing.\n  why  there is nothing to run.\n"
-        "  do   train: {llamafactory: sft.yaml}, or train: {command: [train.py]}",
+        "  fix  train: {llamafactory: sft.yaml}, or train: {command: [train.py]}",
     ],
     "nodes: a\ntrain: sft.yaml\n": [
-        "r.yaml:2  train: sft.yaml is not a mapping.\n  do   train: {llamafactory: sft.yaml}"
+        "r.yaml:2  train: sft.yaml is not a mapping.\n  fix  train: {llamafactory: sft.yaml}"
     ],
     "nodes: a\ntrain: {}\n": [
         "r.yaml:2  train: neither llamafactory nor command.\n  why  a run trains one thing.\n"
-        "  do   train: {llamafactory: sft.yaml}"
+        "  fix  train: {llamafactory: sft.yaml}"
     ],
     "nodes: a\ntrain: {llamafactory: {stage: sft}, command: a.py}\n": [
         "r.yaml:2  train: both llamafactory and command.\n  why  a run trains one thing.\n"
-        "  do   train: {llamafactory: sft.yaml}"
+        "  fix  train: {llamafactory: sft.yaml}"
     ],
     "nodes: a\ntrain:\n  stage: sft\n": [
-        f"r.yaml:3  train.stage: no such key.\n  why  {IGNORED}\n  do   llamafactory: with this key below it"
+        f"r.yaml:3  train.stage: unknown key.\n  why  {IGNORED}\n  fix  llamafactory: with this key below it"
     ],
     "nodes: a\ntrain: {llamafactory: }\n": [
-        "r.yaml:2  train.llamafactory: nothing is not a mapping.\n  do   LLaMA-Factory's keys, or the path of its YAML"
+        "r.yaml:2  train.llamafactory: nothing is not a mapping.\n  fix  LLaMA-Factory's keys, or the path of its YAML"
     ],
     "node1 slots=8\nnode2 8\n": [
         "r.yaml:1  a hostfile, not a run file.\n"
-        "  do   `allranks init r.yaml -o run.yaml` writes a run file for its nodes"
+        "  fix  `allranks init r.yaml -o run.yaml` writes a run file for its nodes"
     ],
     "stage: sft\nmodel_name_or_path: /m\n": [
         "r.yaml:2  a LLaMA-Factory file, not a run file: it has model_name_or_path and no nodes.\n"
         "  why  it says what to train, not on which machines.\n"
-        "  do   write run.yaml beside it and start that:\n"
+        "  fix  write run.yaml beside it and start that:\n"
         "         nodes: node[1-2]\n         gpus: 8\n         train: {llamafactory: r.yaml}"
     ],
 }
@@ -169,7 +172,7 @@ def test_all_errors_at_once():
         loads(GOOD + "".join(each) + "network: {prot: 1}\nenv: {1: 2}\n", "r.yaml")
     saws = {problem.saw for problem in error.value.problems}
     assert {CASES[text].split("  ", 1)[1].split("\n")[0] for text in each} <= saws
-    assert {"network.prot: no such key.", "env.1: 1 is not a valid name for a variable."} <= saws
+    assert {"network.prot: unknown key.", "env.1: 1 is not a valid name for a variable."} <= saws
     lines = [problem.line for problem in error.value.problems]
     assert lines == sorted(lines)
     assert error.value.exit_code == 2
@@ -269,12 +272,12 @@ def test_an_address_of_a_webhook_with_a_secret_is_refused_and_not_printed(addres
     login = (
         "r.yaml:4  alerts.webhook: it holds a user or a password.\n"
         "  why  run files are shown, stored and shared, and a webhook is called without a login.\n"
-        "  do   an address without what stands before the @, and the token in its path or query as {NAME}"
+        "  fix  an address without the part before the @, and with the token in its path or query as {NAME}"
     )
     part = (
         "r.yaml:4  alerts.webhook: a part of its path or query looks like a secret.\n"
-        "  why  run files are shown, stored and shared; a secret must not stand in one.\n"
-        "  do   export WEBHOOK_TOKEN where allranks runs, secrets: [WEBHOOK_TOKEN], and {WEBHOOK_TOKEN} in its place"
+        "  why  run files are shown, stored and shared; they must not contain a secret.\n"
+        "  fix  export WEBHOOK_TOKEN where allranks runs, secrets: [WEBHOOK_TOKEN], and {WEBHOOK_TOKEN} in its place"
     )
     assert str(error.value) == (login if "//user" in address else part)
 

@@ -175,7 +175,7 @@ def test_a_name_that_would_leave_its_folder_is_refused(name):
 
 
 def test_nodes_that_stand_there_twice():
-    assert problems_of("a,b,a") == ["nodes: a stands here twice (node ranks 0 and 2)."]
+    assert problems_of("a,b,a") == ["nodes: a is here twice (node ranks 0 and 2)."]
     assert problems_of("[a, {name: b, address: a}]") == ["nodes: a and b both have the address a."]
     assert problems_of("[{name: a, address: X.lan}, {name: b, address: x.lan}]") == [
         "nodes: a (X.lan) and b (x.lan) are one machine."
@@ -183,7 +183,7 @@ def test_nodes_that_stand_there_twice():
     assert problems_of("[127.0.0.1, {name: b, address: 127.0.0.2}]") == [
         "nodes: 127.0.0.1 (127.0.0.1) and b (127.0.0.2) are one machine."
     ]
-    assert problems_of("a,b,a", "same_host: true") == ["nodes: a stands here twice (node ranks 0 and 2)."]
+    assert problems_of("a,b,a", "same_host: true") == ["nodes: a is here twice (node ranks 0 and 2)."]
 
 
 def test_this_machine_among_others_is_hidden_from_them():
@@ -199,9 +199,9 @@ def test_every_wrong_node_is_named_with_its_line():
         loads(text, "run.yaml")
     assert [(p.line, p.saw) for p in error.value.problems] == [
         (3, "nodes: -x begins with a dash."),
-        (5, "nodes.adress: no such key."),
+        (5, "nodes.adress: unknown key."),
         (6, "nodes.gpus: 0 is not a number of GPUs."),
-        (7, "nodes: a list stands here."),
+        (7, "nodes: this is a list."),
     ]
 
 
@@ -235,5 +235,5 @@ def test_what_is_wrong_in_a_hostfile_is_said_with_its_line(tmp_path):
 def test_a_hostfile_that_is_not_there(tmp_path):
     file = str(tmp_path / "run.yaml")
     assert problems_of("hostfile", file=file) == ["nodes: hostfile: no such file beside the run file."]
-    assert problems_of("./hosts", file=file) == [f"nodes: {tmp_path}/hosts: no such file."]
+    assert problems_of("./hosts", file=file) == [f"nodes: {tmp_path}/hosts: file not found."]
     assert problems_of("/", file=file) == ["nodes: /: a folder, not a file."]

@@ -113,14 +113,14 @@ def test_a_hostfile(tmp_path, text):
 
 
 def test_a_hostfile_that_is_not_there_or_wrong(tmp_path):
-    with pytest.raises(BadInput, match="no such file"):
+    with pytest.raises(BadInput, match="file not found"):
         init_text(nodes="./hosts")
     (tmp_path / "hosts").write_text("a slots=x\n")
     with pytest.raises(BadInput, match="hosts:1  slots=x is not a number of ranks"):
         init_text(nodes=str(tmp_path / "hosts"))
     with pytest.raises(BadInput, match="-x begins with a dash"):
         init_text(nodes="-x")
-    with pytest.raises(BadInput, match="stands here twice"):
+    with pytest.raises(BadInput, match="is here twice"):
         init_text(nodes="a,a")
 
 

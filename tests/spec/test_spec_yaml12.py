@@ -107,8 +107,8 @@ def test_aliases_and_merge_keys():
 
 REFUSED = {
     "a: &a [1, *a]": (1, "*a names nothing.", "it would hold itself without end."),
-    "b: 1\na: *nobody": (2, "*nobody names nothing.", "no &anchor of that name stands above it."),
-    "a: {<<: 1}": (1, "<<: what is merged is not a mapping.", "it has no keys."),
+    "b: 1\na: *nobody": (2, "*nobody names nothing.", "there is no &anchor of that name above it."),
+    "a: {<<: 1}": (1, "<<: the merged value is not a mapping.", "it has no keys."),
     "? [a]\n: 1": (1, "a list or mapping stands as a key.", "keys are names."),
     "'': 1": (1, "a key without a name.", "its value would belong to nothing."),
     "a: 1\n---\nb: 1": (2, "a second document begins here.", "one would be lost."),
@@ -118,7 +118,7 @@ REFUSED = {
         "a run file holds plain values alone.",
     ),
     "a: !!binary aGk=": (1, "the tag tag:yaml.org,2002:binary.", "a run file holds plain values alone."),
-    "a: !!int x": (1, "x is no int.", "its tag says so."),
+    "a: !!int x": (1, "x is not of the type int.", "its tag says so."),
     'a: "\\0"': (1, "a NUL or half a surrogate pair.", "no program takes it."),
     "a: " + "9" * 101: (1, "a number of 101 characters.", ""),
     "[" * 33 + "]" * 33: (1, "more than 32 levels inside each other.", "no run file is that deep."),
@@ -132,7 +132,7 @@ REFUSED = {
     "a: b: c": (
         1,
         None,
-        "a second `: ` stands in this line, or this line is indented otherwise than the one it belongs to.",
+        "a second `: ` is in this line, or the indentation of this line does not match.",
     ),
     "nodes: [node[1-2]]": (
         1,

@@ -79,7 +79,7 @@ def _names(data: Mapping[str, Any], key: str) -> Tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        raise ValueError("%s is no list of names" % key)
+        raise ValueError("%s is not a list of names" % key)
     return tuple(value)
 
 
@@ -96,7 +96,7 @@ def _layers(data: Mapping[str, Any]) -> Optional[Tuple[int, ...]]:
 def _rank_pattern(data: Mapping[str, Any]) -> Dict[str, int]:
     value = data.get("rank_pattern") or {}
     if not isinstance(value, dict) or not all(isinstance(v, int) and v > 0 for v in value.values()):
-        raise ValueError("rank_pattern is no table of ranks")
+        raise ValueError("rank_pattern is not a table of ranks")
     return dict(value)
 
 

@@ -32,7 +32,7 @@ _KINDS = (
     Kind("checkpoint-missing", BLOCK, "There is no folder at the path.", "Nothing can be loaded from it.",
          "name the folder that holds adapter_model.safetensors."),
     Kind("checkpoint-unreadable", UNKNOWN, "A file could not be read.",
-         "What was not read may be damaged.", "make it readable (owner, mount, disk) and verify again."),
+         "The part that was not read may be damaged.", "make it readable (owner, mount, disk) and verify again."),
     Kind("checkpoint-link-outside", BLOCK, "A file is a link that leaves the folder.",
          "The checkpoint ends when what it points to is moved, and a foreign file may be taken for it.",
          "put the file itself there: cp -L."),
@@ -44,9 +44,9 @@ _KINDS = (
     Kind("checkpoint-unmarked", WARN, "Nothing says that the save was finished.",
          "The adapter itself was read to its end and agrees with itself; files beside it may be missing.",
          "save with a manifest (allranks.json), or under a trainer that writes trainer_state.json last."),
-    Kind("checkpoint-leftover", NOTE, "A temporary file of an interrupted save lies beside a whole checkpoint.",
+    Kind("checkpoint-leftover", NOTE, "A temporary file of an interrupted save is beside a whole checkpoint.",
          "It takes space and nothing reads it.", "remove it by hand once no save is running."),
-    Kind("checkpoint-mixed-steps", BLOCK, "Files of different steps lie in one folder.",
+    Kind("checkpoint-mixed-steps", BLOCK, "One folder holds files of different steps.",
          "The adapter of one step with the state of another continues no run that ever was.", _ANOTHER),
     Kind("checkpoint-wrong-step", BLOCK, "The checkpoint is of another step than was asked for.",
          "It holds less (or other) training than the run promised.", _ANOTHER),
@@ -57,7 +57,8 @@ _KINDS = (
     Kind("checkpoint-manifest-broken", BLOCK, "The manifest allranks.json cannot be used.",
          "Nothing proves that the files are the ones that were saved.", _AGAIN),
     Kind("checkpoint-not-resumable", BLOCK, "The checkpoint holds an adapter and not the state of its training.",
-         "Going on from it would begin the optimizer, the schedule and the data anew; DeepSpeed's own shards and "
+         "A run that continues from it would begin the optimizer, the schedule and the data again; DeepSpeed's "
+         "own shards and "
          "optimizer.pt are pickles, which are not read here.",
          "name a checkpoint that holds allranks-resume.json, or start from the adapter with adapter_name_or_path."),
     # other kinds than adapters
@@ -153,7 +154,7 @@ _KINDS = (
     Kind("adapter-target-missing", BLOCK, "A target module of the config has no tensor.",
          "That part of the training was not saved, or never took place: PEFT passes over a name that matches "
          "no module without a word.", "check lora_target against the base model's module names."),
-    Kind("adapter-target-nowhere", WARN, "A target module of the config is not a module of the base model.",
+    Kind("adapter-target-nowhere", WARN, "A target module of the config does not exist in the base model.",
          "PEFT passes over such a name without a word: fewer parameters trained than the list suggests.",
          "correct lora_target before the next run; this adapter holds all that was trained."),
     Kind("adapter-module-missing", BLOCK, "Modules that should have an adapter have none.",
@@ -183,7 +184,7 @@ _KINDS = (
     ),
     # pruning and space
     Kind("prune-not-ours", BLOCK, "The folder does not carry this run's mark.",
-         "What is not this run's is never removed.", "name the run's own output folder."),
+         "allranks never removes anything that is not this run's.", "name the run's own output folder."),
     Kind("prune-nothing-verified", BLOCK, "No checkpoint of the folder is whole.",
          "The damaged ones may be all that is left of the run.", "verify them one by one; keep what you need."),
     Kind("prune-refused", WARN, "Something was left in place.",
@@ -209,9 +210,10 @@ _KINDS = (
          "An export never writes over anything.", "name another folder, or move that one away."),
     Kind("export-no-space", BLOCK, "The export does not fit on the disk.",
          "A merged model is as large as its base.", "free space, or -o on another disk."),
-    Kind("export-differs", BLOCK, "What was written is not base + adapter.",
+    Kind("export-differs", BLOCK, "The export is not base + adapter.",
          "Nothing was left at the target: a model that answers otherwise is worse than none.",
-         "check the disk and run it again; with the same words, report it with allranks-export.json of a small case."),
+         "check the disk and run it again; with the same message, report it with allranks-export.json of a "
+         "small case."),
     Kind("export-rounded", WARN, "Much of what the training changed is lost in the base's number format.",
          "A change below half a unit in a weight's last place disappears when it is merged.",
          "serve the adapter unmerged (--for vllm), or merge into a float32 copy of the base."),

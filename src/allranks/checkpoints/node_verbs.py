@@ -35,7 +35,7 @@ def document(what: str, wanted: Mapping[str, Any]) -> Dict[str, Any]:
     verbs = {"list": listed, "verify": verified, "prune": pruned, "files": files}
     if what not in verbs:
         raise BadInput(
-            Problem(saw=f"{what!r} is nothing to ask of checkpoints.", do=", ".join([*verbs, "pieces"]))
+            Problem(saw=f"{what!r} is not a question for checkpoints.", do=", ".join([*verbs, "pieces"]))
         )
     return verbs[what](wanted)
 
@@ -201,7 +201,7 @@ def pieces(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Iterator[Dict
     for name, offset in dict(mapping(wanted.get("files"))).items():
         if name not in known:
             raise BadInput(
-                Problem(saw=f"{name} is not a file of {folder} any more.", do="the same command again")
+                Problem(saw=f"{name} is no longer a file of {folder}.", do="the same command again")
             )
         with os.fdopen(os.open(os.path.join(folder, name), copying.READ), "rb", buffering=0) as file:
             at = file.seek(integer(offset) or 0)

@@ -193,7 +193,7 @@ class _Pruning:
             elif report.path == best:
                 reason = "the best one"
             elif not report.whole and report.kind != "adapter":
-                reason = "it is not an adapter, and not whole: what it may still be good for is not known"
+                reason = "it is not an adapter, and it is not whole: whether it is still of use is not known"
             elif any(f.verdict == UNKNOWN for f in report.findings):
                 reason = "it could not be judged"
             if report.whole and not final:

@@ -187,7 +187,7 @@ def _tensor(name: str, entry: Any) -> Tensor:
     if (tensor.end - tensor.begin) * 8 != tensor.count * bits:
         raise Damaged(
             "adapter-offsets-broken",
-            "{} {} {} stands on {:,} bytes".format(shown, dtype, shape, tensor.end - tensor.begin),
+            "{} {} {} begins at byte {:,}".format(shown, dtype, shape, tensor.end - tensor.begin),
             "{:,} bytes".format(-(-tensor.count * bits // 8)),
         )
     return tensor

@@ -56,7 +56,7 @@ def _read(file: BinaryIO, size: int) -> Archive:
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError) as error:
-        saw = "{:,} bytes without the table that stands at the end: {}".format(size, error)
+        saw = "{:,} bytes without the table at the end: {}".format(size, error)
         raise Damaged("checkpoint-truncated", saw, "a table of what is in it") from None
     infos = archive.infolist()
     if len(infos) > MOST_ENTRIES:

@@ -17,7 +17,7 @@ from allranks.core.errors import AllranksError, BadInput, Blocked, Problem
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
 """How the help lists the verbs: in the order of a run's life; any other verb comes after them."""
 
-EPILOG = """exit codes: 0 fine, 1 blocked or the run failed, 2 bad input, 3 could not tell, 4 a fault of allranks.
+EPILOG = """exit codes: 0 fine, 1 an error was found or the run failed, 2 bad input, 3 unknown, 4 a fault of allranks.
 `allranks init` writes a run file; `allranks run FILE` does the rest, or `allranks run -- torchrun train.py`."""
 
 

@@ -187,7 +187,7 @@ def _finite(text: str, text_of: str, fits: Callable[[float], bool]) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and fits(value)):
-        raise argparse.ArgumentTypeError(f"{text} is no {text_of}")
+        raise argparse.ArgumentTypeError(f"{text} is not a {text_of}")
     return value
 
 

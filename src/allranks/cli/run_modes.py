@@ -130,7 +130,7 @@ def speed_of(plan: Plan, sets: tuple[str, ...]) -> list[str]:
         networks = [one for one in networks if any(word in str(one.get("name")) for word in ON_TCP)]
     rows = [(one["seconds_per_step"], one["name"]) for one in networks if one.get("seconds_per_step")]
     said = " or ".join(f"{seconds:.3g} s on {name}" for seconds, name in rows)
-    return [f"planned a step: {said}"] if said else []
+    return [f"planned per step: {said}"] if said else []
 
 
 def memory_of(plan: Plan) -> list[str]:
@@ -140,7 +140,7 @@ def memory_of(plan: Plan) -> list[str]:
         return []
     says = {"does-not-fit": "does not fit", "too-close": "is close to the limit", "fits": "fits"}
     verdict = says.get(str(memory.get("verdict")), "")
-    return [f"{total / (1 << 30):.1f} GiB a GPU {verdict}".rstrip()]
+    return [f"{total / (1 << 30):.1f} GiB per GPU {verdict}".rstrip()]
 
 
 CHANGED = ("deepspeed", "network.fabric", "train.llamafactory.max_steps", "train.llamafactory.logging_steps")

@@ -170,13 +170,13 @@ async def last_state(head: NodeProgram, run_id: str) -> dict[str, Any]:
     state = await status(head, run_id)
     if "silent_seconds" in state:
         raise CouldNotTell(
-            f"{run_id}: {state.get('why')}: it may be at work, or gone.\n  do   look at its head, or stop it: "
+            f"{run_id}: {state.get('why')}: it may be at work, or gone.\n  fix  look at its head, or stop it: "
             f"allranks stop {run_id}"
         )
     if state.get("state") not in FINAL:
         raise CouldNotTell(
             f"{run_id}: the connection to its head ended while it was {state.get('state')}; it goes on.\n"
-            f"  do   allranks watch {run_id}"
+            f"  fix  allranks watch {run_id}"
         )
     return state
 

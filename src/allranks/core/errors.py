@@ -35,7 +35,7 @@ class Problem:
         if self.why:
             text += f"\n  why  {self.why}"
         if self.do:
-            text += f"\n  do   {self.do}"
+            text += f"\n  fix  {self.do}"
         return text
 
     def as_json(self) -> dict:

@@ -11,10 +11,10 @@ PAGES: dict[str, str] = {
 Its own output and exit code on the head, and whether a supervisor waits on each node.
 
 ## Why it matters
-A run needs every node. What had been started is stopped again, and nothing of the run is left.
+A run needs every node. allranks stops what it had started, and nothing of the run is left.
 
 ## What to do
-The finding names the node where the launcher's own words do, and quotes them. The same program by hand on
+The finding quotes the launcher's message, and names the node if the message does. The same program by hand on
 the head (`pdsh -R ssh -w NODE true`, `mpirun --host NODE hostname`) shows the same.
 
 Topic: start

@@ -109,7 +109,7 @@ class Start:
             raise self.run.refuse(
                 "nodes",
                 f"{odd[0]} as an address." if odd else f"{twice[0]} is the address of more than one node.",
-                f"{self.program} takes a list of names, one a machine.",
+                f"{self.program} takes a list of names, one per machine.",
                 "a name for each machine in /etc/hosts or ~/.ssh/config, or start the run over SSH",
             )
         return addresses

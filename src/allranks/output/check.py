@@ -189,7 +189,7 @@ def node_rows(standings: Sequence[Standing]) -> list[list[str]]:
 
 
 def state_of(one: Standing) -> str:
-    """`blocks`, `unknown`, `warning`, or `ready`: a note leaves a node ready."""
+    """`error`, `unknown`, `warning`, or `ready`: a note leaves a node ready."""
     return READY if one.verdict in (OK, NOTE) else CALLED[one.verdict]
 
 

@@ -69,7 +69,7 @@ MOST_EXPLAINED = 6
 
 
 def counts(groups: Sequence[Folded]) -> list[str | tuple[str, str]]:
-    """`1 blocks, 2 warnings, 14 fine`, and the command that explains the worst of them; it ends the line."""
+    """`1 error, 2 warnings, 14 fine`, and the command that explains the worst of them; it ends the line."""
     parts: list[str | tuple[str, str]] = [count_text(groups)]
     ids = list(
         dict.fromkeys(g.text("id") for g in groups if g.verdict in (BLOCK, UNKNOWN, WARN) and g.text("id"))
@@ -100,7 +100,7 @@ def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def say_finding(out: Out, group: Folded, verbose: bool = False) -> None:
-    """`run.yaml:25  …`, then `  why  …` and `  do   …`. What is to be done is never broken: it is copied."""
+    """`run.yaml:25  …`, then `  why  …` and `  fix  …`. A fix is never broken: it is copied."""
     place = group.place()
     first = out.text((f"{place}  " if place else "", STYLES[group.verdict]), group.text("saw"))
     wrapped(out, first, 0)
@@ -108,9 +108,9 @@ def say_finding(out: Out, group: Folded, verbose: bool = False) -> None:
         wrapped(out, out.text(("why  ", "dim"), group.text("why")), 2)
     if group.text("fix"):
         if out.console.record:
-            wrapped(out, out.text(("do   ", "dim"), group.text("fix")), 2)
+            wrapped(out, out.text(("fix  ", "dim"), group.text("fix")), 2)
         else:
-            out.line(("  do   ", "dim"), group.text("fix"))
+            out.line(("  fix  ", "dim"), group.text("fix"))
     if not verbose:
         return
     if group.text("expected"):
@@ -149,7 +149,7 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
     wrapped(out, out.text((first, STATE_STYLES.get(state, "bold")), " ", rest), 0)
     fix = (diagnosis_of(result.get("diagnosis")) or {}).get("fix") or ""
     if fix and state == "failed":
-        out.line(("  do   ", "dim"), fix)
+        out.line(("  fix  ", "dim"), fix)
     described = rows(result)
     if described:
         out.line("")

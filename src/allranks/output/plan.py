@@ -73,7 +73,7 @@ def _model(plan: Plan) -> Iterator[Line]:
     if model is None:
         yield "model", "not known: no parameters, memory, traffic"
         return
-    active = f", {count(model.active_parameters)} active a token" if model.experts else ""
+    active = f", {count(model.active_parameters)} active per token" if model.experts else ""
     yield "model", f"{model.family}: {count(model.total_parameters)} parameters{active}"
     least, most = min(model.parameters_per_layer, default=0), max(model.parameters_per_layer, default=0)
     each = f"of {count(most)}" if least == most else f"of {count(least)} to {count(most)}"
@@ -93,7 +93,7 @@ def _percent(part: float) -> str:
 def _memory(memory: Mapping[str, Any]) -> Iterator[Line]:
     parts = dict(memory["gpu_bytes"])
     total, usable = parts.pop("total"), memory["gpu_usable_bytes"]
-    place = "a GPU" if memory["gpu_usable_bytes"] or parts.get("runtime") else "a rank"
+    place = "per GPU" if memory["gpu_usable_bytes"] or parts.get("runtime") else "per rank"
     verdict = memory["verdict"] or "whether it fits is not known"
     of = f" of {size(usable)}, {_margin(usable - total)}" if usable else ""
     yield "memory", f"{verdict}: {size(total)} {place}{of}; fullest at: {memory['gpu_moment']}"
@@ -123,7 +123,7 @@ def _traffic(traffic: Mapping[str, Any]) -> Iterator[Line]:
     leaving = f", {_bytes(out)} out of a node" if out else ""
     sizes = traffic["by_collective"].items()
     kinds = ", ".join(f"{name.replace('_', '-')} {_bytes(value)}" for name, value in sizes)
-    yield "traffic", f"{_bytes(traffic['received_bytes_per_step'])} into a rank a step{leaving} ({kinds})"
+    yield "traffic", f"{_bytes(traffic['received_bytes_per_step'])} into a rank per step{leaving} ({kinds})"
 
 
 def _bytes(value: float) -> str:
@@ -159,7 +159,7 @@ def _whole(traffic: Mapping[str, Any]) -> str:
     if traffic["seconds"] is not None:
         text += f", {seconds(traffic['seconds'])}, {traffic['gpu_hours']:,.0f} GPU hours"
     if traffic["cost"] is not None:
-        text += f", {traffic['cost']:,.0f} at {traffic['price_per_gpu_hour']:g} a GPU hour"
+        text += f", {traffic['cost']:,.0f} at {traffic['price_per_gpu_hour']:g} per GPU hour"
     return text
 
 
@@ -189,7 +189,7 @@ def _pasted(row: Mapping[str, str]) -> str:
 
 def _figures(row: Mapping[str, Any]) -> str:
     fits = "" if row["memory_verdict"] == "fits" else f", memory {row['memory_verdict'] or 'not known'}"
-    return f"{row['name']}, {row['tokens_per_second']:,.0f} tokens/s, {seconds(row['seconds_per_step'])} a step{fits}"
+    return f"{row['name']}, {row['tokens_per_second']:,.0f} tokens/s, {seconds(row['seconds_per_step'])} per step{fits}"
 
 
 def _ranks(plan: Plan) -> Iterator[Line]:

@@ -32,7 +32,7 @@ def failure(data: Mapping[str, Any]) -> str:
         return ""
     rows = [
         ("why", escape(found.get("why") or "")),
-        ("do", escape(found.get("fix") or "")),
+        ("fix", escape(found.get("fix") or "")),
         ("saved", saved(data)),
         ("go on", go_on_html(data)),
         ("affected", escape(affected(found))),

@@ -15,8 +15,8 @@ from allranks.core.text import fold, spans
 from allranks.core.untrusted import integer, number
 from allranks.output.report_text import one_line
 
-CALLED = {BLOCK: "blocks", UNKNOWN: "unknown", WARN: "warning", NOTE: "note", OK: "fine"}
-MANY = {BLOCK: "block", WARN: "warnings", NOTE: "notes"}
+CALLED = {BLOCK: "error", UNKNOWN: "unknown", WARN: "warning", NOTE: "note", OK: "fine"}
+MANY = {BLOCK: "errors", WARN: "warnings", NOTE: "notes"}
 
 Wheres = List[Mapping[str, Any]]
 
@@ -188,7 +188,7 @@ def place(wheres: Wheres) -> str:
 
 
 def count_text(groups: Iterable[Folded]) -> str:
-    """`1 blocks, 2 warnings, 14 fine`."""
+    """`1 error, 2 warnings, 14 fine`."""
     amounts = counted(groups).items()
     return ", ".join(
         f"{n:,} {CALLED[name] if n == 1 else MANY.get(name, CALLED[name])}" for name, n in amounts

@@ -307,7 +307,7 @@ def finding(group: Folded) -> str:
     if evidence:
         lines = "\n".join(escape(line) for line in evidence[:60])
         more = f"<details><summary>evidence</summary><pre>{lines}</pre></details>"
-    rows = [("why", escape(group.text("why"))), ("do", escape(group.text("fix")))]
+    rows = [("why", escape(group.text("why"))), ("fix", escape(group.text("fix")))]
     return said_block(group.verdict, group.place(), group.text("saw"), rows, group.text("id"), more)
 
 

@@ -45,7 +45,7 @@ ROWS = (
         ("summary", "node_rss_bytes"),
     ),
     (
-        "received by a node a step",
+        "received per node and step",
         "size",
         ("plan", "traffic", "node_in_bytes_per_step"),
         RECEIVED,

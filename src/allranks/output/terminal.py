@@ -372,7 +372,7 @@ def plain_line(snapshot: Snapshot, word: str) -> str:
     if progress.loss is not None:
         parts.append(f"loss {loss_text(progress.loss)}")
     if progress.step_seconds is not None:
-        text = f"{seconds(progress.step_seconds)} a step"
+        text = f"{seconds(progress.step_seconds)} per step"
         if progress.data_seconds is not None and progress.step_seconds > 0:
             text += f", {share(min(progress.data_seconds / progress.step_seconds, 1.0))} waiting for data"
         parts.append(text)

@@ -61,7 +61,7 @@ def tried(change: Change, planned: str | None = None) -> Tried:
     reason = ""
     if memory.verdict == DOES_NOT_FIT or (memory.verdict not in (FITS, None) and memory.verdict != planned):
         short = memory.total - (memory.usable or 0)
-        reason = f"needs {memory.total / GIB:.1f} GiB a GPU, {abs(short) / GIB:.1f} GiB " + (
+        reason = f"needs {memory.total / GIB:.1f} GiB per GPU, {abs(short) / GIB:.1f} GiB " + (
             "more than there is" if short > 0 else "less than there is: too close"
         )
     rate = _tokens(change.case) / time.total if time.total else 0.0
@@ -82,7 +82,7 @@ def _compared(result: Tried, base: Tried) -> Tried:
         and result.tokens_per_second < 1.02 * base.tokens_per_second
     ):
         change = result.tokens_per_second / base.tokens_per_second - 1
-        return dataclasses.replace(result, reason=f"{change:+.0%} tokens a second: no gain")
+        return dataclasses.replace(result, reason=f"{change:+.0%} tokens per second: no gain")
     return result
 
 

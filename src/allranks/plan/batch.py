@@ -88,7 +88,7 @@ def advice(run: Run, now: Batch, before: Batch, run_id: str) -> Finding | None:
         verdict=NOTE,
         where=run.where("train.llamafactory"),
         saw=f"a step sees {now}; in {run_id} it saw {before}, at the same learning rate {now.learning_rate:g}",
-        expected="the same number of samples a step, or a learning rate for the new one",
+        expected="the same number of samples per step, or a learning rate for the new one",
         why="there are fewer steps over the same data, and at the old rate they learn less from it."
         if factor > 1
         else "each step follows fewer samples: at the old rate it is noisier and may diverge.",
@@ -101,9 +101,7 @@ def keeping(now: Batch, before: Batch) -> str:
     micro_step = now.world_size * now.micro_batch
     if before.samples % micro_step:
         return ""
-    return (
-        f"gradient_accumulation_steps: {before.samples // micro_step} keeps {before.samples:,} samples a step"
-    )
+    return f"gradient_accumulation_steps: {before.samples // micro_step} keeps {before.samples:,} samples per step"
 
 
 def scaling(now: Batch, factor: float) -> str:

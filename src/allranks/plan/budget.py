@@ -136,7 +136,7 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
         id="memory-does-not-fit" if never else "memory-too-close",
         verdict=BLOCK if never else WARN,
         where=Where(file=run.file, line=run.line("gpus")),
-        saw=f"{total / GIB:.1f} GiB a GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
+        saw=f"{total / GIB:.1f} GiB per GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
         expected=f"at most {0.92 * usable / GIB:.1f} GiB (92 %)",
         why=f"GiB by part: {parts}." + ("" if never else " The estimate is off by up to 5 %."),
         fix=" · or ".join(one_line(change.paste) for change in fitting)
@@ -156,7 +156,7 @@ def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> 
         saw=f"a node needs {memory.host_total / GIB:,.1f} GiB of host memory to {DOING[phase]}, "
         f"the smallest has {usable / GIB:,.1f} GiB.",
         expected=f"at most {0.92 * usable / GIB:,.1f} GiB (92 %)",
-        why="the kernel kills a rank, and every other one waits for it.",
+        why="the OOM killer would end one rank, and the others would hang waiting for it.",
         fix=_host_fix(run, case, phase, fitting),
     )
 
@@ -170,7 +170,7 @@ def _host_fix(run: Run, case: Case, phase: str, fitting: list[Change]) -> str:
         )
     if fitting:
         return one_line(fitting[0].paste)
-    return "fewer ranks a node, or more nodes"
+    return "fewer ranks per node, or more nodes"
 
 
 def _older_transformers(run: Run) -> str:
@@ -192,7 +192,7 @@ def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
         where=Where(file=run.file, line=run.line("gpus")),
         saw=f"{named}, and {nobody}.",
         expected="the GPU's model",
-        why=f"the run needs {memory.total / GIB:.1f} GiB a GPU; whether that fits cannot be said.",
+        why=f"the run needs {memory.total / GIB:.1f} GiB per GPU; whether that fits is not known.",
         fix="gpus: {count: 8, model: A100-SXM4-80GB}",
     )
 

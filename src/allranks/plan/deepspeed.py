@@ -87,7 +87,7 @@ def deepspeed_config(
     bytes a second, None within one node. `gather_bytes_limit` is how much of rank 0's host
     memory a gather of the whole model may take at a save."""
     if profile not in PROFILES:
-        raise ValueError(f"{profile!r} is no profile; there are {', '.join(PROFILES)}")
+        raise ValueError(f"{profile!r} is not a profile; there are {', '.join(PROFILES)}")
     json = _Json()
     for key, value in FILLED.items():
         json.put(key, value, _FILLED_REASON)

@@ -171,7 +171,7 @@ def trained_by_lora(model: Model, lora: Lora) -> Trained:
     try:
         matches, excluded = _matcher(lora, model), _excluded(lora)
     except re.error as error:
-        raise ValueError(f"{lora.targets!r} is no regular expression: {error}") from None
+        raise ValueError(f"{lora.targets!r} is not a regular expression: {error}") from None
     tensors: list[Tensor] = []
     matched: list[str] = []
     unsupported: list[str] = []

@@ -16,17 +16,18 @@ On more nodes an epoch has fewer steps. At the old learning rate they learn less
 nodes the steps are noisier and may diverge.
 
 ## What to do
-Keep the samples a step by gradient_accumulation_steps, or scale the learning rate: with the batch for SGD, after a
-warm-up (Goyal et al. 2017, arXiv:1706.02677), with its square root for Adam (Malladi et al. 2022, arXiv:2205.10287).
-Both hold up to a batch that the model and the data decide: watch the loss.
+Keep the samples per step with gradient_accumulation_steps, or scale the learning rate. For SGD scale it with the
+batch, after a warm-up (Goyal et al. 2017, arXiv:1706.02677). For Adam scale it with the square root of the batch
+(Malladi et al. 2022, arXiv:2205.10287). Both hold up to a batch that the model and the data decide: watch the
+loss.
 
 Topic: plan
 """,
     "lora-targets-missing": """A LoRA target exists in no layer of the model.
 
 ## How it is found
-lora_target (and additional_target) against the module names of the model's config.json, matched as PEFT
-matches them: a name is a module's last name or a suffix of its path, an expression must match the whole path.
+allranks compares lora_target (and additional_target) with the module names of the model's config.json, as PEFT
+does. A name is a module's last name or a suffix of its path; an expression must match the whole path.
 
 ## Why it matters
 PEFT leaves out names that match nothing and says nothing while one of them matches. The run then trains less
@@ -37,7 +38,7 @@ Take the printed list: the model's own names for the same projections.
 
 Topic: plan
 """,
-    "lora-target-unsupported": """A LoRA target is not a Linear layer.
+    "lora-target-unsupported": """A LoRA target is not a linear layer.
 
 ## How it is found
 Modules that lora_target matches: containers (mlp), norms, routers and fused experts among them.
@@ -70,7 +71,7 @@ Topic: plan
 finetuning_type against lora, full and freeze.
 
 ## Why it matters
-What trains, and the memory for it, cannot be told before the run.
+allranks cannot tell before the run which parameters train, and how much memory that needs.
 
 ## What to do
 Take a few real steps with --smoke --accept finetuning-type-unknown; then start the run with the same --accept.
@@ -93,10 +94,10 @@ Topic: plan
     "model-config-unreadable": """The model's numbers are not known.
 
 ## How it is found
-The config.json in the model's folder here, beside the run file, in this machine's cache of the Hugging Face Hub, as a
-node sent it (of its folder, or of its cache of the Hub), or from the Hub; its model_type against the families that
-are described. Another family is described by the first Python with torch and transformers: the training
-environment's, allranks' own, then those of PATH.
+allranks looks for the model's config.json in its folder on this machine, beside the run file and in this machine's
+cache of the Hugging Face Hub. It also asks the nodes for the one in their folder or cache, and the Hub; its
+model_type against the families that are described. Another family is described by the first Python with torch and
+transformers: the training environment's, allranks' own, then those of PATH.
 
 ## Why it matters
 Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
@@ -122,7 +123,7 @@ Equal names, and equal addresses (with equal ports) of nodes.
 Two torchruns on one host take the same GPUs; NCCL stops with "Duplicate GPU detected".
 
 ## What to do
-Keep one entry. Where several nodes on one host are meant: same_host: true.
+Keep one entry. If you want several nodes on one host, set same_host: true.
 
 Topic: settings
 """,
@@ -155,9 +156,10 @@ Topic: plan
     "memory-does-not-fit": """The run does not fit the GPUs.
 
 ## How it is found
-Memory of the fullest rank at its fullest moment, by part, against what a process can have of the GPU: the
-weights (or a rank's part of them), what ZeRO-3 gathers at once, adapters, gradients, optimizer, activations,
-logits, buffers, the CUDA context and NCCL, and what the allocator cannot use.
+allranks adds up the memory of the fullest rank at its fullest moment, and compares the sum with the memory that a
+process can have on the GPU. The parts are weights (or a rank's part of them), the parameters that ZeRO-3 gathers
+at once, adapters, gradients and optimizer. Activations, logits, buffers, the CUDA context, NCCL and the
+allocator's waste are the others.
 
 ## Why it matters
 More than 105 % of the GPU: out of memory at the printed moment, after the whole model was loaded.
@@ -186,7 +188,7 @@ Topic: plan
 The run file has no `gpus.model`, and no node has reported its GPUs.
 
 ## Why it matters
-What the run needs is planned; whether it fits cannot be said.
+The plan gives the memory that the run needs, but not whether it fits.
 
 ## What to do
 gpus: {count: 8, model: A100-SXM4-80GB}, or let the nodes be asked: allranks check FILE. If the nodes were asked
@@ -203,7 +205,7 @@ Host memory while loading, training (offload) and saving, against the smallest n
 The kernel kills a rank, and every other one waits for it.
 
 ## What to do
-The printed setting. A save that gathers the whole model is avoided by allranks' own adapter save.
+The printed setting. allranks' adapter save avoids a save that gathers the whole model.
 
 Topic: plan
 """,
@@ -311,7 +313,7 @@ Topic: settings
 Sections that nothing reads when transformers trains: moe, activation_checkpointing, pipeline.
 
 ## Why it matters
-What it promises does not happen.
+The setting has no effect.
 
 ## What to do
 Take it out.

@@ -161,7 +161,7 @@ def _tried(described: Mapping[str, Any] | None) -> str:
     if not isinstance(tried, Mapping):
         return ""
     told = "; ".join(f"{python}: {why}" for python, why in tried.items())
-    return f", and no Python at hand could describe it ({told or 'there is none'})."
+    return f", and no Python here could describe it ({told or 'there is none'})."
 
 
 _NO_CONFIG = "no config.json was given: neither beside the run file nor in the model's folder."

@@ -81,7 +81,7 @@ def _addresses_twice(run: Run) -> list[Finding]:
             where=Where(node=names[1], file=run.file, line=run.line("nodes")),
             saw=f"has the address of {names[0]}, {address}",
             expected="one node an address, or same_host: true",
-            why="one host would be launched twice: two ranks a GPU, and NCCL stops with 'Duplicate GPU detected'.",
+            why="one host would be launched twice: two ranks per GPU, and NCCL stops with 'Duplicate GPU detected'.",
             fix=f"remove {names[1]}, or write same_host: true where that is meant",
         )
         for (address, _), names in by_address.items()
@@ -125,7 +125,7 @@ def _too_few_devices(run: Run) -> list[Finding]:
                     verdict=BLOCK,
                     where=Where(node=node.name, file=run.file, line=run.line("env.CUDA_VISIBLE_DEVICES")),
                     saw=f"CUDA_VISIBLE_DEVICES names {len(devices)} GPUs, {node.gpus} ranks are asked for",
-                    expected="one GPU a rank",
+                    expected="one GPU per rank",
                     why=f"local ranks {len(devices)} and up end with 'invalid device ordinal'.",
                     fix=(f"gpus: {len(devices)}" if devices else run.cpu_form)
                     + f", or name {node.gpus} GPUs in CUDA_VISIBLE_DEVICES",

@@ -204,7 +204,7 @@ def _one_sample(case: Case) -> Change | None:
         f"per_device_train_batch_size: 1\ngradient_accumulation_steps: {case.setting.accumulation * batch}"
     )
     change = changed(case, micro_batch=1, accumulation=case.setting.accumulation * batch)
-    return Change("one sample at a time", paste, change, f"{batch} times as many gathers a step")
+    return Change("one sample at a time", paste, change, f"{batch} times as many gathers per step")
 
 
 def _evaluate_less(case: Case) -> Change | None:
@@ -293,5 +293,5 @@ def offloaded(case: Case) -> Change | None:
     memory = memory_of(moved)
     if memory.verdict != FITS:
         return None
-    cost = f"{memory.host_total / GIB:,.0f} GiB of host memory a node, and every gather waits for PCIe"
+    cost = f"{memory.host_total / GIB:,.0f} GiB of host memory per node, and every gather waits for PCIe"
     return Change("offload to host memory", "deepspeed: zero3-offload", moved, cost)

@@ -15,7 +15,7 @@ def refused(case: Case) -> list[dict[str, str]]:
         {
             "name": "1-bit Adam",
             "reason": "DeepSpeed 0.19 has no OneBitAdam, earlier ones refuse it with ZeRO; it compresses gradients: "
-            f"{gradients / 1e6:,.0f} MB of {traffic.received / 1e9:,.1f} GB a step ({share:.2%}).",
+            f"{gradients / 1e6:,.0f} MB of {traffic.received / 1e9:,.1f} GB per step ({share:.2%}).",
         },
         {
             "name": "pipeline parallelism",
@@ -51,7 +51,7 @@ def other_roads(case: Case) -> list[dict[str, str]]:
         },
         {
             "name": "KTransformers",
-            "why": "experts on the CPU: reported with 70 GB of GPU and 1.3 TB of host memory, 40 tokens a second.",
+            "why": "experts on the CPU: reported with 70 GB of GPU and 1.3 TB of host memory, 40 tokens per second.",
         },
     ]
 

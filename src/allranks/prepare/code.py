@@ -108,6 +108,6 @@ async def send(program: NodeProgram, code: Code) -> str:
             f"the code on {program.node} ({answer.get('path')}) has the digest {str(answer.get('digest'))[:12]}",
             expected=f"{code.digest[:12]}, of {code.files} files, as it left here",
             why="its ranks would run another program than the others.",
-            fix=f"look at the disk of {program.node}, then run again: it is sent anew",
+            fix=f"look at the disk of {program.node}, then run again: it is sent again",
         )
     return str(answer["path"])

@@ -69,7 +69,7 @@ def refuse_extra(run: Run) -> None:
     for key in container.extra:
         if str(key).lstrip("-") in OURS:
             why = "by it allranks knows its own containers and ends them."
-            problems.append(("container.extra", f"container.extra: {key} is set by allranks itself", why))
+            problems.append(("container.extra", f"container.extra: allranks sets {key} itself", why))
     if container.engine == "apptainer" and container.pip:
         why = "its images are read-only: pip would install into the home folder, for every other run too."
         problems.append(("container.pip", "container.pip with apptainer", why))
@@ -95,7 +95,7 @@ def failed(node: str, argv: list[str], done: Completed) -> NotReady:
         node,
         f"{node}: {command}: {last_words(done)}",
         why="no container can be made there.",
-        fix=f"run it by hand on {node}: it says the same; cure its error",
+        fix=f"run it by hand on {node}: it says the same; fix its error",
     )
 
 
@@ -183,13 +183,13 @@ async def install(program: NodeProgram, wanted: Description, made: Contained) ->
             f"pip install {' '.join(wanted.pip)} fails in the container on {wanted.node}: {last_words(done)}",
             expected="the packages of container.pip",
             why="its ranks would run the image's own versions, or end at an import.",
-            fix="cure what pip says; without a network on the nodes: container: {wheels: a folder of wheels}",
+            fix="fix the error of pip; without a network on the nodes: container: {wheels: a folder of wheels}",
         )
 
 
 def not_made(wanted: Description, done: Completed) -> NotReady:
     text = last_words(done)
-    fix = f"cure what {wanted.engine} says; `allranks run -n` prints the command"
+    fix = f"fix the error of {wanted.engine}; `allranks run -n` prints the command"
     if "bind source path does not exist" in text or "no such file or directory" in text.lower():
         fix = f"make the folder on {wanted.node}, or correct container.mounts"
     return blocked(

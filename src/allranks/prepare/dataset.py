@@ -83,5 +83,5 @@ async def tokenize(
             f"the dataset cannot be tokenized on {program.node}: {last_words(done)}",
             expected=f"the tokenized dataset in {wanted(run)}",
             why="the ranks would meet the same error in the launch.",
-            fix="cure what the trainer says, or take tokenized_path out to let the ranks tokenize",
+            fix="fix the trainer's error, or take tokenized_path out to let the ranks tokenize",
         )

@@ -176,5 +176,5 @@ async def build(program: NodeProgram, run: Run, lock: str, python: str) -> str:
             f"the environment of {run.environment.lock} cannot be built on {program.node}: {error.text}",
             expected="the packages of the lock file",
             why="its ranks would have no environment.",
-            fix="cure what pip says; without a network on the nodes: environment: {wheels: a folder of wheels}",
+            fix="fix the error of pip; without a network on the nodes: environment: {wheels: a folder of wheels}",
         ) from None

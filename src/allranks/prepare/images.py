@@ -69,7 +69,7 @@ async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = uns
             f"{image.asked} is {short(identity(found))} on {program.node}, {short(image.identity)} on the head",
             expected="one image on every node",
             why="its ranks would run other versions than the others'.",
-            fix=f"name the image by its digest in container.image, or pull it anew on {program.node}",
+            fix=f"name the image by its digest in container.image, or pull it again on {program.node}",
         )
     return image
 
@@ -88,7 +88,7 @@ async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] 
         program.node,
         f"{program.node}: {tool} image inspect {name}: {last_words(done)}",
         why="no container can be made there.",
-        fix=f"{tool} info on {program.node} shows the same; cure its error",
+        fix=f"{tool} info on {program.node} shows the same; fix its error",
     )
 
 

@@ -14,7 +14,7 @@ What docker, podman or apptainer answers when allranks asks for an image or a co
 No container can be made there, and a run needs every node.
 
 ## What to do
-The same command by hand on that node shows the same error: cure it there.
+The same command by hand on that node shows the same error: fix it there.
 
 Topic: software
 """,
@@ -40,7 +40,7 @@ The id of the image's configuration on each node.
 Ranks of different versions build different tensors, or refuse each other in the first collective.
 
 ## What to do
-Name the image by its digest (`container: {image: name@sha256:…}`), or pull it anew on that node.
+Name the image by its digest (`container: {image: name@sha256:…}`), or pull it again on that node.
 
 Topic: software
 """,
@@ -53,7 +53,7 @@ The engine's own answer to `pull`.
 No container can be made there.
 
 ## What to do
-Log in to the registry on that node, mend its network, or load the image from a file. Docker Hub allows few
+Log in to the registry on that node, repair its network, or load the image from a file. Docker Hub allows few
 pulls an hour without a login: with many nodes behind one address it is soon used up.
 
 Topic: software
@@ -67,7 +67,7 @@ pip's own exit code, in the container, on each node.
 The ranks would run the image's versions instead of the ones asked for.
 
 ## What to do
-Cure what pip says. Where nodes have no network, put wheels into a folder that the container sees and name it:
+Fix the error of pip. If nodes have no network, put wheels into a folder that the container sees and name it:
 `container: {wheels: /nfs/wheels}`.
 
 Topic: software
@@ -87,13 +87,13 @@ belongs to root, and the run would find no model in it.
 
 Topic: software
 """,
-    "container-foreign": """A container of our name was made by somebody else.
+    "container-foreign": """Somebody else made a container with the name that allranks uses.
 
 ## How it is found
 The labels `org.allranks.home` and `org.allranks.node` of the container that has the name.
 
 ## Why it matters
-What allranks did not make it neither uses nor removes.
+allranks neither uses nor removes a container that it did not make.
 
 ## What to do
 Ask who made it, rename it, or give the run another name.
@@ -150,7 +150,7 @@ Each target of `container.mounts`, read inside: whether it is a mount of its own
 write where the mount is not `:ro`.
 
 ## Why it matters
-What is written outside the mounts fills the host's image store and is lost with the container.
+Files written outside the mounts fill the host's image store and are lost with the container.
 
 ## What to do
 Give the run's user the folder, or write `:ro`. The user inside is the one that logs in to the node.
@@ -166,7 +166,7 @@ Topic: software
 Its ranks would have no environment, or another one than the rest.
 
 ## What to do
-Cure what pip says. Where nodes have no network: `environment: {wheels: a folder of wheels}`.
+Fix the error of pip. If nodes have no network: `environment: {wheels: a folder of wheels}`.
 
 Topic: software
 """,
@@ -197,7 +197,7 @@ Take one of the names that are listed, or the path of its Python: environment: {
 
 Topic: software
 """,
-    "port-freed": """A port that this run needs was held by a dead run of ours, and was freed.
+    "port-freed": """A dead run of allranks held a port that this run needs, and the port was freed.
 
 ## How it is found
 Who listens on the run's ports at the head, and whether that process was recorded by a run whose supervisor and
@@ -222,7 +222,7 @@ The run begins without that node. A spare (`launch.spares`) takes its place. Wit
 sees fewer samples, and each rank holds a larger part of the model.
 
 ## What to do
-Mend the node and take it up again in the next run; `allranks check FILE` shows what is wrong there.
+Repair the node and include it in the next run; `allranks check FILE` shows what is wrong there.
 
 Topic: start
 """,

@@ -54,9 +54,9 @@ def steps(run: Run, on_gpus: bool, infiniband: bool) -> list[Step]:
 def collectives(run: Run, on_gpus: bool, infiniband: bool) -> list[Step]:
     several = max((node.gpus for node in run.cluster.nodes), default=1) > 1
     if not on_gpus:
-        found = [Step("one rank a node", True, "gloo", CPU_BYTES)]
+        found = [Step("one rank per node", True, "gloo", CPU_BYTES)]
         return found + ([Step("all ranks", False, "gloo", CPU_BYTES)] if several else [])
-    found = [Step("one rank a node", True, "nccl", GPU_BYTES, without(run, OFF))]
+    found = [Step("one rank per node", True, "nccl", GPU_BYTES, without(run, OFF))]
     for name, off in LADDER:
         if name in ("shared-memory", "p2p") and not several:
             continue

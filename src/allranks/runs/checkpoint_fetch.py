@@ -119,7 +119,7 @@ def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any])
     if against:
         said = "; ".join(f"{f.get('id')}: {printable(f.get('saw'))}" for f in against[:3])
         raise Blocked(
-            f"{place.text}: {printable(path)} is damaged: {said}\n  do   allranks checkpoints list {place.text} shows "
+            f"{place.text}: {printable(path)} is damaged: {said}\n  fix  allranks checkpoints list {place.text} shows "
             "the others; --step N takes one"
         )
 
@@ -188,7 +188,7 @@ async def bring(
             (growing / one.name).unlink(missing_ok=True)
     raise CouldNotTell(
         f"{place.text}: {plural(len(missing), 'file')} came with another SHA-256 than was told, twice: "
-        f"{printable(missing[0].name)}. It may be changing.\n  do   the same command again"
+        f"{printable(missing[0].name)}. It may be changing.\n  fix  the same command again"
     )
 
 
@@ -215,7 +215,7 @@ async def receive(
                 heard(done, total)
     except ProgramFailed as error:
         raise CouldNotTell(
-            f"{place.text}: {error.text}\n  do   the same command goes on from there"
+            f"{place.text}: {error.text}\n  fix  the same command goes on from there"
         ) from error
     finally:
         writer.close()

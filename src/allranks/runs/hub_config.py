@@ -120,5 +120,5 @@ def read(name: str, host: str, body: bytes) -> FromHub:
         config = None
     if isinstance(config, dict):
         return FromHub(config)
-    saw = f"what {host} gave as the config.json of {name} is not a JSON object."
+    saw = f"the config.json of {name} from {host} is not a JSON object."
     return FromHub(None, saw, f"look whether HF_ENDPOINT is a Hub; or {COPY}, {ACCEPT}")

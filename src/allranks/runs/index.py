@@ -243,7 +243,7 @@ async def find(name: str | None) -> str:
         Problem(
             f"{name}: {len(fitting)} runs begin with it"
             if fitting
-            else (f"no run {name} is known here" if ids else "there are no runs here yet"),
+            else (f"there is no run named {name} here" if ids else "there are no runs here yet"),
             why=("they are " + ", ".join(fitting[:8])) if fitting else "",
             do="allranks ps lists the runs" if ids else "start one: allranks run FILE",
         )
@@ -258,8 +258,8 @@ def directory_here(run_id: str) -> RunDirectory:
     head = (node_names(run_id) or ["another machine"])[0]
     raise BadInput(
         Problem(
-            f"{run_id} lies on {head}, not on this machine",
-            why="its logs, checkpoints and report are read where they lie.",
+            f"{run_id} is on {head}, not on this machine",
+            why="its logs, checkpoints and report are read on the machine that has them.",
             do=f"the same command on {head}; allranks logs {run_id} and allranks report {run_id} work from here",
         )
     )
@@ -276,7 +276,7 @@ async def adopt(file: str) -> str:
     mine = [paths.checked_name(str(one["id"]), "run") for one in told["runs"] if one.get("name") == run.name]
     if not mine:
         problem = Problem(
-            f"{file}: no run of the name {run.name} lies on {run.cluster.head.name}",
+            f"{file}: {run.cluster.head.name} has no run of the name {run.name}",
             why=f"{len(told['runs'])} runs of other names do." if told["runs"] else "",
             do="allranks run FILE starts one",
         )

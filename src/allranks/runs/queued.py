@@ -55,6 +55,8 @@ async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]
         return state
     how = await queue.ending(number)
     why = (
-        f"{queue.NAME}'s job {number} has ended: {how}" if how else f"{queue.NAME} knows job {number} no more"
+        f"{queue.NAME}'s job {number} has ended: {how}"
+        if how
+        else f"{queue.NAME} no longer knows job {number}"
     )
     return {**state, "state": "lost", "why": why}

@@ -129,7 +129,7 @@ def refuse_doubles(drafts: list[Draft], nodes: list[Node], reading: Reading, sam
         if node.name in names:
             reading.wrong(
                 draft.at,
-                f"nodes: {node.name} stands here twice (node ranks {names[node.name].rank} and {node.rank}).",
+                f"nodes: {node.name} is here twice (node ranks {names[node.name].rank} and {node.rank}).",
                 "two ranks would share each GPU of one machine.",
                 f"one line for it, with gpus: {names[node.name].gpus + node.gpus} if that was meant",
             )

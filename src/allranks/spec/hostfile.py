@@ -52,7 +52,7 @@ def read_hostfile(text: str, file: str, reading: Reading) -> list[Draft]:
         except Wrong as wrong:
             reading.wrong(at, wrong.saw, wrong.why, wrong.do)
     if not drafts and len(reading.problems.found) == before:
-        reading.problems.add("no host stands in it.", "a run needs a machine.", "node1 slots=8", file)
+        reading.problems.add("it has no host.", "a run needs a machine.", "node1 slots=8", file)
     return drafts
 
 
@@ -63,7 +63,7 @@ def read_line(line: str, at: Scalar) -> list[Draft]:
     if re.fullmatch(r"[^:=]+:[0-9]{1,5}", words[0]):
         host, _, count = words[0].partition(":")
         raise Wrong(
-            f"{shown(words[0])}: what stands after the colon could be slots (MPICH) or a port.",
+            f"{shown(words[0])}: the number after the colon could be slots (MPICH) or a port.",
             do=f"{shown(host)} slots={count}, or {{name: {shown(host)}, port: {count}}} in the run file",
         )
     table = re.fullmatch(r"([^,;]+)[,;]([0-9]{1,4})([,;].*)?", words[0])

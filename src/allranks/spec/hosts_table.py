@@ -54,7 +54,9 @@ def read_table(text: str, file: str, reading: Reading) -> list[Draft] | None:
         except Wrong as wrong:
             reading.wrong(at, wrong.saw, wrong.why, wrong.do)
     if len(lines) > first and not drafts and not reading.problems.found:
-        reading.problems.add("no host stands below the headings.", "a run needs a machine.", "node1,8", file)
+        reading.problems.add(
+            "there is no host below the headings.", "a run needs a machine.", "node1,8", file
+        )
     return drafts
 
 
@@ -73,7 +75,7 @@ def row(values: dict[str, str], headings: list[str], meant: list[str | None], at
     }
     host = told.get("name") or told.get("address")
     if not host:
-        raise Wrong("no host stands in this row.", do="node1")
+        raise Wrong("this row has no host.", do="node1")
     drafts = from_text(host, at)
     for draft in drafts:
         if "name" in told and "address" in told:

@@ -132,6 +132,6 @@ class Startable(Mapping[str, Any]):
 
 
 def startable() -> list[str]:
-    """What may stand at `launch.with`: the default first."""
+    """The possible values of `launch.with`: the default first."""
     found = [launcher.name for launcher in every() if launcher.starts]
     return sorted(found, key=lambda name: (name != DEFAULT, name))

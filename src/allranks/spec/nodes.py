@@ -60,9 +60,7 @@ def read_table(tree: Table, reading: Reading) -> list[Draft]:
             elif isinstance(node, Scalar):
                 drafts += with_addresses(names, None if node.value is None else node.raw, entry)
             else:
-                raise Wrong(
-                    f"{shown(written)}: a list stands here.", do="an address, or {address: …, gpus: …}"
-                )
+                raise Wrong(f"{shown(written)}: this is a list.", do="an address, or {address: …, gpus: …}")
         except Wrong as wrong:
             reading.refuse(entry, "nodes", wrong)
     return drafts

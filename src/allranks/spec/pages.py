@@ -5,7 +5,7 @@ from __future__ import annotations
 from allranks.core.pages import Page, parse
 
 PAGES = {
-    "setting-said-twice": """One setting stands in two places, and one of them is not used.
+    "setting-said-twice": """A setting is given in two places, and one of them is not used.
 
 ## How it is found
 LLaMA-Factory's output_dir, save_steps, save_strategy, save_total_limit, resume_from_checkpoint and deepspeed
@@ -57,7 +57,7 @@ Machines, ranks, tasks, ports and variables in the options of the launchers in t
 against the run file's own keys, and against the nodes that the run has.
 
 ## Why it matters
-Only one of them can hold. A key that stands in the run file does; else the first launcher's.
+Only one of them can hold. A key in the run file wins; otherwise the first launcher's value does.
 
 ## What to do
 Take one of the two out.
@@ -71,14 +71,14 @@ Redirections, pipes and `&` around the training command; in a script also comman
 and variables whose value only a shell would find out.
 
 ## Why it matters
-No shell runs on the nodes. Each rank has a log of its own, and a run goes on without its terminal.
+No shell runs on the nodes. Each rank has its own log, and a run continues without its terminal.
 
 ## What to do
-What the note says; what has to happen before the training is done by hand, or by the script itself.
+Follow the note; what has to happen before the training is done by hand, or by the script itself.
 
 Topic: settings
 """,
-    "gpus-not-said": """Nothing says how many GPUs a node has, so that each node trains with one.
+    "gpus-not-said": """The number of GPUs per node is not given, so that each node trains with one.
 
 ## How it is found
 A command or LLaMA-Factory YAML on the command line that names other machines, without --gpus, and without a launcher

@@ -190,7 +190,7 @@ def refuse_wrapper(words: list[str]) -> None:
         form = commands.form_of(words[place:])
         if form is not None and form.ranks and "/" not in words[place]:
             raise Wrong(
-                f"{shown(words[0])} stands before {shown(words[place])}, and is not known here.",
+                f"{shown(words[0])} comes before {shown(words[place])}, and is not known here.",
                 "the ranks start a Python script.",
                 f"the command from {shown(words[place])} on; container: {{image: …}} for a container",
             )

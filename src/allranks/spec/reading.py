@@ -114,8 +114,8 @@ class Reading:
             do = (hint(key) if hint else "") or nearest(key, known) or "one of " + ", ".join(known)
             self.wrong(
                 entry,
-                f"{prefix}{shown(key)}: no such key.",
-                "it would be ignored, and the run would not be the one that was meant.",
+                f"{prefix}{shown(key)}: unknown key.",
+                "it would be ignored, and the run would not do what you meant.",
                 do,
             )
 
@@ -130,7 +130,7 @@ def described(tree: Tree) -> str:
 
 def scalar(tree: Tree, wanted: str) -> Scalar:
     if not isinstance(tree, Scalar):
-        raise Wrong(f"{described(tree)} stands here.", do=wanted)
+        raise Wrong(f"this is {described(tree)}.", do=wanted)
     if tree.value is None:
         raise Wrong("it has no value.", do=wanted)
     return tree
@@ -161,7 +161,7 @@ def choice(options: Iterable[str]) -> Reader:
         raw = scalar(tree, "one of " + ", ".join(options)).raw
         if raw not in options:
             near = nearest(raw, options)
-            raise Wrong(f"{shown(raw)} is none of {', '.join(options)}.", do=near or options[0])
+            raise Wrong(f"{shown(raw)} is not one of {', '.join(options)}.", do=near or options[0])
         return raw
 
     return read
@@ -176,7 +176,7 @@ def integer(low: int, high: int, what: str, example: int, why: str = "") -> Read
             value = int(value)  # "8" in quotes: what was meant is plain
         if type(value) is not int or not low <= value <= high:
             raise Wrong(
-                f"{shown(node.raw)} is no {what}.",
+                f"{shown(node.raw)} is not a {what}.",
                 why or f"it is a whole number from {low} to {high:,}.",
                 f"such as {example}",
             )
@@ -279,7 +279,7 @@ def WORDS(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
 
 
 def run_name(raw: str) -> str:
-    return validate.name(raw, "run's name")
+    return validate.name(raw, "run name")
 
 
 @takes("a path", **PATH.schema)
@@ -291,7 +291,7 @@ def deepspeed_config(tree: Tree, key: str, reading: Reading) -> str:
     if "/" not in raw and not raw.endswith((".json", ".JSON")):
         near = nearest(raw, PROFILES)
         raise Wrong(
-            f"{shown(raw)} is none of {', '.join(PROFILES)} and no path.", do=near or "auto, or a path"
+            f"{shown(raw)} is not one of {', '.join(PROFILES)}, and not a path.", do=near or "auto, or a path"
         )
     return reading.path(raw)
 
@@ -366,5 +366,5 @@ def read_env(tree: Tree, key: str, reading: Reading) -> dict[str, str]:
 def variable_text(tree: Tree) -> str:
     if isinstance(tree, Scalar) and tree.value is not None:
         return tree.raw
-    seen = "it has no value." if isinstance(tree, Scalar) else f"{described(tree)} stands here."
+    seen = "it has no value." if isinstance(tree, Scalar) else f"this is {described(tree)}."
     raise Wrong(seen, "a variable is one string.", 'the value; "" for an empty one')

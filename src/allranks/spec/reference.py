@@ -126,9 +126,8 @@ def launcher_table() -> str:
         starts = one.says if one.starts else f"Rendered alone: {one.says[0].lower()}{one.says[1:]}"
         rows.append(f"| `{one.name}` | {starts} | {keys} | {needs} |")
     return (
-        "## Launchers\n\nWhat may stand at `launch.with`, and what is rendered alone: `plan --render` writes each.\n\n"
-        + "\n".join(rows)
-        + "\n"
+        "## Launchers\n\nThe possible values of `launch.with`, and what is rendered alone: `plan --render` "
+        "writes each.\n\n" + "\n".join(rows) + "\n"
     )
 
 

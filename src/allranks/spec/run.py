@@ -64,7 +64,7 @@ class Run:
     )
     train: Train = key(
         None,
-        "What is trained.",
+        "The training itself.",
         form="a mapping with one of the first two keys below",
         unset="required",
         section=Train,
@@ -121,16 +121,14 @@ class Run:
         240,
     )
     network: Network = key(None, "How the ranks find and reach each other.", Network(), unset="all automatic")
-    launch: Launch = key(None, "What starts the supervisors on the nodes.", Launch(), unset="ssh")
+    launch: Launch = key(None, "The program that starts the supervisors on the nodes.", Launch(), unset="ssh")
     deepspeed: str = key(
         deepspeed_config,
         "The DeepSpeed configuration: a profile that the planner fills in, or a JSON of yours.",
         "auto",
         form="`auto`, `zero3`, `zero3-offload`, `none`, or a path",
     )
-    save: Save = key(
-        None, "Where and how often checkpoints are written.", Save(), unset="in the run directory"
-    )
+    save: Save = key(None, "The folder and frequency of checkpoints.", Save(), unset="in the run directory")
     env: Mapping[str, str] = key(read_env, "Variables of every rank; values are taken as written.", {})
     secrets: tuple[str, ...] = key(
         listed(text(validate.secret, "such as HF_TOKEN", validate.VARIABLE), "[HF_TOKEN]"),

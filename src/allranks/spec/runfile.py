@@ -72,7 +72,7 @@ def refuse_tokens(tree: Table, reading: Reading) -> None:
         if looks_like_token(node.raw, name):
             reading.problems.add(
                 f"{shown(path)}: its value looks like an access token.",
-                "run files are shown, stored and shared; a secret must not stand in one.",
+                "run files are shown, stored and shared; they must not contain a secret.",
                 "export it as a variable where allranks runs, and secrets: [ITS_NAME]",
                 file,
                 line,
@@ -249,7 +249,7 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
     refuse_conda(run, reading, place)
     for name in run.secrets:
         if name in run.env:
-            seen = f"env.{name}: it stands in secrets too."
+            seen = f"env.{name}: it is in secrets too."
             reading.wrong(
                 place("env"), seen, "the file would show what secrets hides.", f"take {name} out of env"
             )

@@ -71,7 +71,9 @@ class Gpus:
 
 @dataclass(frozen=True)
 class Container:
-    engine: str = key(choice(("docker", "podman", "apptainer", "none")), "What runs it.", unset="docker")
+    engine: str = key(
+        choice(("docker", "podman", "apptainer", "none")), "The container engine.", unset="docker"
+    )
     image: str = key(
         text(validate.image, pattern=validate.IMAGE),
         "A tag is resolved to its digest once, and that is kept with the run.",
@@ -169,8 +171,8 @@ class Network:
     )
     port: int = key(
         auto_port,
-        "The rendezvous port on the head; `auto` is the first free one from 39500 to 39999, which the head holds for "
-        "the run from its start to its end.",
+        "The rendezvous port on the head; `auto` is the first free one from `39500` to `39999`, which the head "
+        "holds for the run from its start to its end.",
         0,
         form="`auto`, or a port",
         unset="`auto`",
@@ -188,7 +190,7 @@ class Network:
 
     fabric: str = key(
         choice(("auto", "tcp", "ib", "roce")),
-        "What carries the collectives between nodes; `auto` keeps the fastest that a probe passed.",
+        "The transport of collectives between nodes; `auto` keeps the fastest that a probe passed.",
         "auto",
     )
 
@@ -197,7 +199,7 @@ class Network:
 class Launch:
     with_: str = key(
         LAUNCHER,
-        "What starts the supervisors.",
+        "The program that starts the supervisors.",
         launchers.DEFAULT,
         form="a [launcher](#launchers)",
         name="with",

@@ -93,7 +93,7 @@ class Session:
 
     def leave(self, what: str, why: str, fix: str) -> None:
         if not self.is_script:
-            raise Wrong(f"{shown(what)} stands in the command.", why, fix)
+            raise Wrong(f"the command contains {shown(what)}.", why, fix)
         self.left_out.append((what, why, fix))
 
     def known(self, word: Word) -> list[str]:
@@ -181,16 +181,14 @@ def chosen(started: list[Started], end: Session) -> Session:
     if len(started) > 1:
         places = " and ".join(f"line {one.line}: {shown(one.first)}" for one, _, _ in started[:3])
         raise Wrong(
-            f"{len(started)} commands that train ({places})."
-            if end.is_script
-            else "two commands stand in it.",
+            f"{len(started)} commands that train ({places})." if end.is_script else "it has two commands.",
             "a run trains one thing.",
             "one run for each of them",
         )
     statement, runs, session = started[0]
     if runs is None:
         raise Wrong(
-            f"line {statement.line}: {shown(statement.first)} stands in an `if`, a loop or a function.",
+            f"line {statement.line}: {shown(statement.first)} is in an `if`, a loop or a function.",
             "whether and how often it runs, only a shell knows.",
             "the command itself after `--`",
         )
@@ -265,7 +263,7 @@ def follow_one(session: Session, statement: Statement, certain: bool) -> None:
     elif not HARMLESS.fullmatch(name):
         session.leave(
             " ".join([name, *plain]),
-            "it stands in an `if`, a loop or a function.",
+            "it is in an `if`, a loop or a function.",
             "do it by hand, or write it into the script",
         )
 
@@ -360,11 +358,11 @@ def launch(session: Session, statement: Statement) -> None:
     session.words = [one for word in words for one in session.known(word)]
     if statement.redirections:
         session.left_out.append(
-            (" ".join(statement.redirections), "each rank has a log of its own.", "allranks logs")
+            (" ".join(statement.redirections), "each rank has its own log.", "allranks logs")
         )
     if statement.end in ("|", "|&"):
-        session.left_out.append(("what stands behind |", "no shell runs on the nodes.", "allranks logs"))
+        session.left_out.append(("the commands after |", "no shell runs on the nodes.", "allranks logs"))
     if statement.end == "&":
-        session.left_out.append(("&", "a run needs no shell once it is launched.", "allranks run --detach"))
+        session.left_out.append(("&", "a launched run no longer needs a shell.", "allranks run --detach"))
     if statement.end == "||":
         session.leave("||", "no shell runs on the nodes.", "what restarts a run: launch: {restarts: 1}")

@@ -90,7 +90,7 @@ def init_text(
         cluster = cluster_from_hostfile(read(at_home(nodes), nodes), nodes, gpus or 1)
     elif nodes is not None and ("/" in nodes or nodes.startswith("~")):
         raise BadInput(
-            Problem("no such file.", do="the path of a hostfile, or names such as node[1-3]", file=nodes)
+            Problem("file not found.", do="the path of a hostfile, or names such as node[1-3]", file=nodes)
         )
     elif nodes is not None:
         cluster = cluster_from_names(nodes, gpus or 1)

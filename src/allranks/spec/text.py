@@ -64,8 +64,8 @@ def read_bytes(path: str, label: str) -> bytes:
         raise BadInput(
             Problem(
                 f"{max(state.st_size, len(data)):,} bytes; at most {MAX_BYTES:,} are read.",
-                why="it is data, a log or weights, not something written by hand.",
-                do="the path of the file that was meant",
+                why="it is data, a log or weights, not a file that somebody wrote by hand.",
+                do="the path of the right file",
                 file=label,
             )
         )
@@ -76,7 +76,7 @@ def cannot_open(error: OSError | ValueError, path: str) -> tuple[str, str, str]:
     """What is seen, why it matters, what to do."""
     if isinstance(error, FileNotFoundError):
         near = nearest_file(Path(path))
-        return "no such file.", "", f"{near}, if that was meant" if near else "the path of a file that exists"
+        return "file not found.", "", f"did you mean {near}?" if near else "the path of a file that exists"
     if isinstance(error, PermissionError):
         return "it may not be read by this user.", "", "chmod u+r, or run as its owner"
     if isinstance(error, OSError):

@@ -148,9 +148,7 @@ def belongs_to_llamafactory(key: str) -> str:
 def read_arguments(tree: Tree, key: str, reading: Reading) -> dict[str, Any]:
     table = mapping(tree, "LLaMA-Factory's keys, or the path of its YAML")
     if not table.entries:
-        raise Wrong(
-            "no key stands in it.", "LLaMA-Factory would not know what to train.", "stage: sft, and so on"
-        )
+        raise Wrong("it has no key.", "LLaMA-Factory would not know what to train.", "stage: sft, and so on")
     for name, entry in table.entries.items():
         if not re.fullmatch(validate.VARIABLE, name):
             reading.wrong(
@@ -289,7 +287,7 @@ def inline_deepspeed(entry: Entry, value: Any, reading: Reading) -> None:
     if value is not None:
         reading.wrong(
             entry,
-            "train.llamafactory.deepspeed: the configuration itself stands here.",
+            "train.llamafactory.deepspeed: this is the configuration itself.",
             "allranks takes a profile or the path of a JSON, so that every rank reads the same one.",
             "write it to ds.json, and deepspeed: ds.json at the top of the run file",
         )

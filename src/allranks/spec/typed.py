@@ -91,7 +91,7 @@ def beside() -> str:
     if not files.is_file(BESIDE):
         raise BadInput(
             Problem(
-                f"no run file is named, and no {BESIDE} lies here.",
+                f"no run file is named, and there is no {BESIDE} here.",
                 do="allranks run FILE, or a command after `--`: allranks run -- torchrun train.py",
             )
         )
@@ -178,7 +178,7 @@ def complete(
         reading.warn(
             "gpus-not-said",
             Scalar(LABEL, None, "", None),
-            "nothing says how many GPUs a node has: each gets 1 rank, unless a hostfile says more.",
+            "the number of GPUs per node is not given: each node gets 1 rank, unless a hostfile gives more.",
             "the other GPUs would stay idle.",
             "--gpus 8",
         )

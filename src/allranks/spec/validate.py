@@ -112,10 +112,10 @@ def ipv6(text: str) -> str:
     )
 
 
-def name(text: str, what: str = "node's name", length: int = MAX_NAME) -> str:
+def name(text: str, what: str = "node name", length: int = MAX_NAME) -> str:
     if not re.fullmatch(NAME, text) or len(text) > length:
         raise Wrong(
-            f"{shown(text)} is no {what}.",
+            f"{shown(text)} is not a valid {what}.",
             f"it becomes part of paths: letters, digits, `.`, `_` and `-`, a letter or digit first, at most {length}.",
             "such as node-0",
         )
@@ -167,7 +167,7 @@ def variable_value(key: str, text: str) -> str:
     if looks_like_token(text, key):
         raise Wrong(
             "its value looks like an access token.",
-            "run files are shown, stored and shared; a secret must not stand in one.",
+            "run files are shown, stored and shared; they must not contain a secret.",
             f"export {key} where allranks runs, and secrets: [{key}]",
         )
     if "\0" in text:
@@ -186,7 +186,7 @@ def secret(text: str) -> str:
     if "=" in text or looks_like_token(text, "KEY") or not re.fullmatch(VARIABLE, text) or len(text) > 64:
         raise Wrong(
             "an entry that is not a valid name for a variable (it is not shown: it may be the secret itself).",
-            "only names stand in a run file; values are taken from the environment of allranks.",
+            "a run file holds only names; allranks takes the values from its environment.",
             "such as secrets: [HF_TOKEN]",
         )
     return variable(text)
@@ -271,7 +271,7 @@ def requirement(text: str) -> str:
     one_line(text)
     if text.startswith("-"):
         raise Wrong(
-            f"{shown(text)} is an option of pip.", "packages stand here.", "such as transformers==4.52.4"
+            f"{shown(text)} is an option of pip.", "these are packages.", "such as transformers==4.52.4"
         )
     return text
 
@@ -336,13 +336,13 @@ def webhook(text: str) -> str:
         raise Wrong(
             "it holds a user or a password.",
             "run files are shown, stored and shared, and a webhook is called without a login.",
-            "an address without what stands before the @, and the token in its path or query as {NAME}",
+            "an address without the part before the @, and with the token in its path or query as {NAME}",
         )
     whole = server.partition(":")[0].lower() in TOKEN_HOSTS and "{}" not in rest
     if whole or any(_holds_a_secret(part) for part in re.split(r"[/?&;#]", rest)):
         raise Wrong(
             "a part of its path or query looks like a secret.",
-            "run files are shown, stored and shared; a secret must not stand in one.",
+            "run files are shown, stored and shared; they must not contain a secret.",
             "export WEBHOOK_TOKEN where allranks runs, secrets: [WEBHOOK_TOKEN], and {WEBHOOK_TOKEN} in its place",
         )
     return text

@@ -24,7 +24,7 @@ EXPLAINED = (
     ("\\t", "a tab stands where YAML wants spaces.", "indent with spaces"),
     (
         "mapping values are not allowed",
-        "a second `: ` stands in this line, or this line is indented otherwise than the one it belongs to.",
+        "a second `: ` is in this line, or the indentation of this line does not match.",
         'quotes around a value that holds `: `, as in "a: b"; equal indentation for keys that belong together',
     ),
     (
@@ -164,7 +164,9 @@ class Composer:
         if tree is None:
             inside = event.anchor in self.anchors
             why = (
-                "it would hold itself without end." if inside else "no &anchor of that name stands above it."
+                "it would hold itself without end."
+                if inside
+                else "there is no &anchor of that name above it."
             )
             raise self.stop(
                 event, f"*{shown(event.anchor)} names nothing.", why, "the name of an anchor above"
@@ -206,7 +208,10 @@ class Composer:
             raise self.stop(event, wrong.saw, wrong.why, wrong.do) from None
         if tag not in (None, "!", "str") and KINDS[tag] is not type(value):
             raise self.stop(
-                event, f"{shown(raw)} is no {tag}.", "its tag says so.", "the value without the tag"
+                event,
+                f"{shown(raw)} is not of the type {tag}.",
+                "its tag says so.",
+                "the value without the tag",
             )
         return Scalar(self.file, line, raw, value, plain)
 
@@ -271,7 +276,7 @@ class Composer:
         found = [table for table in tables if isinstance(table, Table)]
         if len(found) != len(tables):
             raise self.stop(
-                event, "<<: what is merged is not a mapping.", "it has no keys.", "<<: *name_of_a_mapping"
+                event, "<<: the merged value is not a mapping.", "it has no keys.", "<<: *name_of_a_mapping"
             )
         return found
 

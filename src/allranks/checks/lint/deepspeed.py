@@ -70,7 +70,7 @@ TOP: dict[str, str] = {
     "checkpoint_engine": "another checkpoint engine",
 }
 IGNORED: dict[str, str] = {
-    "moe_param_group": "DeepSpeed reads no such key",
+    "moe_param_group": "DeepSpeed reads unknown key",
     "lr": "it belongs into optimizer.params",
     "amp": "apex is gone from current versions",
     "max_grad_norm": "its name is gradient_clipping",

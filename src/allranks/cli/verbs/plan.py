@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=positive, metavar="N", help="the data set's size, where its files are not here"
     )
     parser.add_argument(
-        "--price", type=price, metavar="X", help="what a GPU hour costs: the run's cost is said in it"
+        "--price", type=price, metavar="X", help="the price of a GPU hour: the plan then shows the run's cost"
     )
     parser.add_argument(
         "--probe",

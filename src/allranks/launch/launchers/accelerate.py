@@ -91,7 +91,7 @@ def script(job: ScriptJob, node: Node, place: int) -> str:
 
 LAUNCHER = Launcher(
     name="accelerate",
-    says="Accelerate's configuration and command, one a node.",
+    says="Accelerate's configuration and command, one per node.",
     starts=False,
     render=render,
 )

@@ -76,7 +76,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         how += "./mpirun-ranks.sh    # or: one process per rank, without torchrun\n"
     how += "```\n"
     if job.container is not None:
-        how += "\nOne process a rank is not written: each would be a container of its own, which NCCL cannot join up.\n"
+        how += "\nNot one process per rank: each would be a separate container, which NCCL cannot connect.\n"
     if job.run.secrets:
         how += "\nmpirun hands the secrets on by name (`-x`).\n"
     return {**files, **readme(job, "mpirun", how)}

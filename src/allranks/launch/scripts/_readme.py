@@ -19,7 +19,7 @@ def readme(job: ScriptJob, target: str, how: str, own_needs: str | None = None) 
     if run.secrets and own_needs is None:
         names = ", ".join(f"`{name}`" for name in run.secrets)
         parts.append(
-            f"Secrets: {names}. Their values stand in none of these files. Each script takes them from the "
+            f"Secrets: {names}. Their values are not in these files. Each script takes them from the "
             "environment of who starts it, and stops where one is missing.\n"
         )
     parts += ["## What `allranks run` does besides\n", besides(job)]
@@ -50,8 +50,8 @@ def needs(job: ScriptJob, target: str) -> str:
 
 def besides(job: ScriptJob) -> str:
     lines = [
-        "Checks of the nodes before the start, the watch over every rank, the cause when one breaks, adapter saves "
-        "that gather nothing but the adapter, their verification and pruning, and the clean stop of all nodes.",
+        "Checks of the nodes before the start, the watch over every rank, and the cause when one fails. Adapter "
+        "saves that gather only the adapter, their verification and pruning, and the clean stop of all nodes.",
     ]
     if job.gathers_at_save:
         model, size = job.plan.model, ""

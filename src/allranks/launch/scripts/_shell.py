@@ -224,7 +224,7 @@ def plain_folder(program: str) -> str:
 def need_secrets(job: ScriptJob) -> str:
     """Shell lines that stop where a secret is not in the environment."""
     return "".join(
-        f': "${{{name}:?export {name} where this is started: its value stands in no file}}"\n'
+        f': "${{{name}:?export {name} where this is started: its value is not in any file}}"\n'
         for name in job.run.secrets
     )
 

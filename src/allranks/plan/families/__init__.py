@@ -35,7 +35,9 @@ def find(model_type: str) -> ModuleType:
         family = _load(name)
         if model_type in getattr(family, "ALSO", ()):
             return family
-    raise UnknownModel(f"model_type {model_type!r} is none of the {len(known)} families described here")
+    raise UnknownModel(
+        f"model_type {model_type!r} is not one of the {len(known)} families that allranks describes"
+    )
 
 
 def is_described(model_type: Any) -> bool:

@@ -1,7 +1,7 @@
 """A collective over the nodes failed, or was not over in time.
 
 ## How it is found
-A process group of one rank a node, then of all ranks, with the training environment's own torch: how far each
+A process group of one rank per node, then of all ranks, with the training environment's own torch: how far each
 rank came, what it printed, and what was ended at the limit.
 
 ## Why it matters

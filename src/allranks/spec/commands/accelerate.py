@@ -196,7 +196,7 @@ def read(command: Command) -> None:
     if path is None and "use_cpu" not in settings:
         path = DEFAULT_CONFIG if command.has_file(DEFAULT_CONFIG) else None
         if path is not None:
-            why = "accelerate reads it if it is told of no other."
+            why = "accelerate reads it unless another file is given."
             command.note("launcher-dropped", NOTE, f"{path} is read.", why, "--config_file for another one")
     if path is not None:
         below(command, path)
@@ -217,7 +217,7 @@ def below(command: Command, path: str) -> None:
     tree = parse(command.reads(path), path, Problems())
     found = plain(tree) if tree is not None else None
     if not isinstance(found, dict):
-        raise Wrong(f"{shown(path)}: no keys stand in it.", do="what `accelerate config` writes")
+        raise Wrong(f"{shown(path)}: it has no keys.", do="what `accelerate config` writes")
     if found.get("compute_environment") not in (None, "LOCAL_MACHINE"):
         raise Wrong(f"{shown(path)}: it is of SageMaker.", "allranks starts nothing there.", "a local one")
     kind = str(found.get("distributed_type") or "NO").upper()

@@ -36,7 +36,7 @@ def runtime_file(command: Command, value: str, said: str) -> None:
     tree = parse(command.reads(value), value, Problems())
     found = plain(tree) if tree is not None else {}
     if not isinstance(found, dict):
-        raise Wrong(f"{shown(said)}: no keys stand in it.", do="a runtime environment of Ray")
+        raise Wrong(f"{shown(said)}: it has no keys.", do="a runtime environment of Ray")
     take(command, found, said)
 
 

@@ -35,7 +35,7 @@ OPTIONS = {
     "cluster-constraint": srun.extra(),
     "M": srun.extra(),
     "clusters": srun.extra(),
-    "wrap": refused("its command stands in one word.", "the training command itself after `--`", takes=1),
+    "wrap": refused("its command is one word.", "the training command itself after `--`", takes=1),
     "W": own(0),
     "S": own(),
     "core-spec": own(),

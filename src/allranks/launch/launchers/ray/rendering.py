@@ -51,7 +51,7 @@ def machine_of(node):
         address = machine["NodeManagerAddress"]
         if machine["Alive"] and node["host"] in (address, machine["NodeManagerHostname"]):
             return {"node:" + address: 0.001}
-    sys.exit(node["host"] + " is no living node of this Ray cluster")
+    sys.exit(node["host"] + " is not a living node of this Ray cluster")
 
 
 def main():
@@ -96,8 +96,8 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     how = "```sh\n./submit.sh\n```\n\nIt hands this folder to Ray, which copies it to every node (`--working-dir`).\n"
     if job.run.secrets:
         how += (
-            "\nActors inherit the environment of `ray start` on their node: export the secrets there. What is given to"
-            " `ray job submit` is stored and shown by Ray, so they are not sent with the job.\n"
+            "\nActors inherit the environment of `ray start` on their node: export the secrets there. Ray "
+            "stores and shows everything that `ray job submit` gets, so they are not sent with the job.\n"
         )
     return {
         "job.py": File(JOB),

@@ -190,7 +190,7 @@ async def submit(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: i
         raise run.refuse(
             "launch",
             f"sbatch: {why[-1] if why else f'exit code {done.code}'}",
-            "SLURM gives no nodes.",
+            "SLURM did not give any nodes.",
             "partition, account, time and extra below launch; sinfo shows what there is",
         )
     return number_in(done)
@@ -223,7 +223,7 @@ def requeues(run: Run) -> bool:
         raise run.refuse(
             "launch",
             f"launch.extra: --requeue, with secrets: {', '.join(run.secrets)}.",
-            "their values stand in no file, so a job that SLURM starts again cannot have them.",
+            "their values are not in any file, so a job that SLURM starts again cannot have them.",
             "take one of the two out; without --requeue: run again with resume: auto",
         )
     return (asked or run.resume == "auto") and not run.secrets and "--no-requeue" not in run.launch.extra

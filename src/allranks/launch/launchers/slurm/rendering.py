@@ -72,7 +72,7 @@ def sbatch(job: ScriptJob) -> str:
         "set -euo pipefail\n"
         "here=${SLURM_SUBMIT_DIR:?this file is for sbatch}\n"
         'if [ ! -f "$here/start.sh" ]; then\n'
-        '  echo "$here has no start.sh: submit from the folder that job.sbatch lies in." >&2\n'
+        '  echo "$here has no start.sh: submit from the folder of job.sbatch." >&2\n'
         "  exit 2\n"
         "fi\n"
         'hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST")\n'

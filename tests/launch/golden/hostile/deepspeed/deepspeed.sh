@@ -8,7 +8,7 @@ case $here in *[!A-Za-z0-9_./@+,=-]*)
   echo "$here: deepspeed hands this path to a shell on every node; move the folder to a path of letters, digits and _./@+,=- alone." >&2
   exit 2 ;;
 esac
-: "${HF_TOKEN:?export HF_TOKEN where this is started: its value stands in no file}"
+: "${HF_TOKEN:?export HF_TOKEN where this is started: its value is not in any file}"
 cd /
 exec env 'PDSH_SSH_ARGS_APPEND=-o BatchMode=yes -o ConnectTimeout=10 -o SendEnv=HF_TOKEN' '/shared/my env/bin/python' \
   -m deepspeed.launcher.runner --hostfile "$here"/hostfile --launcher pdsh \

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-: "${HF_TOKEN:?export HF_TOKEN where this is started: its value stands in no file}"
+: "${HF_TOKEN:?export HF_TOKEN where this is started: its value is not in any file}"
 # Each task's own shell expands the variables.
 # shellcheck disable=SC2016
 exec flux run --job-name=hostile --nodes=2 --ntasks=2 --exclusive \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# mpirun: one process a rank.
+# mpirun: one process per rank.
 # shellcheck disable=SC2034
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-: "${HF_TOKEN:?export HF_TOKEN where this is started: its value stands in no file}"
+: "${HF_TOKEN:?export HF_TOKEN where this is started: its value is not in any file}"
 exec env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun \
   --hostfile "$here"/hosts --oversubscribe --bind-to none --mca plm_rsh_args '-o BatchMode=yes -o ConnectTimeout=10 -l some.one' \
   -x HF_TOKEN -np 2 --host 10.0.0.1 bash "$here"/rank.sh \

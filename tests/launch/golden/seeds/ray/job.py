@@ -39,7 +39,7 @@ def machine_of(node):
         address = machine["NodeManagerAddress"]
         if machine["Alive"] and node["host"] in (address, machine["NodeManagerHostname"]):
             return {"node:" + address: 0.001}
-    sys.exit(node["host"] + " is no living node of this Ray cluster")
+    sys.exit(node["host"] + " is not a living node of this Ray cluster")
 
 
 def main():
