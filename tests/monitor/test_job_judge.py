@@ -190,6 +190,19 @@ def test_a_rank_that_is_gone_beside_others_of_its_launch() -> None:
     assert named(verdict(*there)) == ("rank-exited-early", "certain", 1, "node1")
 
 
+def test_a_gap_in_the_ranks_of_one_node_is_a_rank_that_is_gone() -> None:
+    seen = [
+        read("node1", {"seconds": 3.0, "ranks": [row(0, env={"LOCAL_WORLD_SIZE": ""}), row(2, local_rank=2)]})
+    ]
+    (job,) = jobs(seen)
+    assert named(judge(job, seen)) == ("rank-exited-early", "certain", 1, "node1")
+
+
+def test_an_offer_of_the_recorders_is_told() -> None:
+    pipe = {"env": {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": "/tmp/fr"}}
+    assert "write a 1 into /tmp/frRANK.pipe" in verdict(*(row(n, **pipe) for n in range(3))).notes[0]
+
+
 def test_without_all_nodes_nobody_is_named() -> None:
     found = verdict(row(0), row(2))
     assert named(found)[:3] == ("unproven", "unproven", None)

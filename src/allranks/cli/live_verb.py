@@ -13,7 +13,6 @@ from allranks.cli.diagnose_verb import log_line, place, print_rows
 from allranks.core import BadInput, Diagnosis, Problem
 from allranks.core.causes import UNPROVEN
 from allranks.core.text import plural, spans, spelt_out
-from allranks.monitor.job_case import sides
 from allranks.monitor.job_judge import Verdict
 from allranks.monitor.job_look import Job, NodeLook
 from allranks.transport import Nodes
@@ -143,6 +142,14 @@ def nothing_found(looks: Sequence[NodeLook], options: argparse.Namespace) -> lis
     return lines
 
 
+def waited_for(verdict: Verdict) -> str:
+    where = verdict.diagnosis.where
+    on = f" on {where.node}" if where.node is not None else ""
+    if where.rank is None:
+        return f"The ranks wait for node {where.node}" if where.node is not None else "The ranks wait"
+    return f"{'The others wait' if verdict.diagnosis.collateral else 'It waits'} for rank {where.rank}{on}"
+
+
 def print_verdict(job: Job, verdict: Verdict, several: bool) -> None:
     from allranks.diagnose import title
 
@@ -158,17 +165,16 @@ def print_verdict(job: Job, verdict: Verdict, several: bool) -> None:
     elif diagnosis.cause == UNPROVEN:
         print("Nobody can be named (unproven)")
     else:
-        print(f"{title(diagnosis.cause)} ({diagnosis.confidence})")
+        print(f"{waited_for(verdict)} ({diagnosis.confidence})")
+    named = diagnosis.cause != UNPROVEN and not verdict.advances
     where = ", ".join(part for part in (place(diagnosis.where), log_line(diagnosis.where)) if part)
-    rows = [("where", where)]
+    rows = [("cause", f"{diagnosis.cause}: {title(diagnosis.cause)}" if named else ""), ("where", where)]
     rows += [("seen" if n == 0 else "", text) for n, text in enumerate(diagnosis.evidence)]
     rows += [("why", diagnosis.why), ("fix", diagnosis.fix)]
     if diagnosis.collateral and diagnosis.cause != UNPROVEN:
         waiting = spans(w.rank for w in diagnosis.collateral if w.rank is not None)
         rows.append(("waiting", f"ranks {waiting}"))
-    if diagnosis.cause == UNPROVEN:
-        rows += [(f"rank {spans(ranks)}", text) for text, ranks in list(sides(job).items())[:8]]
     rows += [("note" if n == 0 else "", text) for n, text in enumerate(verdict.notes)]
-    if diagnosis.cause != UNPROVEN and not verdict.advances:
+    if named:
         rows.append(("next", f"allranks explain {diagnosis.cause}"))
     print_rows([(name, spelt_out(text)) for name, text in rows])

@@ -20,6 +20,7 @@ SHORT_SECONDS = 5.0
 """Ranks that exchanged bytes so short a time ago may be at work: a step may take as long."""
 
 LINES = 12
+PIPE = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"
 WORKS = "its main thread computes"
 PLACES = (
     (re.compile(r"nanosleep"), "its main thread sleeps for a time"),
@@ -129,7 +130,7 @@ def _still(case: Case) -> List[str]:
 
 
 def unproven(case: Case, why: str, lines: Sequence[str] = ()) -> Diagnosis:
-    seen = [f"rank {n} on {one.node}: {_doing(one)}" for n, one in sorted(case.job.ranks.items())[:8]]
+    seen = [f"{named(ranks)}: {text}" for text, ranks in list(sides(case.job).items())[:8]]
     return Diagnosis(
         cause=UNPROVEN,
         confidence=UNPROVEN,
@@ -169,6 +170,16 @@ def notes(case: Case) -> List[str]:
         words = kernel_log.words(case.run.nodes[look.name]) if look.name in case.run.nodes else []
         notes += [f"{look.name}: {line}" for line in words[:2] if look.kernel]
         notes += [f"{look.name}: {row['why']}" for row in look.gpus if row.get("why")]
+        notes += [
+            f"{look.name}: GPU {row.get('index')} counts {row['ecc']} uncorrected errors of its memory"
+            for row in look.gpus
+            if str(row.get("ecc", "")).strip("0").isdigit()
+        ]
+    pipe = next((one.env[PIPE] for one in case.job.ranks.values() if PIPE in one.env), None)
+    if pipe is not None and not any(one.dump for one in case.job.ranks.values()):
+        notes.append(
+            f"the ranks offer their recorders' dumps: write a 1 into {pipe}RANK.pipe of each, and look again"
+        )
     return [clean(note) for note in notes]
 
 

@@ -191,14 +191,16 @@ def _missing_node(case: Case, suspects: Sequence[NodeLook], unreachable: bool) -
 def _missing_beside(job: Job) -> List[Tuple[int, str]]:
     """(rank, node) of what one launch started beside ranks that are there: torchrun numbers a node's ranks in a row."""
     found: Dict[int, str] = {}
+    launches: Dict[Tuple[str, int], int] = {}
     for number, one in job.ranks.items():
-        many = one.env.get("LOCAL_WORLD_SIZE", "")
-        if one.local_rank is None or not many.isdigit():
+        if one.local_rank is None or one.local_rank > number:
             continue
-        first = number - one.local_rank
-        for other in range(first, min(first + int(many), job.world_size)):
-            if other not in job.ranks:
-                found[other] = one.node
+        said = one.env.get("LOCAL_WORLD_SIZE", "")
+        many = max(int(said) if said.isdigit() else 0, one.local_rank + 1)
+        launch = (one.node, number - one.local_rank)
+        launches[launch] = max(many, launches.get(launch, 0))
+    for (node, first), many in launches.items():
+        found.update({n: node for n in range(first, min(first + many, job.world_size)) if n not in job.ranks})
     found.update({n: one.node for n, one in job.ranks.items() if one.gone})
     return sorted(found.items())
 
@@ -356,7 +358,7 @@ def _nowhere(case: Case) -> Optional[Diagnosis]:
     missing = case.job.missing
     if not missing:
         return None
-    told = f"{named(missing)} of {case.job.world_size} : on none of the machines that were looked at"
+    told = f"{named(missing)} of {case.job.world_size}: on none of the machines that were looked at"
     return unproven(case, f"{told}: give all nodes of the job.")
 
 

@@ -75,10 +75,11 @@ def job_key(env: Mapping[str, str], world_size: int) -> Tuple[str, ...]:
 
 
 def identity(environ: Mapping[str, str]) -> Optional[Tuple[int, int, Optional[int], str]]:
-    """(rank, world size, local rank, which variable says so); None if it is no rank."""
+    """(rank, world size, local rank, which variable says so); None if it is no rank. A scheduler's step of one task is
+    somebody's shell as likely as a job."""
     for rank, size, local in SIZES:
         number, of = _whole(environ.get(rank)), _whole(environ.get(size))
-        if number is not None and of is not None and number < of:
+        if number is not None and of is not None and number < of and (of > 1 or rank == "RANK"):
             return number, of, _whole(environ.get(local)), rank
     return None
 

@@ -130,7 +130,7 @@ def _told(
         "sockets": [as_json(row) for row in sockets(one.pid) or ()],
         "stacks": looks.stacks.get(one.pid, []),
         "by": looks.by.get(one.pid),
-        "why": looks.why.get(one.pid, ""),
+        "why": looks.why.get(one.pid, "" if one.pid in looks.stacks else "not asked for"),
         "children": children,
         "output_age": output_age(one.pid),
         "group": group(one.pid),

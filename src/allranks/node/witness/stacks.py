@@ -96,7 +96,7 @@ class Reading:
         for pid in pids:
             stacks = [row.get(str(pid)) for row in rows]
             if any(stacks):
-                looks.stacks[pid], looks.by[pid] = stacks, "memory"
+                looks.stacks[pid], looks.by[pid] = stacks, "reading its memory"
             else:
                 looks.why[pid] = str((answer.get("why") or {}).get(str(pid)) or "nothing was read")
 
