@@ -1,5 +1,6 @@
 """The cases of every detector, and what the catalogue promises. A case is
-`{"expect": {...}, "events": [...], "now": seconds}`, and what the last finding must be: `"verdict"`, a part of `"saw"`.
+`{"expect": {...}, "events": [...], "now": seconds}`, and what the last finding must be: `"verdict"`, a part of `"saw"`
+and of `"fix"`, the `"count"` of all.
 """
 
 from __future__ import annotations
@@ -16,26 +17,16 @@ from tests.monitor.cases import CASES
 
 DETECTORS = sorted(monitor.rules().items())
 
-
-UNPINNED = {
-    "clocks-throttled": "OLD_SECONDS",
-    "disk-filling": "DISKS EVERY_SECONDS FALLING FULL_BYTES FULL_SAVES OLD_SECONDS POINTS POINT_SECONDS",
-    "gpu-idle": "OLD_SECONDS",
-    "memory-climbing": "EVERY_SECONDS FALL_POINTS FALL_SHARE GROWTH KEPT OLD_SECONDS POINTS RISING SPAN_SECONDS",
-    "rank-exited-early": "ALONE_SECONDS BLOCK_SECONDS SLACK_STEPS",
-    "rank-holds-up": "BLOCK_SECONDS DEFAULT_SECONDS HOLDS_SECONDS",
-    "rank-silent": "BLOCK_FACTOR LISTED STEPS_AHEAD TOGETHER_SECONDS",
-    "storage-frozen": "OLD_SECONDS",
-    "straggler": "NAMED",
-}
-"""Numbers that no case lies near to, yet: it can only get shorter. Other tests of this room hold some of them."""
+KNOWN: dict[int, list[Event]] = {}
+"""The events of each case: the cases are run for each number of their detector."""
 
 
 def findings(case):
     follow = Watch(case.get("expect"))
     said = []
-    for event in case["events"]:
-        event = event_from_json(event)
+    if id(case) not in KNOWN:
+        KNOWN[id(case)] = [event_from_json(event) for event in case["events"]]
+    for event in KNOWN[id(case)]:
         said += [*follow.add(event), *follow.tick(event.at)]
     last = int(case["events"][-1]["at"]) if case["events"] else 0
     for second in range(last + 1, int(case.get("now", last)) + 1):
@@ -55,7 +46,8 @@ def test_detector_speaks_and_stays_silent(name, cases):
         found = [f for f in findings(case) if f.id == name]
         assert found, case
         assert case.get("verdict", found[-1].verdict) == found[-1].verdict
-        assert case.get("saw", "") in found[-1].saw
+        assert case.get("saw", "") in found[-1].saw and case.get("fix", "") in found[-1].fix
+        assert case.get("count", len(found)) == len(found)
     for case in cases.SILENT:
         assert name not in {f.id for f in findings(case)}, case
 
@@ -67,8 +59,7 @@ def test_each_detector_names_the_numbers_that_it_judges_by():
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("name", "module"), [one for one in DETECTORS if limits(one[1])])
 def test_cases_lie_just_below_and_just_above_each_number(name, module):
-    found = loose(module, [partial(test_detector_speaks_and_stays_silent, name, CASES[name])])
-    assert set(found) == set(UNPINNED.get(name, "").split()), found
+    assert not loose(module, [partial(test_detector_speaks_and_stays_silent, name, CASES[name])])
 
 
 @pytest.mark.parametrize(("name", "module"), DETECTORS)

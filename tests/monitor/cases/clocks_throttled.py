@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from tests.monitor.doubt import doubted
+
 
 def _events(*reasons: str, until: int = 50, looks: tuple[int, ...] = (1, 16, 31, 46)) -> list:
     """A look at the GPUs is in every third sample, or so."""
@@ -11,12 +13,19 @@ def _events(*reasons: str, until: int = 50, looks: tuple[int, ...] = (1, 16, 31,
     ]
 
 
+def _late(seconds: float) -> list:
+    """The last look, of second 46, may be judged so late."""
+    return doubted(20, 46.0 + seconds, _events("hw_thermal_slowdown"))
+
+
 FIRES = [
+    {"events": _late(44.5)},
     {"events": _events("hw_thermal_slowdown"), "now": 50.0},
     {"events": _events("hw_thermal_slowdown", until=32)},
 ]
 
 SILENT = [
+    {"events": _late(45.5)},
     {"events": _events(), "now": 50.0},
     {"events": _events("sw_power_cap"), "now": 50.0},
     {"events": _events("hw_thermal_slowdown", until=25), "now": 100.0},

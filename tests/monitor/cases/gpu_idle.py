@@ -19,7 +19,14 @@ def _sampled(*nodes: tuple[str, int, tuple[float, ...]], until: int = 330, busy:
     return sorted(events, key=lambda event: event["at"])
 
 
+def _late(seconds: int) -> list:
+    """The twentieth look at node a, of second 287, is its last one; the twentieth at node b comes so much later."""
+    events = _sampled(("a", 0, (0.0,)), ("b", seconds, (97.0,)), until=290 + seconds)
+    return [e for e in events if e["kind"] == "beat" or e["node"] == "b" or e["at"] < 288.0]
+
+
 FIRES = [
+    {"events": _late(44)},
     {"events": _sampled(("a", 0, (97.0, 0.0)))},
     {"events": _sampled(("a", 0, (97.0,)), ("b", 5, (0.0,)))},
     {"events": _sampled(("a", 0, (97.0,)), ("b", 10, (0.0,)))},
@@ -29,6 +36,7 @@ FIRES = [
 ]
 
 SILENT = [
+    {"events": _late(46)},
     {"events": _sampled(("a", 0, (97.0, 60.0)))},
     {"events": _sampled(("a", 0, (0.0,)), ("b", 5, (0.0,)))},
     {"events": _sampled(("a", 0, (97.0, 0.0)), until=200)},

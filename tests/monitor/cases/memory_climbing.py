@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from tests.monitor.doubt import doubted
+
 
 def _run(
     growth: int,
@@ -8,14 +10,19 @@ def _run(
     total: int = 64 << 30,
     mapped: bool = False,
     step: int | None = 1,
+    taken: float = 1.0,
+    until: int = 1200,
+    begins: int = 0,
 ) -> list:
-    """A rank of 4 GiB that grows by so many bytes a second for 20 minutes, `mapped` without taking memory. At the end
-    `free` is left, and `left` to its control group."""
+    """A rank of 4 GiB that grows by so many bytes a second, `mapped` without taking memory, or so much of it `taken`.
+    After 20 minutes `free` is left, and `left` to its control group. It trains from second `begins` on."""
     events: list = []
-    for second in range(0, 1200, 5):
+    for second in range(0, until, 5):
         size = (4 << 30) + growth * second + (second % 7) * (1 << 18)
-        beat = {"phase": "training" if step else "loading", "step": step, "rss_bytes": size}
-        more = 0 if mapped else growth * (1200 - second)
+        trains = step and second >= begins
+        beat = {"phase": "training", "step": step} if trains else {"phase": "loading", "step": None}
+        beat["rss_bytes"] = size
+        more = 0 if mapped else int(taken * growth * (1200 - second))
         sample: dict = {"memory_total_bytes": total, "memory_available_bytes": free + more}
         if left:
             used = (16 << 30) - left - more
@@ -37,7 +44,43 @@ def _loaders(fall: int, until: int = 1500, steps: bool = True) -> list:
     return events
 
 
+def _others(level: int, falling: int) -> list:
+    """The rank stays level; of what is left others take 900 MiB between two looks, `falling` times after `level`."""
+    events: list = []
+    for look in range(level + falling + 1):
+        left = (60 << 30) - max(0, look - level) * (900 << 20)
+        sample = {"memory_total_bytes": 64 << 30, "memory_available_bytes": left}
+        data = {"phase": "training", "step": look + 1, "rss_bytes": 4 << 30}
+        events.append({"at": 30.0 * look, "kind": "sample", "node": "a", "data": sample})
+        events.append({"at": 30.0 * look, "kind": "beat", "node": "a", "rank": 0, "data": data})
+    return events
+
+
+def _scarce(until: int) -> list:
+    """From second 1 to `until`, with a look at second 0, when there was room."""
+    free = {0: 60 << 30, until + 1: 60 << 30}
+    data = [
+        {"memory_total_bytes": 64 << 30, "memory_available_bytes": free.get(n, 1 << 30)}
+        for n in range(until + 2)
+    ]
+    at = [float(n) for n in range(until + 1)] + [until + 0.5]
+    return [{"at": t, "kind": "sample", "node": "a", "data": one} for t, one in zip(at, data, strict=True)]
+
+
+def _late(seconds: float) -> list:
+    """The only sample, of second 40, may be judged so late."""
+    return doubted(0, 40.0 + seconds, [{**_scarce(1)[1], "at": 40.0}])
+
+
 FIRES = [
+    {"events": _scarce(30)},
+    {"events": _late(59)},
+    {"events": _run(4 << 20, until=625)},
+    {"events": _run(4 << 20, until=930, begins=600)},
+    {"events": _run(4 << 20, until=700, taken=0.52)},
+    {"events": _run(740_000, until=635, free=1 << 30, total=16 << 30)},
+    {"events": _others(64, 24)},
+    {"events": _others(0, 39)},
     {"events": _run(4 << 20), "now": 1230.0},
     {"events": _run(0, free=1 << 30), "now": 1230.0},
     {"events": _run(0, free=60 << 30, left=200 << 20), "now": 1230.0},
@@ -50,6 +93,14 @@ FIRES = [
 ]
 
 SILENT = [
+    {"events": _scarce(29)},
+    {"events": _late(61)},
+    {"events": _run(4 << 20, until=590)},
+    {"events": _run(4 << 20, until=900, begins=600)},
+    {"events": _run(4 << 20, until=700, taken=0.48)},
+    {"events": _run(690_000, until=635, free=1 << 30, total=16 << 30)},
+    {"events": _others(64, 23)},
+    {"events": _others(0, 37)},
     {"events": _run(0), "now": 1230.0},
     {"events": _run(4 << 20, free=60 << 30)[:200], "now": 1230.0},
     {"events": _run(4 << 20, mapped=True), "now": 1230.0},

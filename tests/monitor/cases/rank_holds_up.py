@@ -35,7 +35,38 @@ def _run(*stacks: object, asked: bool = True, states: str = "") -> list:
     return events
 
 
+def _training(silence: int, until: int, timeout: float | None = None, quiet: bool = False) -> list:
+    """Three ranks train for 20 s at a step a second and stand still; after so long they are asked, and rank 1 sleeps.
+    `timeout`: of their process group."""
+    events: list = [
+        {"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": {"pid": n + 9, "start_time": n}}
+        for n in range(3)
+    ]
+    for second in range(2, until):
+        step = min(second, 20)
+        steps = [[step, 3.0, 1.0, 0.0, 1, 1e-5]] if second <= 20 else []
+        data = {"phase": "training", "step": step, "total_steps": 1000, "steps": steps}
+        events += [
+            {"at": float(second), "kind": "beat", "node": "a", "rank": n, "data": data} for n in range(3)
+        ]
+    asked = 20.5 + silence
+    events.append(
+        {"at": asked, "kind": "evidence", "node": "a", "data": {"why": "no-progress", "quiet": quiet}}
+    )
+    for n, frames in enumerate((_WAIT, _SLEEP, _WAIT)):
+        data = {"frames": frames, "by": "inside"}
+        events.append({"at": asked + 0.5, "kind": "stack", "node": "a", "rank": n, "data": data})
+        told = {"sequence": 4, "operation": "all_reduce", "timeout_seconds": timeout}
+        events.append({"at": asked + 0.7, "kind": "flight", "node": "a", "rank": n, "data": told})
+    return sorted(events, key=lambda event: event["at"])
+
+
 FIRES = [
+    {"events": _training(14, 620), "verdict": "warn"},
+    {"events": _training(14, 623), "verdict": "block"},
+    {"events": _training(14, 680, timeout=1900.0), "verdict": "warn"},
+    {"events": _training(14, 680, timeout=1700.0), "verdict": "block"},
+    {"events": _training(3, 50, quiet=True)},
     {"events": _run(_WAIT, _SLEEP, _WAIT), "now": 6.0},
     {"events": _run(_WAIT, _WAIT, _OTHER), "now": 6.0},
     {"events": _run(_WAIT, None, _WAIT, states="STS"), "now": 14.0},
@@ -44,6 +75,7 @@ FIRES = [
 ]
 
 SILENT = [
+    {"events": _training(2, 50, quiet=True)},
     {"events": _run(_WAIT, _WAIT, _WAIT), "now": 20.0},
     {"events": _run(_WAIT, _OTHER), "now": 20.0},
     {"events": _run(_WAIT, _SLEEP, _WAIT, asked=False), "now": 20.0},

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from tests.monitor.doubt import doubted
+
 
 def _samples(*seconds: float) -> list:
     return [
@@ -17,9 +19,19 @@ def _samples(*seconds: float) -> list:
     ]
 
 
-FIRES = [{"events": _samples(0, 0.5, 5.5, 10.5)}, {"events": _samples(0, 5.0, 10.0)}]
+def _late(seconds: float) -> list:
+    """The only sample, of second 40, may be judged so late."""
+    return doubted(0, 40.0 + seconds, [{**_samples(12.0)[0], "at": 40.0}])
+
+
+FIRES = [
+    {"events": _samples(0, 0.5, 5.5, 10.5)},
+    {"events": _samples(0, 5.0, 10.0)},
+    {"events": _late(29)},
+]
 
 SILENT = [
+    {"events": _late(31)},
     {"events": _samples(0, 0.5, 5.5, 0)},
     {"events": _samples(0, 0)},
     {"events": _samples(0, 4.7, 9.7)},

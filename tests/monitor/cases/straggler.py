@@ -45,6 +45,7 @@ FIRES = [
     {"events": _run(0.081, step=0.1)},
     {"events": _run(0.4, seconds=42)},
     {"events": _run(0.4, seconds=64, pace=2)},
+    {"events": _run(0.4, ranks=20, per_node=5, late=(0, 1, 5, 6, 10, 11, 15, 16, 17), own=True), "count": 8},
 ]
 
 SILENT = [

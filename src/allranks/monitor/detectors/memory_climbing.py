@@ -119,14 +119,14 @@ def _falling(
         if not points or at > points[-1][0]:
             points.append((at, room.total - room.free))
     room = min(rooms, key=lambda r: r.free)
-    pace = sum(s for s in map(_slope, (r.memory for r in ranks)) if s is not None)
+    pace = sum(s for s in (_slope(r.memory, GROWTH) for r in ranks) if s is not None)
     falls = _pace(list(kept[name, room.group])[-FALL_POINTS:])
     if pace > 0 and room.free / pace < HORIZON_SECONDS and falls >= FALL_SHARE * pace:
         grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {room}."
         yield _finding(name, grow, _full_in(room.free / pace))
         return
     for room in rooms:
-        pace = _slope(list(kept[name, room.group]), growth=0.0)
+        pace = _slope(list(kept[name, room.group]), 0.0)
         if pace is not None and pace > 0 and room.free / pace < HORIZON_SECONDS:
             saw = (
                 f"what is left falls by {_gib(int(pace * 3600))} an hour, its ranks' own memory less; {room}."
@@ -163,8 +163,9 @@ def _pace(points: List[Tuple[float, int]]) -> float:
     return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
 
 
-def _slope(points: List[Tuple[float, int]], growth: float = GROWTH) -> Optional[float]:
-    """Bytes a second over the last half of what is known, where it rises all the time; None where it does not."""
+def _slope(points: List[Tuple[float, int]], growth: float) -> Optional[float]:
+    """Bytes a second over the last half of what is known, where it rises all the time, by a share of `growth` in a
+    span as long as all of it; None where it does not."""
     recent = points[len(points) // 2 :]
     if len(recent) < POINTS or recent[-1][0] - recent[0][0] < SPAN_SECONDS / 2:
         return None
