@@ -100,7 +100,12 @@ def test_too_close_says_why_and_what_fits() -> None:
     assert finding.verdict == WARN
     assert "A100-SXM4-80GB has 79.1 GiB to use" in finding.saw
     assert "parameters 52.1" in finding.why and "working set 21.1" in finding.why
-    assert finding.fix == "deepspeed: zero3-offload · or under nodes: - {name: node-3, gpus: 8}"
+    fixes = [
+        "under train: experts: lockstep",
+        "deepspeed: zero3-offload",
+        "under nodes: - {name: node-3, gpus: 8}",
+    ]
+    assert finding.fix == " · or ".join(fixes)
     assert any("of host memory per node" in line for line in finding.evidence)
 
 

@@ -63,6 +63,8 @@ def paste(path: Path, setting: str) -> None:
             own.write_text(json.dumps(config))
         elif "deepspeed" in value:
             text |= value
+        elif "experts" in value:
+            text["train"] |= value
         else:
             text["train"]["llamafactory"] |= value
     path.write_text(yaml.safe_dump(text))

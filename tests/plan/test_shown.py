@@ -22,8 +22,23 @@ def test_the_seeds_run_in_figures(capsys, home) -> None:
     text = shown(capsys, SEEDS, "--samples", "5437649", "--price", "2")
     for figure in (
         "671,026,404,352 parameters, 37,552,282,624 active per token",
-        "model.layers.3.mlp, 11,320,164,352",
         "97,006,592 parameters (0.014 %), LoRA of rank 16",
+        "fits: 62.7 GiB per GPU of 79.1 GiB, 16.5 GiB left",
+        "parameters 52.1 GiB, activations 4.28 GiB, working set 3.41 GiB",
+        "experts    lockstep, 8 at a time: working set 3.41 GiB, 62.7 GiB per GPU (fits), 5 min 02 s per step; "
+        "planned, recommended",
+        "a layer's at once: working set 21.1 GiB, 80.7 GiB per GPU (too-close), 3 min 43 s per step",
+        "elsewhere  Megatron with pipeline parallelism over the nodes: at best 10.3 s per step, 29 times faster",
+        "node-2 (10.18.122.132): ranks 16 to 23",
+    ):
+        assert figure in text, figure
+    assert "fits with" not in text, "nothing need change"
+
+
+def test_the_seeds_run_with_a_leaf_in_figures(capsys, home) -> None:
+    text = shown(capsys, SEEDS, "--samples", "5437649", "--price", "2", "--set", "train.experts=leaf")
+    for figure in (
+        "model.layers.3.mlp, 11,320,164,352",
         "too-close: 80.7 GiB per GPU of 79.1 GiB, 1.58 GiB too much",
         "parameters 52.1 GiB, working set 21.1 GiB",
         "2.59 TB into a rank per step, 2.59 TB out of a node",
@@ -32,7 +47,8 @@ def test_the_seeds_run_in_figures(capsys, home) -> None:
         "2,000 steps, 48,000 samples (0.9 % of 5,437,649)",
         "2,974 GPU hours, 5,948 at 2 per GPU hour",
         "1.34 TB of weights",
-        "fits with  offload to host memory: deepspeed: zero3-offload",
+        "fits with  experts in lockstep: under train: experts: lockstep   (1.5 times the traffic between ranks)",
+        "offload to host memory: deepspeed: zero3-offload",
         "4 nodes: under nodes: - {name: node-3, gpus: 8}",
         "(hpZ): needs 240.1 GiB per GPU, 160.9 GiB more than there is",
         "node-2 (10.18.122.132): ranks 16 to 23",
@@ -57,7 +73,8 @@ def test_32_ranks_fit(tmp_path, capsys, home) -> None:
     config = Path(SEEDS).with_suffix("").with_name("deepseek-v3-24xa100.config.json")
     (tmp_path / config.name).write_text(config.read_text())
     out = shown(capsys, str(tmp_path / "deepseek-v3-24xa100.yaml"))
-    assert "fits: 67.4 GiB per GPU" in out and "parameters 39.1 GiB" in out and "fits with" not in out
+    assert "fits: 49.4 GiB per GPU" in out and "parameters 39.1 GiB" in out and "fits with" not in out
+    assert "a layer's at once: working set 21.1 GiB, 67.4 GiB per GPU (fits)" in out
 
 
 def test_explain_gives_every_value_its_reason(capsys, home) -> None:

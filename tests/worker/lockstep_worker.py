@@ -4,7 +4,8 @@
 
 A case is `model/way/checkpointing`, such as `shared/lockstep:4/none`. Each rank trains on texts of its own, one model
 for each seed, and writes what it saw to OUT/rank-<R>.json:
-{case: [{"losses", "live", "seconds", "trained", "note"} or {"error"}, …]}.
+{case: [{"losses", "live" (elements), "gathered" (bytes of the last micro-step), "seconds", "trained", "note"}
+or {"error"}, …]}.
 """
 
 from __future__ import annotations
@@ -29,6 +30,19 @@ from lockstep_worker_sizes import CHOSEN, EXPERTS, INNER, LAYERS, LENGTH, WIDTH,
 from allranks.worker import moe
 
 warnings.filterwarnings("ignore")
+GATHERED = [0]
+
+
+def count_gathers() -> None:
+    """Adds up the bytes of what DeepSpeed gathers, where all of it passes."""
+    backend_class = sys.modules["deepspeed.comm.torch"].TorchBackend
+    original = backend_class.all_gather_into_tensor
+
+    def wrapped(backend, output_tensor, *args, **kwargs):
+        GATHERED[0] += output_tensor.numel() * output_tensor.element_size()
+        return original(backend, output_tensor, *args, **kwargs)
+
+    backend_class.all_gather_into_tensor = wrapped
 
 
 class Feed(nn.Module):
@@ -177,25 +191,29 @@ def train(case: str, seed: int, steps: int, live: Live) -> dict:
     live.watch(model)
     # Out of order, each rank would be told at another expert, and wait for the other there.
     texts = torch.Generator().manual_seed(100 * seed + (dist.get_rank() if kind != "disordered" else 0))
-    losses, started = [], time.monotonic()
+    losses, gathered, started = [], 0, time.monotonic()
     for _ in range(steps):
         ids = torch.randint(0, WORDS, (1, LENGTH), generator=texts)
+        GATHERED[0] = 0
         try:
             loss = engine(input_ids=ids, labels=ids).loss if kind == "deepseek" else engine(ids)
         except RuntimeError as error:
             return {"error": str(error)}
         engine.backward(loss)
+        gathered = GATHERED[0]
         engine.step()
         losses.append(loss.item())
     seconds, most = time.monotonic() - started, live.most
     with deepspeed.zero.GatheredParameters([p for p in model.parameters() if p.requires_grad]):
         trained = sum(p.double().abs().sum().item() for p in model.parameters() if p.requires_grad)
     engine.destroy()
-    return {"losses": losses, "live": most, "seconds": seconds, "trained": trained, "note": note}
+    seen = {"losses": losses, "live": most, "gathered": gathered, "seconds": seconds, "trained": trained}
+    return {**seen, "note": note}
 
 
 def main() -> None:
     out, steps, seeds, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+    count_gathers()
     deepspeed.init_distributed("gloo")
     live, found = Live(), {}
     for case in cases:

@@ -2,3 +2,36 @@
 
 WIDTH, INNER, EXPERTS, CHOSEN, LAYERS, WORDS, LENGTH = 64, 32, 32, 2, 3, 128, 24
 EXPERT_ELEMENTS = 3 * WIDTH * INNER
+
+
+def steps_of(kind: str, at_once: int):
+    """The models as the planner describes them; `at_once` 0 for leaves."""
+    from allranks.plan.steps import Node, Param, Steps
+
+    params: list[Param] = []
+
+    def add(*sizes: int, frozen: bool = True, **of) -> Node:
+        first = len(params)
+        params.extend(Param(size, False, frozen) for size in sizes)
+        return Node(tuple(range(first, len(params))), **of)
+
+    feed = (WIDTH * INNER,) * 3
+    trains = kind == "experts-train"
+
+    def block() -> Node:
+        shared = feed if kind != "bare" else ()
+        if not at_once:
+            return add(WIDTH * EXPERTS, *feed * EXPERTS, *shared, frozen=not trains, leaf=True)
+        router = add(WIDTH * EXPERTS)
+        groups = [
+            add(*feed * at_once, frozen=not trains, leaf=True, group=True) for _ in range(EXPERTS // at_once)
+        ]
+        beside = [Node((), [add(size) for size in shared])] if shared else []
+        return Node((), [router, *groups, *beside])
+
+    root = Node((), [add(WORDS * WIDTH)])
+    for _ in range(LAYERS):
+        norm, mix = add(WIDTH, WIDTH), add(WIDTH * WIDTH, frozen=False)
+        root.inside.append(Node((), [norm, mix, block()], layer=True))
+    root.inside.append(add(WIDTH * WORDS))
+    return Steps(params, root)

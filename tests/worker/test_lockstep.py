@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from allranks.plan.gather import replay
+from allranks.plan.zero import Zero
 from allranks.worker import lockstep
-from tests.worker.lockstep_worker_sizes import EXPERT_ELEMENTS, EXPERTS
+from tests.worker.lockstep_worker_sizes import EXPERT_ELEMENTS, EXPERTS, steps_of
 
 WORKER = Path(__file__).parent / "lockstep_worker.py"
 LEGACY = Path(__file__).resolve().parents[2] / ".venvs" / "legacy"
@@ -61,6 +63,15 @@ def same(ranks: list[dict], kind: str, checkpointing: str) -> None:
     )
 
 
+def as_planned(ranks: list[dict], kind: str, checkpointing: str) -> None:
+    """The planner's replay of the coordinator gathers the bytes that were counted, and has as much whole at once."""
+    zero = Zero(stage=3, prefetch_bucket=0, max_reuse=0, max_live=0)
+    for way, at_once in (("leaf", 0), ("lockstep:4", 4)):
+        planned = replay(steps_of(kind, at_once), zero, 2, checkpointing, holds_recomputed=True)
+        seen = ranks[0][f"{kind}/{way}/{checkpointing}"][0]
+        assert (seen["gathered"], 2 * seen["live"]) == (planned.received, planned.peak), way
+
+
 KINDS = [("shared", "none"), ("bare", "non-reentrant"), ("experts-train", "reentrant")]
 
 
@@ -71,6 +82,7 @@ def test_the_losses_are_the_leafs_and_a_few_experts_are_whole_at_a_time(root, tm
     ranks = torchrun(root, tmp_path, 4, [*cases, "disordered/lockstep:4/none"])
     for kind, checkpointing in KINDS:
         same(ranks, kind, checkpointing)
+        as_planned(ranks, kind, checkpointing)
     assert ranks[0]["shared/lockstep:4/none"][0]["note"].startswith(
         "Routed: experts in lockstep, 4 at a time."
     )

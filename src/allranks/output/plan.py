@@ -58,6 +58,7 @@ def lines(run: Run, plan: Plan) -> Iterator[Line]:
     if traffic:
         yield from _time(traffic)
         yield from _start(traffic)
+    yield from _experts(plan.advice)
     yield from _better(plan.advice)
     yield from _ranks(plan)
 
@@ -77,7 +78,7 @@ def _model(plan: Plan) -> Iterator[Line]:
     yield "model", f"{model.family}: {count(model.total_parameters)} parameters{active}"
     least, most = min(model.parameters_per_layer, default=0), max(model.parameters_per_layer, default=0)
     each = f"of {count(most)}" if least == most else f"of {count(least)} to {count(most)}"
-    name, unit = model.largest_unit
+    name, unit = model.gathered_unit(plan.setting.experts_at_once)
     yield "", f"{plural(model.layers, 'layer')} {each}; largest gathered unit {name}, {count(unit)}"
     if plan.trainable_parameters is not None:
         part = plan.trainable_parameters / model.total_parameters if model.total_parameters else 0
@@ -179,8 +180,30 @@ def _better(advice: Mapping[str, Any]) -> Iterator[Line]:
         yield "fits with" if not place else "", f"{row['name']}: {_pasted(row)}"
     for place, row in enumerate(advice.get("best") or ()):
         yield "faster" if not place else "", f"{_figures(row)}: {_pasted(row)}"
+    far = [row for row in advice.get("other_roads") or () if "times_faster" in row]
+    for place, row in enumerate(far):
+        best = f"at best {seconds(row['seconds_per_step'])} per step, {row['times_faster']:.0f} times faster"
+        yield "elsewhere" if not place else "", f"{row['name']}: {best}; plan --explain says what it takes"
     for place, row in enumerate(row for row in advice.get("faster") or () if not row["feasible"]):
         yield "not faster" if not place else "", f"{row['name']}: {row['reason']}"
+
+
+def _experts(advice: Mapping[str, Any]) -> Iterator[Line]:
+    """The ways of gathering experts: the planned one, the recommended one and the leaf."""
+    rows = advice.get("experts") or ()
+    shown = [row for row in rows if row["planned"] or row["recommended"] or not row["at_once"]]
+    for place, row in enumerate(sorted(shown, key=lambda row: not row["planned"])):
+        together = f"lockstep, {row['at_once']} at a time" if row["at_once"] else "a layer's at once"
+        step = f", {seconds(row['seconds_per_step'])} per step" if row["seconds_per_step"] else ""
+        marks = [word for word in ("planned", "recommended") if row[word] and len(rows) > 1]
+        fit = row["memory_verdict"] or "whether it fits is not known"
+        yield (
+            "experts" if not place else "",
+            f"{together}: working set {size(row['working_set_bytes'])}, {size(row['gpu_bytes'])} per GPU ({fit}){step}"
+            + (f"; {', '.join(marks)}" if marks else ""),
+        )
+        if row["reason"]:
+            yield "", row["reason"]
 
 
 def _pasted(row: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from allranks.plan.smaller_settings import (
     Change,
     changed,
     json_paste,
+    lockstep,
     node_lines,
     offloaded,
     on_nodes,
@@ -123,6 +124,9 @@ def _sharing(case: Case) -> Iterator[Change]:
     if len(case.nodes) > 1 and a_node > 1 and case.zero.hpz == 1:
         paste = json_paste(case, "zero_hpz_partition_size", str(a_node))
         yield Change("a second copy of the weights in each node (hpZ)", paste, changed(case, hpz=a_node))
+    together = lockstep(case)
+    if together is not None:
+        yield together
     if not case.zero.quantized_weights:
         paste = json_paste(case, "zero_quantized_weights", "true")
         yield Change(

@@ -9,6 +9,7 @@ from typing import Any
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
 from allranks.core.net import is_loopback
+from allranks.plan import experts
 from allranks.plan.advice import faster
 from allranks.plan.gather import NON_REENTRANT
 from allranks.plan.hardware import hardware_of
@@ -90,7 +91,7 @@ def budget_of(run: Run, case: Case) -> Budget:
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
-    findings += _stage_findings(run, case)
+    findings += _stage_findings(run, case) + experts.findings(run, case)
     findings += _version_findings(run, case) + _unseen_host(run, case, memory)
     quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
@@ -98,6 +99,7 @@ def budget_of(run: Run, case: Case) -> Budget:
         "fits": [{"name": c.name, "setting": c.paste, "cost": c.cost} for c in fitting],
         "faster": quicker,
         "refused": refused(case) if case.sharded else [],
+        "experts": experts.ways(case),
         "other_roads": other_roads(case),
         "binding": binding(case),
     }

@@ -180,6 +180,10 @@ def _auto(
         json.put(_ZERO + _GATHER_KEY, True, _GATHER_REASON)
         return
     name, unit = model.gathered_unit(setting.experts_at_once)
+    if (
+        setting.experts_at_once and unit != model.largest_unit[1]
+    ):  # what else is large is one tensor: no second copy
+        unit = model.experts_together(setting.experts_at_once)
     sizes, why = _fitted_sizes(model, trained, least_ahead)
     json.sizes(*sizes, why=why)
     whole = model.total_parameters * setting.weight_bytes

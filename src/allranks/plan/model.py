@@ -189,8 +189,7 @@ class Model:
         """The largest unit if `at_once` experts are gathered together, in lockstep; 0, or fused experts: the leaf."""
         if not at_once or not self.experts or self.fused_experts:
             return self.largest_unit
-        block = max((size for size in self.experts_per_layer), default=0)
-        group = block // self.experts * min(at_once, self.experts)
+        group = self.experts_together(at_once)
         name, plain = max(
             ((m.name, size) for m, size in zip(self.modules, self.sizes, strict=True) if not m.expert),
             key=lambda one: one[1],
@@ -198,6 +197,10 @@ class Model:
         if plain > group:
             return name, plain
         return f"{min(at_once, self.experts)} of the {self.experts} experts of a layer", group
+
+    def experts_together(self, at_once: int) -> int:
+        """Parameters of so many of a layer's routed experts."""
+        return max(self.experts_per_layer) // self.experts * min(at_once, self.experts)
 
     @cached_property
     def head_parameters(self) -> int:

@@ -209,6 +209,21 @@ The printed setting. allranks' adapter save avoids a save that gathers the whole
 
 Topic: plan
 """,
+    "experts-not-in-lockstep": """train.experts: lockstep has no effect.
+
+## How it is found
+`train.experts: lockstep` with a model without routed experts, without ZeRO-3, or with transformers 5, which holds the
+experts of a layer in two tensors.
+
+## Why it matters
+ZeRO-3 gathers a tensor whole. Only experts that are separate modules (transformers before 5) can be gathered a few at
+a time; otherwise the run needs the memory of a whole layer's experts.
+
+## What to do
+Take transformers 4.52 for such a model, or leave the key out.
+
+Topic: plan
+""",
     "stage-not-planned": """The stage keeps more than the model that is planned.
 
 ## How it is found

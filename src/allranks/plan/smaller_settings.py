@@ -20,6 +20,8 @@ from allranks.plan.zero import Zero, zero_of
 
 GIB = 2**30
 MOST_NODES = 128
+USUAL_AT_ONCE = 8
+"""Experts at a time where the run file names no number (`train.experts_at_once`)."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,13 @@ class Change:
 
 def one_line(paste: str) -> str:
     """What to write, on one line of a terminal."""
-    return " and ".join(f"under nodes: {x}" if x.startswith("- ") else x for x in paste.splitlines())
+    return " and ".join(_placed(line) for line in paste.splitlines())
+
+
+def _placed(line: str) -> str:
+    if line.startswith("- "):
+        return f"under nodes: {line}"
+    return f"under train: {line}" if line.startswith("experts") else line
 
 
 def changed(case: Case, **changes: Any) -> Case:
@@ -69,6 +77,22 @@ def with_profile(case: Case, profile: str) -> Case:
     if made.holds_every_layer and not setting.reentrant_asked:
         return changed(made, reentrant=False)
     return made
+
+
+def in_lockstep(case: Case, at_once: int) -> Case:
+    """The case with so many experts at a time (0: one leaf), under the JSON that its profile writes then."""
+    made = changed(case, experts_at_once=at_once)
+    return with_profile(made, case.deepspeed) if is_profile(case.deepspeed) else made
+
+
+def lockstep(case: Case) -> Change | None:
+    """Separate experts gathered a few at a time. Under gradient checkpointing they are gathered a third time."""
+    if not case.has_single_experts or case.at_once:
+        return None
+    made = in_lockstep(case, USUAL_AT_ONCE)
+    more = made.gathered.received / case.gathered.received if case.gathered.received else 1.0
+    cost = f"{more:.2g} times the traffic between ranks" if more > 1.02 else ""
+    return Change("experts in lockstep", "experts: lockstep", made, cost)
 
 
 def json_paste(case: Case, key: str, value: str) -> str:
@@ -239,6 +263,7 @@ def _shorter(case: Case) -> Change | None:
 
 _STEPS: tuple[Callable[[Case], Change | None], ...] = (
     _sequential,
+    lockstep,
     _not_reentrant,
     _checkpoint,
     _evaluate_less,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from allranks.plan.planning_input import Case
-from allranks.plan.traffic import traffic_of
+from allranks.plan.smaller_settings import quantized
+from allranks.plan.traffic import step_time, traffic_of
 
 
 def refused(case: Case) -> list[dict[str, str]]:
@@ -35,11 +38,18 @@ HUGE = 100_000_000_000
 """Parameters above which other engines are worth a word."""
 
 
-def other_roads(case: Case) -> list[dict[str, str]]:
-    """Other engines for very large models with routed experts, as people report them (not measured by us)."""
+FAR = 3.0
+"""How many times faster another road must be, by the same arithmetic, before it is said beside the plan's own."""
+
+
+def other_roads(case: Case) -> list[dict[str, Any]]:
+    """Other ways to train the model. Those with `seconds_per_step` are arithmetic on the plan's own assumptions; the
+    engines for very large models with routed experts are as people report them (neither is measured by us)."""
+    found = [road for road in (_pipeline(case), _four_bits(case)) if road is not None]
     if not case.model.experts or case.model.total_parameters < HUGE:
-        return []
+        return found
     return [
+        *found,
         {
             "name": "ms-swift with Megatron",
             "why": "expert and pipeline parallelism move activations, not weights: "
@@ -54,6 +64,60 @@ def other_roads(case: Case) -> list[dict[str, str]]:
             "why": "experts on the CPU: reported with 70 GB of GPU and 1.3 TB of host memory, 40 tokens per second.",
         },
     ]
+
+
+def _pipeline(case: Case) -> dict[str, Any] | None:
+    """Stages over the nodes: what crosses is a token's hidden state at each boundary, forward and backward."""
+    planned = _planned(case)
+    if planned is None or case.model.total_parameters < HUGE:
+        return None
+    total, compute = planned
+    tokens = case.tokens * case.setting.accumulation * case.ranks
+    sent = 2 * tokens * case.model.hidden * case.setting.weight_bytes
+    at_best = max(compute, sent / case.hardware.network.bytes_per_second)
+    if total < FAR * at_best:
+        return None
+    weights, held = traffic_of(case).node_out, case.base_bytes
+    return {
+        "name": "Megatron with pipeline parallelism over the nodes",
+        "seconds_per_step": at_best,
+        "times_faster": total / at_best,
+        "why": f"a node sends {sent / 1e9:,.1f} GB of activations per step, not {weights / 1e12:,.2f} TB of weights: "
+        f"at best {at_best:,.0f} s per step, by compute, {total / at_best:,.0f} times faster (pipeline bubbles and "
+        "the experts' exchange inside a node come on top). It takes another trainer (ms-swift or NeMo), the base once "
+        f"more in its format ({held / 2**40:,.2f} TiB), and {held / case.ranks / 2**30:,.1f} GiB of them per GPU.",
+    }
+
+
+def _four_bits(case: Case) -> dict[str, Any] | None:
+    """The base in 4 bits, once a node, its layers split over the node's GPUs, which work one after the other."""
+    planned, made, gpu = _planned(case), quantized(case), case.hardware.gpu
+    if planned is None or made is None or gpu is None or max(case.nodes) < 2:
+        return None
+    total, compute = planned
+    share = made.case.base_bytes / max(case.nodes)
+    if share + case.activations.kept + case.activations.layer > 0.85 * gpu.memory_bytes:
+        return None
+    at_best = compute * max(case.nodes)
+    if total < FAR * at_best:
+        return None
+    return {
+        "name": "a base of 4 bits, split by layers over the GPUs of each node",
+        "seconds_per_step": at_best,
+        "times_faster": total / at_best,
+        "why": f"{share / 2**30:,.1f} GiB of weights per GPU and nothing to gather; nodes exchange the adapters' "
+        f"gradients alone. One GPU of a node works at a time: at best {at_best:,.0f} s per step, "
+        f"{total / at_best:,.1f} times faster, before the weights are unpacked at each use. It takes bitsandbytes, rounded weights, and a "
+        "script of your own (device_map by layers, data parallel over the nodes).",
+    }
+
+
+def _planned(case: Case) -> tuple[float, float] | None:
+    """(seconds of the planned step, those of its compute) where weights cross between nodes."""
+    if not case.sharded or len(case.nodes) < 2 or not case.setting.uses_gpu:
+        return None
+    time = step_time(case, traffic_of(case), case.hardware.network)
+    return None if time.compute is None else (time.total, time.compute)
 
 
 def binding(case: Case) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from allranks.spec.run import CPU, Run
-from allranks.spec.sections import LOCKSTEP, Container, Environment, Gpus, Launch, Network, Save, Train
+from allranks.spec.sections import LEAF, LOCKSTEP, Container, Environment, Gpus, Launch, Network, Save, Train
 
 if TYPE_CHECKING:
     from allranks.spec.hostfile import cluster_from_hostfile
@@ -38,6 +38,7 @@ RENAMED = {"load_typed": "load"}
 
 __all__ = [
     "CPU",
+    "LEAF",
     "LOCKSTEP",
     "Container",
     "Environment",

@@ -59,10 +59,13 @@ def price(text: str) -> float:
 
 
 def call(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
     from allranks.core import BadInput, Problem
     from allranks.output.plan import print_plan
     from allranks.runs.inspection import planned, read_object, verdict_code
     from allranks.runs.local_inputs import script_findings
+    from allranks.spec import LEAF
 
     run = load_run(options)
     probe = read_object(options.probe) if options.probe else None
@@ -70,7 +73,9 @@ def call(options: argparse.Namespace) -> int:
         raise BadInput(
             Problem(f"{options.probe} is not a readable JSON object.", do="allranks probe FILE --json > JSON")
         )
-    plan = planned(run, samples=options.samples, price=options.price, probe=probe)
+    # What runs the experts in lockstep is not in the scripts: they are planned, and written, with a leaf.
+    goes = replace(run, train=replace(run.train, experts=LEAF)) if options.render else run
+    plan = planned(goes, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]
     code = verdict_code(findings, run.accept)
     document = {**plan.as_json(), "findings": [f.as_json() for f in findings]}
