@@ -58,6 +58,7 @@ def test_a_failure_says_why_and_is_not_kept(home, package):
     assert count.read_text() == "xx", "its cure need not change anything that the cache knows"
 
 
+@pytest.mark.lengthy
 def test_collectors_of_one_host_wait_for_one(home, package):
     folder, count = package
     answers = []

@@ -39,6 +39,11 @@ def compiled(folder: Path) -> Path:
     return made / "bundles"
 
 
+def linked(source: str, target: str) -> None:
+    """One more name for a module, which no test of these rooms changes; a copy of anything else."""
+    (os.link if source.endswith((".py", ".pyc")) else shutil.copy2)(source, target)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def bundle_at_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """To be imported by a folder's conftest.py."""
@@ -49,7 +54,7 @@ def bundle_at_hand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     async def started(self: LocalTransport, argv: Sequence[str]) -> Any:
         home = Path(os.environ.get("ALLRANKS_HOME", "/no-home"))
         if home.is_dir() and not (home / "bundles").exists():
-            shutil.copytree(compiled(folder), home / "bundles")
+            shutil.copytree(compiled(folder), home / "bundles", copy_function=linked)
         return await start(self, argv)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -150,6 +150,7 @@ def test_a_run_is_not_compared_with_itself(runs, capsys) -> None:
     assert "are one run" in capsys.readouterr().err
 
 
+@pytest.mark.lengthy
 def test_a_run_of_another_head_is_read_from_there(runs, home: Path, monkeypatch, capsys) -> None:
     """The head is this machine, and its node program is asked as another's would be."""
     from allranks.core import Node

@@ -100,6 +100,7 @@ def test_what_it_says_is_the_reason(fake) -> None:
     assert rdma.run({"seconds": 1})["reason"] == "Unable to open device"
 
 
+@pytest.mark.lengthy
 def test_nodes_without_it_are_said_and_nothing_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_a_start_that_was_cut_off_is_shown_stopped_and_cleaned(
     assert cluster.folders() == [] and index.entries() == []
 
 
+@pytest.mark.lengthy
 def test_nobody_takes_a_start_for_lost_whose_head_does_not_answer(cluster: Cluster) -> None:
     cut_off(cluster)
     cluster.machines["a"].away = True
@@ -144,6 +145,7 @@ def test_a_node_that_is_away_keeps_the_head_and_the_entry_until_it_was_cleaned(
     assert cluster.folders() == [] and index.entries() == []
 
 
+@pytest.mark.lengthy
 def test_a_dry_run_that_could_not_look_at_a_node_does_not_say_fine(cluster: Cluster) -> None:
     index.remember(RUN_ID, cluster.run)
     cluster.put("a", state="succeeded")

@@ -24,10 +24,9 @@ from deepspeed.runtime.zero.partitioned_param_coordinator import PartitionedPara
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-sys.path.insert(0, str(Path(__file__).parent))
-from lockstep_worker_sizes import CHOSEN, EXPERTS, INNER, LAYERS, LENGTH, WIDTH, WORDS
-
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from allranks.worker import moe
+from tests.worker.lockstep_worker_sizes import CHOSEN, EXPERTS, INNER, LAYERS, LENGTH, WIDTH, WORDS
 
 warnings.filterwarnings("ignore")
 GATHERED = [0]

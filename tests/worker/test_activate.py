@@ -64,6 +64,7 @@ ENDS = [
 ]
 
 
+@pytest.mark.lengthy
 def test_the_code_a_script_ends_with(node):
     running = [node.start(script, number) for number, (script, _) in enumerate(ENDS)]
     for number, process in enumerate(running):
