@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
 
 from allranks.monitor.job_judge import Verdict, judge
 from allranks.monitor.job_look import NodeLook, jobs, read
+from tests.monitor.test_flight_dumps import entry, whole
 
 TORCH = "/env/lib/python3.11/site-packages/torch"
 TRAIN = ["/home/me/train.py", 66, "train", 100]
@@ -172,6 +175,27 @@ def test_without_stacks_a_job_of_which_all_compute_names_nobody() -> None:
     assert named(verdict(*rows, row(2, [], **SLEEPS)))[0] == "unproven"
 
 
+# ---- dumps of the flight recorder ----
+
+
+def recorded(last: int) -> dict[str, str]:
+    """A dump of a rank whose collective number `last` is not finished."""
+    entries = [entry(n) for n in range(1, last)] + [entry(last, state="started")]
+    return {"data": base64.b64encode(json.dumps(whole(entries)).encode()).decode()}
+
+
+def test_the_recorders_words_count_before_the_stacks() -> None:
+    """On GPUs: all stand in their own code at the same line."""
+    gpus = {"gpu": True, "main_cpu": 3.0}
+    numbers = [9, 7, 9, 9]
+    found = verdict(
+        *(row(n, SLEEPING, world=4, dump=recorded(last), **gpus) for n, last in enumerate(numbers))
+    )
+    assert named(found)[2:] == (1, "node2")
+    without = verdict(*(row(n, SLEEPING, world=4, **gpus) for n in range(4)))
+    assert named(without)[0] == "unproven"
+
+
 # ---- ranks that are nowhere ----
 
 
@@ -201,6 +225,14 @@ def test_a_gap_in_the_ranks_of_one_node_is_a_rank_that_is_gone() -> None:
 def test_an_offer_of_the_recorders_is_told() -> None:
     pipe = {"env": {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": "/tmp/fr"}}
     assert "write a 1 into /tmp/frRANK.pipe" in verdict(*(row(n, **pipe) for n in range(3))).notes[0]
+
+
+def test_a_node_that_could_not_be_asked_is_no_machine_that_failed() -> None:
+    seen = [*looks(row(0), row(2)), NodeLook("node2", error="its host key is unknown")]
+    (job,) = jobs(seen)
+    found = judge(job, seen)
+    assert named(found)[0] == "unproven"
+    assert "node2: its host key is unknown" in found.notes
 
 
 def test_without_all_nodes_nobody_is_named() -> None:

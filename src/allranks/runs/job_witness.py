@@ -18,6 +18,7 @@ from allranks.monitor.job_judge import Verdict, judge
 from allranks.monitor.job_look import Job, NodeLook, jobs
 from allranks.transport import Nodes, memory_program
 from allranks.transport.base import Unreachable
+from allranks.transport.nodes import AT_ONCE
 from allranks.transport.program import NodeProgram, ProgramFailed
 
 MODULES = (
@@ -33,6 +34,9 @@ MODULES = (
 
 FUNCTION, ECHO = "allranks.node.witness.look.look", "allranks.node.witness.echo.ask"
 ECHO_SECONDS, ECHO_NODES = 4.0, 32
+SILENT = frozenset({"timeout", "login-timeout", "no-route", "connection-lost"})
+"""The causes for which a machine counts as one that does not answer. Others are the way to it: a key, a name, a
+Python."""
 CONNECT_SECONDS, EACH_SECONDS = 5.0, 0.05
 """Beyond the look itself: the connection, the program, the slowest reader; and so much more for each node. A machine
 that needs longer is told as one that does not answer."""
@@ -91,11 +95,14 @@ async def echoes(nodes: Nodes, addresses: Mapping[str, str]) -> dict[str, dict[s
 async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
     """Looks at all nodes at the same time; a node that fails has its `error`."""
     request = {"reader": reader(), **asdict(wanted)}
-    limit = wanted.seconds + CONNECT_SECONDS + EACH_SECONDS * len(nodes.nodes)
-    tasks = [
-        asyncio.ensure_future(_one(node, nodes[name], request, limit)) for name, node in nodes.nodes.items()
-    ]
-    return list(await asyncio.gather(*tasks))
+    limit = wanted.seconds + CONNECT_SECONDS + EACH_SECONDS * min(len(nodes.nodes), AT_ONCE)
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(node: Node) -> NodeLook:
+        async with gate:
+            return await _one(node, nodes[node.name], request, limit)
+
+    return list(await asyncio.gather(*map(one, nodes.nodes.values())))
 
 
 async def _one(node: Node, program: NodeProgram, request: dict[str, Any], limit: float) -> NodeLook:
@@ -105,6 +112,7 @@ async def _one(node: Node, program: NodeProgram, request: dict[str, Any], limit:
     except asyncio.TimeoutError:
         return NodeLook(node.name, error=f"it did not answer within {limit:.0f} s", unreachable=True)
     except Unreachable as error:
-        return NodeLook(node.name, error=error.text, unreachable=True)
+        text = f"{error.text}. {error.fix}" if error.fix else error.text
+        return NodeLook(node.name, error=text, unreachable=error.cause in SILENT)
     except ProgramFailed as error:
         return NodeLook(node.name, error=error.text)
