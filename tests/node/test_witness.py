@@ -14,7 +14,7 @@ import pytest
 
 from allranks.node import processes
 from allranks.node.processes import Stat
-from allranks.node.witness import echo, job_ranks, tcp_info
+from allranks.node.witness import echo, job_ranks, look, stacks, tcp_info
 from allranks.runs import job_witness
 from allranks.transport import memory_program
 from tests.harness import until
@@ -188,3 +188,34 @@ def test_a_stack_is_read_from_outside_under_each_python(python: str, tmp_path: P
     finally:
         child.kill()
         child.wait()
+
+
+PYSPY = """#!/bin/sh
+echo '[{"thread_name": "MainThread", "frames": [{"filename": "a.py", "line": 7, "name": "inner"},'
+echo ' {"filename": "a.py", "line": 3, "name": "outer"}]}]'
+"""
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("installed", [True, False])
+def test_where_its_own_python_cannot_read_it_pyspy_does(
+    installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a rank in a container."""
+    spy = tmp_path / "py-spy"
+    spy.write_text(PYSPY)
+    spy.chmod(0o700 if installed else 0o600)
+    environ = {"PATH": f"{tmp_path}:/bin:/usr/bin", "RANK": "0", "WORLD_SIZE": "2"}
+    monkeypatch.setattr(stacks, "not_here", lambda *_: "it runs in a container")
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=environ)
+    try:
+        until(lambda: processes.read_environ(child.pid) == environ)
+        (rank,) = look.look({"seconds": 0.2, "pid": child.pid})["ranks"]
+    finally:
+        child.kill()
+        child.wait()
+    if installed:
+        assert (rank["by"], rank["why"]) == ("py-spy", "")
+        assert rank["stacks"] == [[["a.py", 3, "outer", None], ["a.py", 7, "inner", None]]] * 2
+    else:
+        assert (rank["stacks"], rank["why"]) == ([], "it runs in a container; py-spy is not installed")

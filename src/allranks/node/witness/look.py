@@ -53,6 +53,7 @@ def look(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     reading = stacks.Reading(
         pids if with_stacks else [], [share * seconds for share in SHARES], str(wanted.get("reader") or "")
     )
+    early = stacks.Spying({one.pid: one.start_time for one in found.ranks if one.pid in reading.why})
     began = time.monotonic()
     first = {one.pid: Moment(one.pid) for one in found.ranks}
     before = tcp_info.connections()
@@ -61,9 +62,9 @@ def look(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     after = tcp_info.connections()
     took = time.monotonic() - began
     looks = reading.end()
-    for one in found.ranks if with_stacks else ():
-        if one.pid not in looks.stacks:
-            stacks.by_pyspy(one.pid, one.start_time, looks)
+    early.end(looks)
+    unread = [one for one in found.ranks if looks.by.get(one.pid) != stacks.BY_MEMORY and with_stacks]
+    stacks.Spying({one.pid: one.start_time for one in unread}).end(looks)
     ranks = []
     for one in found.ranks:
         moments = (first[one.pid], last[one.pid])

@@ -10,13 +10,16 @@ import json
 import os
 import shutil
 import subprocess
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.node import processes
 from allranks.node.stall_evidence import Watched, outside_stack
 from allranks.node.witness.job_ranks import callers, program
 
 GRACE_SECONDS = 4.0
+AT_ONCE = 8
+BY_MEMORY = "reading its memory"
 MOST_BYTES = 32 << 20
 READER_WORDS = ("-I", "-S", "-B", "-c")
 SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
@@ -41,7 +44,7 @@ class Reading:
         by_program: Dict[str, List[int]] = {}
         for pid in self.pids:
             path = program(pid)
-            reason = _not_here(pid, path)
+            reason = not_here(pid, path)
             if reason:
                 self.why[pid] = reason
             else:
@@ -96,12 +99,12 @@ class Reading:
         for pid in pids:
             stacks = [row.get(str(pid)) for row in rows]
             if any(stacks):
-                looks.stacks[pid], looks.by[pid] = stacks, "reading its memory"
+                looks.stacks[pid], looks.by[pid] = stacks, BY_MEMORY
             else:
                 looks.why[pid] = str((answer.get("why") or {}).get(str(pid)) or "nothing was read")
 
 
-def _not_here(pid: int, path: str) -> str:
+def not_here(pid: int, path: str) -> str:
     """Why a process's own Python cannot be run beside it; empty if it can."""
     try:
         if os.readlink("/proc/%d/ns/mnt" % pid) != os.readlink("/proc/self/ns/mnt"):
@@ -133,18 +136,37 @@ def _scope() -> str:
     return "" if value == "0" else " (kernel.yama.ptrace_scope is %s: sudo may)" % value
 
 
-def by_pyspy(pid: int, start_time: int, looks: Looks) -> None:
-    """One look, where py-spy is installed; a process that nothing else could read."""
+class Spying:
+    """py-spy, where it is installed, at processes that nothing else can read: at once, in threads of its own."""
+
+    def __init__(self, those: Mapping[int, int]):
+        """`those`: pids with their start times."""
+        self._pool = ThreadPoolExecutor(max_workers=AT_ONCE)
+        self._asked = {pid: self._pool.submit(_spied, pid, start) for pid, start in those.items()}
+
+    def end(self, looks: Looks) -> None:
+        """Adds a look of each that was read, or why there is none."""
+        for pid, answer in self._asked.items():
+            frames, why = answer.result()
+            if frames is None:
+                known = looks.why.get(pid, "")
+                if pid not in looks.stacks and why not in known:
+                    looks.why[pid] = "; ".join(part for part in (known, why) if part)
+                continue
+            looks.stacks.setdefault(pid, []).append(frames)
+            looks.by[pid] = "py-spy"
+            looks.why.pop(pid, None)
+        self._pool.shutdown()
+
+
+def _spied(pid: int, start_time: int) -> "Tuple[Optional[List[Any]], str]":
     found = pyspy_for(pid)
     if found is None:
-        looks.why[pid] = looks.why.get(pid, "nothing was read") + "; py-spy is not installed"
-        return
+        return None, "py-spy is not installed"
     stack = outside_stack(found, Watched(0, pid, start_time))
-    if stack.frames:
-        looks.stacks[pid], looks.by[pid] = [[[*frame, None] for frame in stack.frames]], "py-spy"
-        looks.why.pop(pid, None)
-    else:
-        looks.why[pid] = "%s; py-spy: %s" % (looks.why.get(pid, "nothing was read"), stack.why)
+    return (
+        ([[*frame, None] for frame in stack.frames], "") if stack.frames else (None, "py-spy: %s" % stack.why)
+    )
 
 
 def pyspy_for(pid: int) -> Optional[str]:
