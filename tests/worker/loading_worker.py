@@ -21,7 +21,7 @@ activation.activate()
 
 import deepspeed  # noqa: E402
 import torch  # noqa: E402
-import transformers.modeling_utils  # noqa: E402, F401  (with the hooks, on every rank)
+import transformers.modeling_utils  # noqa: E402  (with the hooks, on every rank)
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import (  # noqa: E402
     AutoModelForCausalLM,
@@ -29,12 +29,12 @@ from transformers import (  # noqa: E402
     DeepseekV3Config,
     LlamaConfig,
 )
-from transformers.conversion_mapping import register_checkpoint_conversion_mapping  # noqa: E402
-from transformers.core_model_loading import Chunk, Transpose, WeightConverter  # noqa: E402
 from transformers.integrations import HfDeepSpeedConfig  # noqa: E402
 
 from benchmarks import _load_rank  # noqa: E402
 
+DTYPE = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+BF16 = {DTYPE: torch.bfloat16}
 LLAMA = {
     "hidden_size": 64, "intermediate_size": 253, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 4, "vocab_size": 1000,
@@ -50,13 +50,14 @@ MOE = {
 def make(out: Path) -> None:
     """The models, by the one rank that writes."""
     torch.manual_seed(0)
-    dense = AutoModelForCausalLM.from_config(LlamaConfig(**LLAMA), dtype=torch.bfloat16)
+    dense = AutoModelForCausalLM.from_config(LlamaConfig(**LLAMA), **BF16)
     dense.save_pretrained(out / "dense", max_shard_size="300KB")
     tied = LlamaConfig(**LLAMA, tie_word_embeddings=True)
-    AutoModelForCausalLM.from_config(tied, dtype=torch.float32).save_pretrained(out / "tied")
-    moe = AutoModelForCausalLM.from_config(DeepseekV3Config(**MOE), dtype=torch.bfloat16)
+    AutoModelForCausalLM.from_config(tied, **{DTYPE: torch.float32}).save_pretrained(out / "tied")
+    moe = AutoModelForCausalLM.from_config(DeepseekV3Config(**MOE), **BF16)
     moe.save_pretrained(out / "moe", max_shard_size="300KB")
     converted(out)
+    fp8(out)
     copy(out, "pickle").joinpath("model.safetensors.index.json").unlink()
     torch.save(dense.state_dict(), out / "pickle" / "pytorch_model.bin")
     for file in (out / "pickle").glob("*.safetensors"):
@@ -96,6 +97,35 @@ def converted(out: Path) -> None:
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def fp8(out: Path) -> None:
+    """The MoE in blocks of 16 x 16 in fp8, and the same dequantized by plain arithmetic."""
+    moe = {**MOE, "moe_intermediate_size": 32}
+    torch.manual_seed(1)
+    AutoModelForCausalLM.from_config(DeepseekV3Config(**moe), **BF16).save_pretrained(
+        out / "fp8", max_shard_size="300KB"
+    )
+    shutil.copytree(out / "fp8", out / "bf16")
+    for file in (out / "fp8").glob("*.safetensors"):
+        small, plain = {}, {}
+        for name, one in load_file(file).items():
+            small[name] = plain[name] = one
+            if "_proj" in name and one.dim() == 2 and "layernorm" not in name:
+                scale = torch.rand(-(-one.shape[0] // 16), -(-one.shape[1] // 16)) + 0.01
+                wide = scale.repeat_interleave(16, 0)[: one.shape[0]].repeat_interleave(16, 1)[
+                    :, : one.shape[1]
+                ]
+                small[name] = (one.float() / wide).to(torch.float8_e4m3fn)
+                small[f"{name}_scale_inv"] = scale
+                plain[name] = (small[name].float() * wide).to(torch.bfloat16)
+        save_file(small, file, metadata={"format": "pt"})
+        save_file(plain, out / "bf16" / file.name, metadata={"format": "pt"})
+    config = json.loads((out / "fp8" / "config.json").read_text())
+    config["quantization_config"] = {
+        "quant_method": "fp8", "weight_block_size": [16, 16], "activation_scheme": "dynamic"
+    }  # fmt: skip
+    (out / "fp8" / "config.json").write_text(json.dumps(config))
+
+
 def main() -> None:
     out = Path(sys.argv[1])
     deepspeed.init_distributed("gloo")
@@ -112,19 +142,30 @@ def main() -> None:
         told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
     for case in ("cut", "missing", "older"):
         told[case] = {"own": load(out, case, "own", rank, sent)}
-    register_checkpoint_conversion_mapping(
-        "llama",
-        [
-            WeightConverter("mlp.down_t.weight", "mlp.down_proj.weight", [Transpose(0, 1)]),
-            WeightConverter("self_attn.qkv", [f"self_attn.{one}_proj" for one in "qkv"], [Chunk(0)]),
-        ],
-        overwrite=True,
-    )
-    told["converted"] = {loader: load(out, "converted", loader, rank, sent) for loader in ("stock", "own")}
+    if int(transformers.__version__.split(".")[0]) >= 5:
+        told["fp8"] = {
+            "own": load(out, "fp8", "own", rank, sent),
+            "stock": load(out, "bf16", "stock", rank, sent),
+        }
+        register()
+        told["converted"] = {
+            loader: load(out, "converted", loader, rank, sent) for loader in ("stock", "own")
+        }
     told["config"] = bool(config)
     (out / f"rank-{rank}.json").write_text(json.dumps(told))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+
+
+def register() -> None:
+    from transformers.conversion_mapping import register_checkpoint_conversion_mapping
+    from transformers.core_model_loading import Chunk, Transpose, WeightConverter
+
+    conversions = [
+        WeightConverter("mlp.down_t.weight", "mlp.down_proj.weight", [Transpose(0, 1)]),
+        WeightConverter("self_attn.qkv", [f"self_attn.{one}_proj" for one in "qkv"], [Chunk(0)]),
+    ]
+    register_checkpoint_conversion_mapping("llama", conversions, overwrite=True)
 
 
 def load(out: Path, case: str, loader: str, rank: int, sent: dict) -> dict:
@@ -142,7 +183,7 @@ def load(out: Path, case: str, loader: str, rank: int, sent: dict) -> dict:
     notes = activation.ACTIVE.notes
     del notes[:]
     try:
-        model = kind.from_pretrained(folder, dtype=torch.bfloat16)
+        model = kind.from_pretrained(folder, **BF16)
     except Exception as error:
         gc.collect()
         return {"error": f"{type(error).__name__}: {error}", "notes": list(notes)}

@@ -12,34 +12,27 @@ import pytest
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(400)]
 ROOT = Path(__file__).resolve().parents[2]
+LEGACY = ROOT / ".venvs" / "legacy"
 WORKER = Path(__file__).parent / "loading_worker.py"
 RANKS = 3
 OWN_BYTES = 3 * 1024 + 1  # what a rank hands over: one vote, and two or three answers
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory) -> list[dict]:
-    out = tmp_path_factory.mktemp("loading")
+def loaded(out: Path, python: str, extensions: str) -> list[dict]:
+    """What each rank told of all cases."""
     (out / "ranks").mkdir()
     env = dict(
-        os.environ, PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]), OMP_NUM_THREADS="1",
+        os.environ, PATH=os.pathsep.join([str(Path(python).parent), os.environ["PATH"]]), OMP_NUM_THREADS="1",
         PYTHONPATH=os.pathsep.join([str(ROOT / "src"), str(ROOT)]), HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="",
         ALLRANKS_HOME=str(out / "home"), ALLRANKS_RUN_ID="test", ALLRANKS_RANKS_DIR=str(out / "ranks"),
-        ALLRANKS_LOGS_DIR="", ALLRANKS_LOADER="own",
+        ALLRANKS_LOGS_DIR="", ALLRANKS_LOADER="own", TORCH_EXTENSIONS_DIR=extensions,
     )  # fmt: skip
-    argv = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        f"--nproc-per-node={RANKS}",
-        "--rdzv-backend",
-        "c10d",
-    ]
+    argv = [python, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--rdzv-backend", "c10d"]
     argv += ["--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out)]
     with open(out / "log", "wb") as log:
         process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
         try:
-            code = process.wait(timeout=240)
+            code = process.wait(timeout=300)
         finally:
             if process.poll() is None:
                 process.terminate()  # torchrun ends its ranks, which are in sessions of their own
@@ -53,7 +46,12 @@ def told(tmp_path_factory) -> list[dict]:
     return [json.loads((out / f"rank-{rank}.json").read_text()) for rank in range(RANKS)]
 
 
-@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "converted"])
+@pytest.fixture(scope="module")
+def told(tmp_path_factory) -> list[dict]:
+    return loaded(tmp_path_factory.mktemp("loading"), sys.executable, os.environ["TORCH_EXTENSIONS_DIR"])
+
+
+@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "converted", "fp8"])
 def test_each_rank_has_what_the_stock_way_gives_it(told: list[dict], case: str) -> None:
     for rank in told:
         stock, own = rank[case]["stock"], rank[case]["own"]
@@ -64,7 +62,7 @@ def test_each_rank_has_what_the_stock_way_gives_it(told: list[dict], case: str) 
     assert parts[0] != parts[1] != parts[2]
 
 
-@pytest.mark.parametrize("case", ["dense", "tied", "moe"])
+@pytest.mark.parametrize("case", ["dense", "tied", "moe", "fp8"])
 def test_the_network_carries_no_weight(told: list[dict], case: str) -> None:
     for rank in told:
         assert 0 < rank[case]["own"]["sent"] <= OWN_BYTES < rank[case]["stock"]["sent"] / 50
@@ -104,3 +102,20 @@ def test_a_bad_copy_on_one_node_is_the_same_error_on_every_rank(
     (error,) = errors
     assert error.startswith("BaseUnreadable: ") and said in error
     assert case == "older" or "Rank 1 (" in error
+
+
+@pytest.mark.legacy
+@pytest.mark.seldom
+@pytest.mark.skipif(not (LEGACY / "torch_extensions").exists(), reason="scripts/setup.sh --legacy makes it")
+def test_transformers_4_which_loads_file_by_file(tmp_path: Path) -> None:
+    told = loaded(tmp_path, str(LEGACY / "bin" / "python"), str(LEGACY / "torch_extensions"))
+    for rank in told:
+        for case in ("dense", "tied", "moe", "head", "pickle"):
+            stock, own = rank[case]["stock"], rank[case]["own"]
+            assert stock["error"] is None and own["error"] is None
+            assert own["digests"] == stock["digests"] and own["buffers"] == stock["buffers"]
+            assert own["notes"][-1].startswith("loader stock: " if case == "pickle" else "loader own: read ")
+        for case in ("cut", "missing", "older"):
+            assert rank[case]["own"]["error"].startswith("BaseUnreadable: ")
+        # separate experts: one more exchange for each file, and the routers, which have a buffer beside their weight
+        assert rank["moe"]["own"]["sent"] < rank["moe"]["stock"]["sent"] / 50

@@ -95,7 +95,6 @@ def test_copies_are_told_apart_by_their_values(tmp_path: Path) -> None:
     digests = []
     for number, values in enumerate((VALUES, VALUES, VALUES[:-1] + b"\0")):
         files = Files()
-        files.add(written(tmp_path / f"{number}.safetensors", values=values))
-        digests.append(files.sample())
+        digests.append(files.sample(files.add(written(tmp_path / f"{number}.safetensors", values=values))))
         files.close()
     assert digests[0] == digests[1] != digests[2]

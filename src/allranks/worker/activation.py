@@ -71,7 +71,7 @@ def watch_imports(rank: Rank) -> None:
             "transformers.modeling_utils": later("model_loading", "on_modeling"),
             "tqdm.std": later("model_loading", "on_tqdm"),
             "deepspeed": later("deepspeed_hooks", "on_deepspeed"),
-            "deepspeed.runtime.zero.partition_parameters": later("base_loading", "on_partitioning"),
+            "deepspeed.runtime.zero.partition_parameters": later("loader_hooks", "on_partitioning"),
             "deepspeed.runtime.engine": later("deepspeed_hooks", "on_engine"),
             "deepspeed.runtime.pipe.engine": later("deepspeed_hooks", "on_pipeline"),
         }

@@ -18,25 +18,16 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.core.rank_events import BASE_BYTES
-from allranks.worker import collective, guard, partition_plan, partition_reading, tensor_origin
+from allranks.worker import block_scales, collective, partition_plan, partition_reading, tensor_origin
+from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Doubt, Plan
 from allranks.worker.rank_reporter import Rank
 from allranks.worker.weight_files import CannotRead, Files
 from allranks.worker.zero_construction import CONSTRUCTION
 
-VARIABLE = "ALLRANKS_LOADER"
-OWN, STOCK = "own", "stock"
 ANSWER_BYTES = 1024
 STOCK_BYTES = 512 << 20
 """Of stored tensors that the library's own function gets at a time."""
-KNOWN = frozenset({
-    "GatheredParameters", "Module", "_apply_weight_conversions_to_state_dict", "_is_hf_initialized",
-    "_load_from_state_dict", "_metadata", "_modules", "_weight_conversions", "append", "copy", "copy_",
-    "deepspeed", "dict", "discard", "distributed", "get", "get_rank", "getattr",
-    "is_deepspeed_zero3_enabled", "items", "keys", "len", "named_buffers", "named_parameters", "nn",
-    "no_grad", "set", "state_dict", "torch", "zero",
-})  # fmt: skip
-"""What transformers' `_load_state_dict_into_zero3_model` may do, if what stands here can take its place."""
 
 
 class BaseUnreadable(RuntimeError):
@@ -46,17 +37,20 @@ class BaseUnreadable(RuntimeError):
 class Attempt:
     """One `from_pretrained` of ours."""
 
-    def __init__(self, rank: Rank, module: Any):
+    def __init__(self, rank: Rank):
         import torch
 
-        self.rank, self.module, self.torch = rank, module, torch
+        self.rank, self.torch = rank, torch
         self.files = Files()
         self.trace = tensor_origin.tracer(torch)
         self.depth = 1
         self.doubt: Optional[str] = None
         self.fault: Optional[str] = None
         self.random = torch.get_rng_state()
-        self.done_bytes, self.total_bytes, self.began = 0, 0, 0.0
+        self.done_bytes, self.total_bytes, self.seconds = 0, 0, 0.0
+        self.own_count, self.stock_count = 0, 0
+        self.scales: Optional[Scales] = None
+        """Of a base in fp8 whose model is built in bf16."""
 
     # -- in place of transformers' functions --
 
@@ -67,7 +61,7 @@ class Attempt:
             return {}
         try:
             names = self.files.add(str(path))
-            return {name: self.traced(name) for name in names}
+            return {name: self.traced(name) for name in names if not self.is_scale(name)}
         except CannotRead as error:
             self.fault = str(error)
         except Exception as error:
@@ -77,31 +71,46 @@ class Attempt:
     def traced(self, name: str) -> Any:
         place = self.files.tensors[name]
         dtype = partition_reading.dtype_of(self.torch, place.dtype)
+        if self.scales is not None and place.dtype == block_scales.FP8:
+            dtype = self.torch.bfloat16
         if dtype is None:
             raise Doubt("%s is stored as %s" % (name, place.dtype))
         return self.trace(name, place.shape, dtype)
 
-    def load_into(self, original: Any, model: Any, tensors: Dict[str, Any], config: Any) -> Any:
-        """In place of `_load_state_dict_into_zero3_model`, whose result it gives. Raises Doubt and BaseUnreadable."""
-        self.rank.shards = None  # the headers are read; from here on bytes count
-        plan = self.agreed_plan(model, tensors, config)
-        self.began = time.monotonic()
+    def is_scale(self, name: str) -> bool:
+        return self.scales is not None and self.scales.belongs(name)
+
+    def load_into(self, original: Any, model: Any, tensors: Dict[str, Any], *config: Any) -> Any:
+        """In place of `_load_state_dict_into_zero3_model`, whose result it gives: transformers 5 calls it once for all
+        files, with its configuration, transformers 4 for each file. Raises Doubt and BaseUnreadable."""
+        if config:
+            self.rank.shards = None  # the headers are read; from here on bytes count
+        plan = self.agreed_plan(model, tensors, *config)
+        began = time.monotonic()
         progress, self.rank.progress = self.rank.progress, self.progress
         try:
             fault = self.fill(plan)
         finally:
             self.rank.progress = progress
+            self.seconds += time.monotonic() - began
         self.check_all(fault)
-        return self.load_others(original, model, plan, config)
+        self.own_count += len(plan.own)
+        self.stock_count += len(plan.stock)
+        return self.load_others(original, model, plan, *config)
+
+    @property
+    def note(self) -> str:
+        text = "loader own: read %s bytes of the base in %.1f s; %d parameters its own part, %d tensors the stock way"
+        return text % (format(self.done_bytes, ","), self.seconds, self.own_count, self.stock_count)
 
     # -- what the ranks agree on --
 
-    def agreed_plan(self, model: Any, tensors: Dict[str, Any], config: Any) -> Plan:
+    def agreed_plan(self, model: Any, tensors: Dict[str, Any], *config: Any) -> Plan:
         plan, told = None, {"host": socket.gethostname()[:60]}
         try:
             if self.doubt is None and self.fault is None:
-                plan = self.plan(model, tensors, config)
-                told.update(plan=plan.digest, content=self.files.sample())
+                plan = self.plan(model, tensors, *config)
+                told.update(plan=plan.digest, content=self.files.sample(self.stored_names(tensors)))
         except CannotRead as error:
             self.fault = str(error)
         except Exception as error:  # Doubt, and whatever else is not as it is expected here
@@ -126,6 +135,15 @@ class Attempt:
             raise Doubt("this rank has no plan")
         return plan
 
+    def stored_names(self, tensors: Dict[str, Any]) -> List[str]:
+        """The names in the files of all that these tensors are made of, with their scales."""
+        names = sorted({name for tensor in tensors.values() for name in tensor.names})
+        if self.scales is None:
+            return names
+        for name in names:
+            self.scales.check(name)
+        return block_scales.names_with_scales(names, self.files.tensors)
+
     def check_all(self, fault: Optional[str]) -> None:
         """After reading: every rank's fault on every rank."""
         told = {"host": socket.gethostname()[:60]}
@@ -135,31 +153,35 @@ class Attempt:
 
     # -- this rank's own work --
 
-    def plan(self, model: Any, tensors: Dict[str, Any], config: Any) -> Plan:
-        found = converted(self.module, model, tensors, getattr(config, "weight_mapping", None))
+    def plan(self, model: Any, tensors: Dict[str, Any], *config: Any) -> Plan:
+        if config:
+            tensors = converted(model, tensors, getattr(config[0], "weight_mapping", None))
         known = set(model.state_dict())
         known.update(name for name, _ in model.named_buffers())
-        found = {name: tensor for name, tensor in found.items() if name in known}
-        plan = partition_plan.plan(model, found, self.files, group_of)
+        found = {name: tensor for name, tensor in tensors.items() if name in known}
+        special = partition_plan.names_of_special_modules(model)
+        if not config:
+            special |= partition_plan.modules_with_buffers(model, found)
+        plan = partition_plan.plan(model, found, self.files, group_of, special)
         tied = set(getattr(model, "all_tied_weights_keys", None) or {})
         left = [name for name, _ in model.named_parameters() if name not in found and name not in tied]
-        if left and not self.torch.equal(self.random, self.torch.get_rng_state()):
-            raise Doubt("%s is not in the files, and the model draws random numbers itself" % left[0])
+        if CONSTRUCTION.draws and (left or not config):  # one file of several: nobody knows what is left
+            raise Doubt("the model draws random numbers itself, and not all of it is in the files")
         return plan
 
     def fill(self, plan: Plan) -> Optional[str]:
         """Reads this rank's bytes; what went wrong, or None."""
         tensors = self.files.tensors
         try:
-            self.total_bytes = sum(
+            self.total_bytes += sum(
                 stretch.length * partition_reading.ITEM_BYTES[tensors[stretch.name].dtype]
                 for one in plan.own
                 for stretch in one.stretches
             )
             for one in plan.own:
-                partition_reading.fill(one, self.files, self.tell)
+                partition_reading.fill(one, self.files, self.scales, self.tell)
                 one.parameter._is_hf_initialized = True
-            partition_reading.compare_samples(plan.own, self.files)
+            partition_reading.compare_samples(plan.own, self.files, self.scales)
             self.files.check_unchanged()
         except Exception as error:
             return str(error) if isinstance(error, CannotRead) else "%s: %s" % (type(error).__name__, error)
@@ -171,32 +193,30 @@ class Attempt:
     def progress(self) -> Dict[str, Any]:
         return {"what": BASE_BYTES, "done": self.done_bytes, "total": self.total_bytes}
 
-    def load_others(self, original: Any, model: Any, plan: Plan, config: Any) -> Any:
-        """What is no plain sequence goes through the library's function, STOCK_BYTES at a time."""
-        errors: List[str] = []
-        missing: Optional[set] = None
-        for names in self.batches(plan):
-            real = {name: self.stored(name) for name in names}
-            found, left = original(model, real, config)
-            errors.extend(found)
-            missing = set(left) if missing is None else missing & set(left)
-        seconds = time.monotonic() - self.began
-        self.rank.notes.append(
-            "loader own: read %s bytes of the base in %.1f s; %d parameters its own part, %d tensors the stock way"
-            % (format(self.done_bytes, ","), seconds, len(plan.own), len(plan.stock))
-        )
-        return errors, (missing or set()) - plan.filled
+    def load_others(self, original: Any, model: Any, plan: Plan, *config: Any) -> Any:
+        """What is no plain sequence goes through the library's function, about STOCK_BYTES at a time."""
+        results = [
+            original(model, {n: self.stored(n) for n in names}, *config) for names in self.batches(plan)
+        ]
+        if not config:
+            return [error for errors in results for error in errors]
+        missing = set(results[0][1]).intersection(*(left for _, left in results))
+        return [error for errors, _ in results for error in errors], missing - plan.filled
 
     def batches(self, plan: Plan) -> List[List[str]]:
-        """At least one, so that the library does what it does besides."""
+        """Stored tensors, those of one module together. At least one batch, so that the library does what it does
+        besides."""
+        modules: Dict[str, Dict[str, None]] = {}
+        for name in sorted(plan.stock):
+            modules.setdefault(name.rpartition(".")[0], {}).update(dict.fromkeys(sorted(plan.stock[name])))
         found: List[List[str]] = [[]]
         size = 0
-        for names in plan.stock.values():
+        for names in modules.values():
             more = sum(self.files.tensors[name].bytes for name in names)
             if found[-1] and size + more > STOCK_BYTES:
                 found.append([])
                 size = 0
-            found[-1].extend(sorted(names))
+            found[-1].extend(names)
             size += more
         return found
 
@@ -204,7 +224,14 @@ class Attempt:
         from safetensors import safe_open
 
         with safe_open(self.files.paths[self.files.tensors[name].file], framework="pt") as file:
-            return file.get_tensor(name)
+            tensor = file.get_tensor(name)
+        if self.scales is not None and self.scales.of(name) is not None:
+            return (
+                self.scales.multiply(name, 0, tensor.reshape(-1))
+                .reshape(tensor.shape)
+                .to(self.torch.bfloat16)
+            )
+        return tensor
 
 
 def raise_faults(answers: List[Dict[str, Any]]) -> None:
@@ -223,8 +250,8 @@ def group_of(parameter: Any) -> Tuple[int, int]:
     return distributed.get_rank(group), distributed.get_world_size(group)
 
 
-def converted(module: Any, model: Any, tensors: Dict[str, Any], mapping: Any) -> Dict[str, Any]:
-    """The tensors by the model's own names, stacked and joined as transformers does it, prefix included."""
+def converted(model: Any, tensors: Dict[str, Any], mapping: Any) -> Dict[str, Any]:
+    """The tensors by the model's own names, stacked and joined as transformers 5 does it, prefix included."""
     if mapping:
         from transformers.integrations import deepspeed
 
@@ -234,108 +261,3 @@ def converted(module: Any, model: Any, tensors: Dict[str, Any], mapping: Any) ->
         ("%s.%s" % (prefix, name) if known.get("%s.%s" % (prefix, name)) is not None else name): tensor
         for name, tensor in tensors.items()
     }
-
-
-class Loader:
-    """Covers transformers.modeling_utils. One attempt at a time; a model within a model is the library's."""
-
-    def __init__(self, rank: Rank, module: Any):
-        self.rank, self.module = rank, module
-        self.attempt: Optional[Attempt] = None
-
-    def cover(self) -> None:
-        module = self.module
-        model = module.PreTrainedModel
-        read, into = module.load_state_dict, module._load_state_dict_into_zero3_model
-        if not names_of(into) <= KNOWN:
-            self.rank.notes.append("loader stock: this version of transformers loads in a way not known here")
-            return
-        pretrained = model.__dict__["from_pretrained"].__func__
-
-        def load_state_dict(checkpoint_file: Any, *args: Any, **kwargs: Any) -> Any:
-            attempt = self.active()
-            place = kwargs.get("map_location", args[0] if args else "cpu")
-            if attempt is None or place != "cpu":
-                return read(checkpoint_file, *args, **kwargs)
-            return attempt.load_state_dict(checkpoint_file)
-
-        def _load_state_dict_into_zero3_model(
-            model_to_load: Any, state_dict: Any, load_config: Any = None
-        ) -> Any:
-            attempt = self.active()
-            if attempt is None:
-                return into(model_to_load, state_dict, load_config)
-            return attempt.load_into(into, model_to_load, state_dict, load_config)
-
-        def from_pretrained(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            return self.from_pretrained(pretrained, cls, args, kwargs)
-
-        module.load_state_dict = guard.dressed(load_state_dict, read)
-        module._load_state_dict_into_zero3_model = guard.dressed(_load_state_dict_into_zero3_model, into)
-        model.from_pretrained = classmethod(guard.dressed(from_pretrained, pretrained))
-
-    def active(self) -> Optional[Attempt]:
-        """The attempt, if all ranks are at one, and no model within the model is loading."""
-        attempt = self.attempt
-        return attempt if attempt is not None and attempt.depth == 1 and CONSTRUCTION.is_agreed else None
-
-    def from_pretrained(self, original: Any, cls: Any, args: Any, kwargs: Any) -> Any:
-        if self.attempt is not None:
-            self.attempt.depth += 1
-            self.attempt.doubt = "a model that loads another one"
-            try:
-                return original(cls, *args, **kwargs)
-            finally:
-                self.attempt.depth -= 1
-        if not self.is_due(kwargs):
-            return original(cls, *args, **kwargs)
-        attempt = Attempt(self.rank, self.module)
-        try:
-            self.attempt = attempt
-            with CONSTRUCTION.skipping():
-                return original(cls, *args, **kwargs)
-        except Doubt as doubt:
-            why = str(doubt)
-        finally:
-            self.attempt = None
-            attempt.files.close()
-        self.rank.notes.append("loader stock: %s" % why)
-        attempt.torch.set_rng_state(attempt.random)
-        return original(cls, *args, **kwargs)
-
-    def is_due(self, kwargs: Dict[str, Any]) -> bool:
-        """Alike on every rank, since it asks only what the script said."""
-        return (
-            os.environ.get(VARIABLE, STOCK) == OWN
-            and bool(self.module.is_deepspeed_zero3_enabled())
-            and kwargs.get("state_dict") is None
-            and kwargs.get("gguf_file") is None
-            and kwargs.get("quantization_config") is None
-        )
-
-
-def names_of(function: Any) -> set:
-    """The names that a function and the functions inside it use of others."""
-    code, found = function.__code__, set(function.__code__.co_names)
-    for inner in code.co_consts:
-        found.update(getattr(inner, "co_names", ()))
-    return found
-
-
-def install(rank: Rank, module: Any) -> None:
-    """transformers.modeling_utils has come."""
-    if os.environ.get(VARIABLE, STOCK) != OWN:
-        return
-    wanted = ("load_state_dict", "_load_state_dict_into_zero3_model", "is_deepspeed_zero3_enabled")
-    if not all(hasattr(module, name) for name in wanted) or not hasattr(
-        module.PreTrainedModel, "get_init_context"
-    ):
-        rank.notes.append("loader stock: this version of transformers loads in a way not known here")
-        return
-    Loader(rank, module).cover()
-
-
-def on_partitioning(rank: Rank, module: Any) -> None:
-    """deepspeed.runtime.zero.partition_parameters has come."""
-    if os.environ.get(VARIABLE, STOCK) == OWN:
-        CONSTRUCTION.cover(module)

@@ -10,13 +10,13 @@ import os
 import weakref
 from typing import Any, Dict, Optional
 
-from allranks.worker import base_loading, guard
+from allranks.worker import guard, loader_hooks
 from allranks.worker.rank_reporter import Rank
 
 
 def on_modeling(rank: Rank, module: Any) -> None:
     """transformers.modeling_utils: while `from_pretrained` runs, the phase is `loading`."""
-    guard.guarded(base_loading.install)(rank, module)
+    guard.guarded(loader_hooks.install)(rank, module)
     model = module.PreTrainedModel
     original = model.__dict__["from_pretrained"].__func__
     entering = guard.around(

@@ -34,13 +34,13 @@ class Plan(NamedTuple):
     digest: str
 
 
-def plan(model: Any, tensors: Dict[str, Any], files: Files, group: Any) -> Plan:
+def plan(model: Any, tensors: Dict[str, Any], files: Files, group: Any, special: Set[str]) -> Plan:
     """The plan for a model whose tensors by name are known (`tensor_origin`). `group` gives (rank, ranks) of a
-    parameter. Raises Doubt if something does not add up."""
+    parameter; the modules `special` go the stock way. Raises Doubt if something does not add up."""
     names_of: Dict[int, List[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
-        names_of.setdefault(id(parameter), []).append(name)
-    special = names_of_special_modules(model)
+        if name in tensors:  # of a tied one mostly a single name is stored
+            names_of.setdefault(id(parameter), []).append(name)
     own: List[Own] = []
     stock: Dict[str, FrozenSet[str]] = {}
     parameters: Dict[str, Any] = dict(model.named_parameters(remove_duplicate=False))
@@ -103,6 +103,11 @@ def is_part(parameter: Any, group: Any) -> bool:
         return False
     ranks = group(parameter)[1]
     return part.numel() == -(-parameter.ds_numel // ranks)
+
+
+def modules_with_buffers(model: Any, tensors: Dict[str, Any]) -> Set[str]:
+    """Modules of which a buffer is stored: transformers 4 reads it with the module's parameters, or not at all."""
+    return {name.rpartition(".")[0] for name, _ in model.named_buffers() if name in tensors}
 
 
 def names_of_special_modules(model: Any) -> Set[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
+from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Own
 from allranks.worker.weight_files import ITEM_BYTES, PIECE_BYTES, CannotRead, Files
 
@@ -13,6 +14,8 @@ TYPES = {
     "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
     "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool",
 }  # fmt: skip
+SCALED_VALUES = 4 << 20
+"""Of one piece that is multiplied: 16 MiB in float32."""
 SAMPLED_PARTS = 64
 SAMPLED_VALUES = 16
 
@@ -22,10 +25,11 @@ def dtype_of(torch: Any, name: str) -> Any:
     return getattr(torch, TYPES.get(name, ""), None)
 
 
-def fill(one: Own, files: Files, tell: Callable[[int], None]) -> None:
+def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int], None]) -> None:
     """Puts the values into one part, zeros into its padding. `tell` hears of each piece's bytes.
 
-    Values of another dtype are converted as `copy_` does, value for value. Raises CannotRead.
+    Values of another dtype are converted as `copy_` does, value for value; those with scales are multiplied before.
+    Raises CannotRead.
     """
     import torch
 
@@ -34,16 +38,17 @@ def fill(one: Own, files: Files, tell: Callable[[int], None]) -> None:
         for stretch in one.stretches:
             place = files.tensors[stretch.name]
             item, dtype = ITEM_BYTES[place.dtype], dtype_of(torch, place.dtype)
+            scaled = scales if scales is not None and scales.of(stretch.name) is not None else None
             first, left = stretch.first, stretch.length
             while left:
-                count = min(left, PIECE_BYTES // item)
+                count = min(left, SCALED_VALUES if scaled else PIECE_BYTES // item)
                 here = target[done : done + count]
                 if dtype == here.dtype and here.device.type == "cpu":
                     files.read(stretch.name, first * item, memory_of(here))
                 else:
                     piece = torch.empty(count, dtype=dtype)
                     files.read(stretch.name, first * item, memory_of(piece))
-                    here.copy_(piece)
+                    here.copy_(scaled.multiply(stretch.name, first, piece) if scaled else piece)
                 tell(count * item)
                 first, left, done = first + count, left - count, done + count
         if done < target.numel():
@@ -56,7 +61,7 @@ def memory_of(tensor: Any) -> memoryview:
     return memoryview((ctypes.c_char * count).from_address(tensor.data_ptr())).cast("B")
 
 
-def compare_samples(own: List[Own], files: Files) -> None:
+def compare_samples(own: List[Own], files: Files, scales: Optional[Scales]) -> None:
     """Raises CannotRead if a sampled value of a part is not what safetensors' own reader finds in the file."""
     import torch
     from safetensors import safe_open
@@ -73,7 +78,10 @@ def compare_samples(own: List[Own], files: Files) -> None:
                 places = torch.arange(0, stretch.length, step)
                 with safe_open(files.paths[files.tensors[stretch.name].file], framework="pt") as file:
                     flat = file.get_tensor(stretch.name).view(-1)
-                wanted = flat[places + stretch.first].to(one.part.dtype)
+                wanted = flat[places + stretch.first]
+                if scales is not None and scales.of(stretch.name) is not None:
+                    wanted = wanted.to(torch.float32) * scales.at(stretch.name, places + stretch.first)
+                wanted = wanted.to(one.part.dtype)
                 found = one.part.detach()[(places + done).to(one.part.device)].cpu()
                 if not torch.equal(wanted.view(torch.uint8), found.view(torch.uint8)):
                     raise CannotRead("%s is not what its file holds" % one.name)

@@ -14,7 +14,7 @@ from allranks.worker import collective
 KNOWN = frozenset({
     "_convert_to_deepspeed_param", "get_partition_dp_group", "dist", "get_world_group", "broadcast",
     "data", "view", "torch", "uint8", "get_global_rank", "partition", "ds_process_group",
-    "is_sequence_parallel_group",
+    "get_dp_process_group",
 })  # fmt: skip
 """What `Init._zero_init_param` may do, if what stands here can take its place."""
 
@@ -31,6 +31,9 @@ class Construction:
         self.skipped = 0
         self.is_agreed = False
         """Whether every rank is about to load its own bytes."""
+        self.draws = False
+        """Whether the model drew random numbers while it was built: then rank 0's values may be no other rank's."""
+        self._random: Any = None
         self._is_known = False
         self._is_on = False
         self._voted_in: Any = None
@@ -52,6 +55,8 @@ class Construction:
             zero._convert_to_deepspeed_param(param)
             param.partition()
             self.skipped += 1
+            if not self.draws and not random_state_equals(self._random):
+                self.draws = True
 
         init._zero_init_param = _zero_init_param
 
@@ -73,10 +78,23 @@ class Construction:
     @contextlib.contextmanager
     def skipping(self) -> Iterator[None]:
         self._is_on, self._voted_in, self.is_agreed, self.skipped = True, None, False, 0
+        self.draws, self._random = False, random_state()
         try:
             yield
         finally:
             self._is_on, self._voted_in, self.is_agreed, self._skips = False, None, False, False
+
+
+def random_state() -> Any:
+    import torch
+
+    return torch.get_rng_state()
+
+
+def random_state_equals(before: Any) -> bool:
+    import torch
+
+    return torch.equal(before, torch.get_rng_state())
 
 
 CONSTRUCTION = Construction()

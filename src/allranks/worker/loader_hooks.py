@@ -1,0 +1,155 @@
+"""Covers what transformers and DeepSpeed load a model with, if the run asks for a loader of ours (`base_loading`)."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Optional
+
+from allranks.worker import block_scales, guard
+from allranks.worker.base_loading import Attempt
+from allranks.worker.block_scales import Scales
+from allranks.worker.partition_plan import Doubt
+from allranks.worker.rank_reporter import Rank
+from allranks.worker.zero_construction import CONSTRUCTION
+
+VARIABLE = "ALLRANKS_LOADER"
+OWN, STOCK = "own", "stock"
+KNOWN = frozenset({
+    "GatheredParameters", "Module", "_apply_weight_conversions_to_state_dict", "_is_hf_initialized",
+    "_load_from_state_dict", "_metadata", "_modules", "_weight_conversions", "append", "copy", "copy_",
+    "deepspeed", "dict", "discard", "distributed", "get", "get_rank", "getattr",
+    "is_deepspeed_zero3_enabled", "items", "keys", "len", "named_buffers", "named_parameters", "nn",
+    "no_grad", "set", "state_dict", "torch", "zero",
+})  # fmt: skip
+"""What transformers' `_load_state_dict_into_zero3_model` may do, if what stands here can take its place."""
+
+
+class Loader:
+    """Covers transformers.modeling_utils. One attempt at a time; a model within a model is the library's."""
+
+    def __init__(self, rank: Rank, module: Any):
+        self.rank, self.module = rank, module
+        self.attempt: Optional[Attempt] = None
+
+    def cover(self) -> None:
+        module = self.module
+        model = module.PreTrainedModel
+        read, into = module.load_state_dict, module._load_state_dict_into_zero3_model
+        if not names_of(into) <= KNOWN:
+            self.rank.notes.append("loader stock: this version of transformers loads in a way not known here")
+            return
+        pretrained = model.__dict__["from_pretrained"].__func__
+
+        def load_state_dict(checkpoint_file: Any, *args: Any, **kwargs: Any) -> Any:
+            attempt = self.active()
+            if attempt is None:
+                self.check_plain()
+            place = kwargs.get("map_location", args[0] if args else "cpu")
+            if attempt is None or place != "cpu":
+                return read(checkpoint_file, *args, **kwargs)
+            return attempt.load_state_dict(checkpoint_file)
+
+        def _load_state_dict_into_zero3_model(
+            model_to_load: Any, state_dict: Any, *load_config: Any, **named: Any
+        ) -> Any:
+            attempt = self.active()
+            if attempt is None:
+                self.check_plain()
+                return into(model_to_load, state_dict, *load_config, **named)
+            return attempt.load_into(into, model_to_load, state_dict, *load_config, *named.values())
+
+        def from_pretrained(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            return self.from_pretrained(pretrained, cls, args, kwargs)
+
+        if hasattr(module, "get_hf_quantizer"):
+            module.get_hf_quantizer = self.without_quantizer(module.get_hf_quantizer)
+        module.load_state_dict = guard.dressed(load_state_dict, read)
+        module._load_state_dict_into_zero3_model = guard.dressed(_load_state_dict_into_zero3_model, into)
+        model.from_pretrained = classmethod(guard.dressed(from_pretrained, pretrained))
+
+    def without_quantizer(self, original: Any) -> Any:
+        """transformers' `get_hf_quantizer`: a base in fp8 that is to be dequantized is a model in bf16 from here on."""
+
+        def get_hf_quantizer(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            attempt = self.attempt
+            if attempt is None or attempt.depth != 1 or not isinstance(result, tuple) or len(result) != 3:
+                return result
+            found = block_scales.plain(result[0], result[1])
+            if found is None:
+                return result
+            attempt.scales = Scales(attempt.files, found[0])
+            return None, found[1], result[2]
+
+        return guard.dressed(get_hf_quantizer, original)
+
+    def check_plain(self) -> None:
+        """Raises Doubt if the model was built in bf16 for a base in fp8 and the library is about to read it."""
+        if self.attempt is not None and self.attempt.scales is not None:
+            raise Doubt("some ranks do not load their own bytes")
+
+    def active(self) -> Optional[Attempt]:
+        """The attempt, if all ranks are at one, and no model within the model is loading."""
+        attempt = self.attempt
+        return attempt if attempt is not None and attempt.depth == 1 and CONSTRUCTION.is_agreed else None
+
+    def from_pretrained(self, original: Any, cls: Any, args: Any, kwargs: Any) -> Any:
+        if self.attempt is not None:
+            self.attempt.depth += 1
+            self.attempt.doubt = "a model that loads another one"
+            try:
+                return original(cls, *args, **kwargs)
+            finally:
+                self.attempt.depth -= 1
+        if not self.is_due(kwargs):
+            return original(cls, *args, **kwargs)
+        attempt = Attempt(self.rank)
+        try:
+            self.attempt = attempt
+            with CONSTRUCTION.skipping():
+                loaded = original(cls, *args, **kwargs)
+            if attempt.own_count:
+                self.rank.notes.append(attempt.note)
+            return loaded
+        except Doubt as doubt:
+            why = str(doubt)
+        finally:
+            self.attempt = None
+            attempt.files.close()
+        self.rank.notes.append("loader stock: %s" % why)
+        attempt.torch.set_rng_state(attempt.random)
+        return original(cls, *args, **kwargs)
+
+    def is_due(self, kwargs: Dict[str, Any]) -> bool:
+        """Alike on every rank, since it asks only what the script said."""
+        return (
+            os.environ.get(VARIABLE, STOCK) == OWN
+            and bool(self.module.is_deepspeed_zero3_enabled())
+            and kwargs.get("state_dict") is None
+            and kwargs.get("gguf_file") is None
+        )
+
+
+def names_of(function: Any) -> set:
+    """The names that a function and the functions inside it use of others."""
+    code, found = function.__code__, set(function.__code__.co_names)
+    for inner in code.co_consts:
+        found.update(getattr(inner, "co_names", ()))
+    return found
+
+
+def install(rank: Rank, module: Any) -> None:
+    """transformers.modeling_utils has come."""
+    if os.environ.get(VARIABLE, STOCK) != OWN:
+        return
+    wanted = ("load_state_dict", "_load_state_dict_into_zero3_model", "is_deepspeed_zero3_enabled")
+    if not all(hasattr(module, name) for name in wanted):
+        rank.notes.append("loader stock: this version of transformers loads in a way not known here")
+        return
+    Loader(rank, module).cover()
+
+
+def on_partitioning(rank: Rank, module: Any) -> None:
+    """deepspeed.runtime.zero.partition_parameters has come."""
+    if os.environ.get(VARIABLE, STOCK) == OWN:
+        CONSTRUCTION.cover(module)
