@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from allranks.worker.weight_files import Files, Stored
+from allranks.worker.weight_files import Files, Stored, memory_of
 
 SUFFIX = "_scale_inv"
 FP8 = "F8_E4M3"
@@ -68,8 +68,6 @@ class Scales:
 
     def _scales(self, name: str) -> Any:
         import torch
-
-        from allranks.worker.partition_reading import memory_of
 
         place = self._files.tensors[name + SUFFIX]
         scales = torch.empty(place.shape, dtype=torch.float32)

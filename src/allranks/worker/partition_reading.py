@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any, Callable, List, Optional
 
 from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Own
-from allranks.worker.weight_files import ITEM_BYTES, PIECE_BYTES, CannotRead, Files
+from allranks.worker.weight_files import ITEM_BYTES, PIECE_BYTES, CannotRead, Files, memory_of
 
 TYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
@@ -53,12 +52,6 @@ def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int],
                 first, left, done = first + count, left - count, done + count
         if done < target.numel():
             target[done:].zero_()
-
-
-def memory_of(tensor: Any) -> memoryview:
-    """The memory of a contiguous tensor of the CPU."""
-    count = tensor.numel() * tensor.element_size()
-    return memoryview((ctypes.c_char * count).from_address(tensor.data_ptr())).cast("B")
 
 
 def compare_samples(own: List[Own], files: Files, scales: Optional[Scales]) -> None:

@@ -6,6 +6,7 @@ The format (huggingface/safetensors, README "Format"): 8 bytes with the header's
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
@@ -154,3 +155,9 @@ def numel(shape: Iterable[int]) -> int:
     for length in shape:
         count *= length
     return count
+
+
+def memory_of(tensor: Any) -> memoryview:
+    """The memory of a contiguous tensor of the CPU."""
+    count = tensor.numel() * tensor.element_size()
+    return memoryview((ctypes.c_char * count).from_address(tensor.data_ptr())).cast("B")
