@@ -32,6 +32,16 @@ train:
 """
 
 
+GPU_PARTS = {
+    "parameters": int(52.08 * 2**30),
+    "activations": int(4.2 * 2**30),
+    "optimizer": int(0.4 * 2**30),
+    "runtime": int(1.1 * 2**30),
+    "fragmentation": int(0.92 * 2**30),
+    "total": int(58.7 * 2**30),
+}
+
+
 class Run:
     """A run under construction: `events` grows in the order of time."""
 
@@ -40,6 +50,8 @@ class Run:
         self.gpus, self.steps, self.gpu = gpus, steps, gpu
         self.ranks = nodes * gpus
         self.random = random.Random(seed)
+        self.more = random.Random(seed + 1)
+        self.sampled = 0.0
         self.now = START
         self.events: list[dict[str, Any]] = []
         self.log_ends: list[dict[str, Any]] = []
@@ -225,6 +237,8 @@ class Run:
                     data * (1 + self.random.random()) + (0.12 if rank == slow_rank else 0),
                     tokens + 3 * rank,
                     rate,
+                    0.6 * seconds * (1 + 0.02 * self.more.random()) + (0.12 if rank == slow_rank else 0),
+                    (0.4 + 1.5 * math.exp(-step / 20) + 0.1 * self.more.random()) if rank == 0 else None,
                 ]
                 for step, loss, seconds, data, tokens, rate in pending
                 if dies is None or rank != dies[0] or step <= dies[1]
@@ -235,6 +249,31 @@ class Run:
             step = rows[-1][0] if rows else pending[-1][0]
             data = {"phase": "training", "step": step, "total_steps": self.steps, "steps": rows}
             self.beat(rank, data, memory, (60.1 + 0.05 * rank) * 2**30)
+        if self.gpu and self.now - self.sampled > 5.0:
+            self.sampled = self.now
+            for place, node in enumerate(self.names):
+                self.sample(place, node)
+
+    def sample(self, place: int, node: str) -> None:
+        """What a supervisor sees of its node."""
+        gpus = [
+            {
+                "uuid": f"GPU-{self.gpus * place + n:08x}-aaaa",
+                "index": n,
+                "utilization": self.more.randint(90, 99),
+                "temperature": self.more.randint(58, 66) + 12 * (place == 2),
+                "power_watts": 280.0 + 40 * self.more.random(),
+                "memory_bytes": 66 * 2**30,
+            }
+            for n in range(self.gpus)
+        ]
+        rate = int((2.1 + 0.4 * self.more.random()) * 2**30)
+        nics = [
+            {"name": "ib0", "received_bytes_per_second": rate, "sent_bytes_per_second": rate, "errors": 0}
+        ]
+        self.say(
+            "sample", {"gpus": gpus, "nics": nics, "cpu": {"busy": 0.2 + 0.1 * self.more.random()}}, node
+        )
 
     def finish(self) -> None:
         for rank in range(self.ranks):
@@ -293,7 +332,9 @@ class Run:
             "trainable_parameters": 28032,
             "total_parameters": 306256,
             "memory": {
-                "gpu_bytes": {"parameters": 52.08 * 2**30, "total": 58.7 * 2**30} if self.gpu else {},
+                "gpu_bytes": GPU_PARTS if self.gpu else {},
+                "gpu_usable_bytes": 79 * 2**30 if self.gpu else None,
+                "host_parts": {"train": 700 * 2**20},
                 "host_bytes": 700 * 2**20,
                 "verdict": "fits",
             },

@@ -253,13 +253,112 @@ def test_each_chart_has_its_table_and_a_description(run_directory):
     found = Page(report.render(report.collect(str(run_directory("healthy")))))
     charts = [a["id"] for t, a in found.tags if t == "figure"]
     assert charts == [
-        f"chart-{n}" for n in ("loss", "rate", "tokens", "step", "step-by-rank", "memory", "memory-by-rank")
+        f"chart-{name}"
+        for name in [
+            *["loss", "norm", "rate", "tokens", "heat", "step", "step-by-rank"],
+            *["memory-stack", "memory", "memory-by-rank"],
+        ]
     ]
     images = [a for t, a in found.tags if t == "svg" and a.get("role") == "img"]
-    assert len(images) == 5 and all(a["aria-label"] for a in images)
+    assert len(images) == 6 + 1 + 4 and all(a["aria-label"] for a in images)
     tables = [a for t, a in found.tags if t == "table"]
     assert len(tables) >= 7
     assert sum(1 for t, a in found.tags if t == "tr" and "data-p" in a) > 36 * 4
+
+
+def test_the_loss_comes_first_and_nothing_that_is_fine_is_red(run_directory):
+    for kind in ("healthy", "large"):
+        found = Page(report.render(report.collect(str(run_directory(kind)))))
+        ids = [attrs["id"] for tag, attrs in found.tags if tag == "section"]
+        assert ids[:3] == ["loss", "adapter", "findings"]
+        marked = {attrs.get("class") for _, attrs in found.tags} & {
+            "gone",
+            "wrong",
+            "bad",
+            "bad-text",
+            "mark end",
+        }
+        assert not marked, "a slow rank and other versions are worth a look, and no error"
+
+
+def test_the_machines_have_their_charts(run_directory):
+    data = report.collect(str(run_directory("large")))
+    found = Page(report.render(data))
+    figures = [attrs["id"] for tag, attrs in found.tags if tag == "figure"]
+    assert figures[-5:] == [
+        f"chart-{n}" for n in ("gpu-use", "gpu-power", "gpu-temperature", "network", "cpu")
+    ]
+    assert re.search(r"GPU temperature, hottest of a node highest 7\d °C, node-2", found.text)
+    assert re.search(r"Network, received by a node highest 2\.\d\d GiB/s, node-\d", found.text)
+    assert list(data["charts"]["nodes"]["gpu_watts"]["lines"]) == ["node-0", "node-1", "node-2"]
+    assert all(8 * 280 <= p[2] <= 8 * 320 for p in data["charts"]["nodes"]["gpu_watts"]["lines"]["node-0"])
+
+
+def test_memory_is_planned_and_measured_as_stacks(run_directory):
+    found = Page(report.render(report.collect(str(run_directory("large")))))
+    stacks = [
+        a["aria-label"] or "" for t, a in found.tags if t == "svg" and " GiB" in (a.get("aria-label") or "")
+    ]
+    assert stacks[0].startswith("plan: parameters 52.1 GiB, activations 4.20 GiB, optimizer 410 MiB")
+    assert re.match(
+        r"node-0, rank 7: held by torch, peak 62\.\d GiB, CUDA and other programs 3\.\d+ GiB", stacks[1]
+    )
+    text = page(run_directory("healthy")).text
+    assert "Memory of a node, planned and measured" in text and "its ranks, peaks together" in text
+
+
+def test_the_map_of_ranks_and_steps_shows_who_is_slow(run_directory):
+    data = report.collect(str(run_directory("large")))
+    heat = data["charts"]["heat"]
+    assert heat["of"] == "own_seconds" and len(heat["rows"]) == 24 and len(heat["columns"]) <= 96
+    assert (heat["columns"][0][0], heat["columns"][-1][1]) == (1, 400)
+    slow = [sum(v > 1.5 * heat["median"] for v in row if v is not None) for row in heat["values"]]
+    assert slow.index(max(slow)) == 13 and sorted(slow)[-2] <= 2
+    text = Page(report.render(data)).text
+    assert "Own work by rank and step median 0.1" in text and "rank 13 node-1 steps" in text
+    without = [[None if v is None else heat["median"] for v in row] for row in heat["values"]]
+    data["charts"]["heat"] = {**heat, "values": without}
+    assert "No cell is a tenth slower than the median." in Page(report.render(data)).text
+
+
+def test_events_are_listed_in_order_and_a_flood_is_counted(journals, tmp_path):
+    run = journals.killed()
+    for n in range(40):
+        run.say("exception", {"type": "ValueError", "message": f"<b>{n}"}, "node-2", 2)
+    run.say("lost", {"why": "closed"}, "node-1")
+    data = report.collect(str(run.write(tmp_path / "r")))
+    told = data["story"]["events"]
+    assert [event["at"] for event in told] == sorted(event["at"] for event in told)
+    assert data["story"]["left"] == {"exception": 18}, "two of the run's own came first"
+    text = Page(report.render(data)).text
+    assert "node-1 rank 1 ended by signal 9" in text and "node-1 connection lost: closed" in text
+    assert "In the journal: 18 more of the kind exception." in text
+
+
+def test_a_page_of_24_ranks_is_small(run_directory):
+    assert len(report.render(report.collect(str(run_directory("large")))).encode()) <= 500_000
+
+
+@pytest.mark.lengthy
+def test_a_page_of_1000_ranks_is_small(journals, tmp_path):
+    """Bins bound what a chart costs, so more steps than these make no larger page."""
+    run = journals.Run(nodes=125, gpus=8, steps=400, gpu=True)
+    run.check()
+    run.launch()
+    run.train(slow_rank=613)
+    run.finish()
+    collector = Collector(bins=196)
+    for event in run.events:
+        collector.add(event)
+    run.events = []
+    data = report.collect(str(run.write(tmp_path / "r")), collector)
+    html = report.render(data)
+    assert len(html.encode()) <= 2_000_000
+    heat = data["charts"]["heat"]
+    assert len(heat["rows"]) <= 64 and len(heat["columns"]) <= 96
+    slow = max(range(len(heat["rows"])), key=lambda row: sum(v or 0.0 for v in heat["values"][row]))
+    assert heat["rows"][slow][0] <= 613 <= heat["rows"][slow][1]
+    assert "a row is the slowest of 16 ranks" in html
 
 
 # ---- secrets ----

@@ -38,7 +38,7 @@ def written(run_directory, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "charts"), [("healthy", 5), ("large", 5), ("diverged", 5), ("before-start", 0)]
+    ("kind", "charts"), [("healthy", 6), ("large", 11), ("diverged", 6), ("before-start", 0)]
 )
 def test_each_chart_is_drawn(written, tmp_path, kind, charts):
     done = chromium(tmp_path / "profile", written(kind), "--window-size=1200,900", "--dump-dom")

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
 
-from allranks.output import report_failure, report_nodes, report_parts, report_plots, report_saves
+from allranks.output import (
+    report_events,
+    report_failure,
+    report_machines,
+    report_nodes,
+    report_parts,
+    report_plots,
+    report_saves,
+)
 from allranks.output.report_read import collect
 from allranks.output.report_style import SCRIPT, STYLE, policy
 from allranks.output.report_text import escape, moment
@@ -20,11 +28,14 @@ def render(data: Dict[str, Any]) -> str:
     """The page for what `collect` returned. All text in it is escaped: nothing a node said is markup."""
     parts = [
         report_failure.failure(data),
+        report_plots.lead(data),
         report_parts.adapter(data),
         report_saves.saves(data),
         report_parts.findings(data),
         report_plots.phases(data),
+        report_events.events(data),
         report_plots.charts(data),
+        report_machines.machines(data),
         report_parts.plan(data),
         report_nodes.ranks(data),
         report_nodes.versions(data),
@@ -46,11 +57,14 @@ def render(data: Dict[str, Any]) -> str:
 
 TITLES: Tuple[Tuple[str, str], ...] = (
     ("cause", "Cause"),
+    ("loss", "Loss"),
     ("adapter", "Adapter"),
     ("saves", "Saves"),
     ("findings", "Findings"),
     ("phases", "Phases"),
+    ("events", "Events"),
     ("charts", "Training"),
+    ("machines", "Machines"),
     ("plan", "Plan"),
     ("ranks", "Ranks"),
     ("versions", "Software"),

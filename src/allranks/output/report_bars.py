@@ -19,6 +19,8 @@ class Bar:
     inner: float = 0.0
     more: str = ""
     style: str = ""
+    ticks: Sequence[float] = ()
+    """Moments, as parts of the width, in place of a bar."""
 
 
 def bars(caption: str, heads: Sequence[str], rows: Iterable[Bar], level: Optional[float] = None) -> str:
@@ -43,6 +45,9 @@ def bars(caption: str, heads: Sequence[str], rows: Iterable[Bar], level: Optiona
 
 
 def drawn(bar: Bar, level: Optional[float]) -> str:
+    if bar.ticks:
+        marks = "".join(f'<rect x="{100 * tick:.2f}%" width="2" height="100%"/>' for tick in bar.ticks)
+        return f'<svg aria-hidden="true">{marks}</svg>'
     start, length = 100 * bar.start, 100 * bar.length
     inner = ""
     if bar.inner:

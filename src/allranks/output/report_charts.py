@@ -52,8 +52,13 @@ class LineChart:
     marks: Sequence[Tuple[float, str, str]] = ()
     """Vertical marks: x, a label (may be empty), a class (`saved` or `end`)."""
     level: Optional[Tuple[float, str]] = None
+    highest: Optional[float] = None
+    """Set when it is scaled."""
     binary: bool = False
     """Whether the values are bytes: the axis is then divided in powers of 1,024."""
+    of: str = "ranks"
+    who: Callable[[int], str] = "rank {}".format
+    """What bands are made of, and the name of one of them."""
 
 
 @dataclass
@@ -131,6 +136,7 @@ def scaled(chart: LineChart, rows: Points) -> Tuple[Scale, List[Sequence[float]]
         top = max(top, chart.level[0])
     low = 0.0 if chart.from_zero and min(lows) >= 0 else min(lows)
     ticks = y_ticks(chart, low, top)
+    chart.highest = top
     high = max(top, ticks[-1]) if not above else top
     return Scale(min(xs), max(xs), min(low, ticks[0]), high), above
 
@@ -149,8 +155,21 @@ def nice_ticks(low: float, high: float, about: int = 4) -> List[float]:
 
 
 def y_ticks(chart: LineChart, low: float, high: float) -> List[float]:
-    unit = 1024.0 ** int(math.log(high, 1024)) if chart.binary and high >= 1 else 1.0
+    unit = binary_unit(high) if chart.binary else 1.0
     return [tick * unit for tick in nice_ticks(low / unit, high / unit)]
+
+
+def binary_unit(high: float) -> float:
+    return 1024.0 ** int(math.log(high, 1024)) if high >= 1 else 1.0
+
+
+def y_texts(chart: LineChart, ticks: Sequence[float]) -> List[str]:
+    """All bytes of an axis in one unit: `1,000 MiB` stands above `750 MiB`."""
+    if not chart.binary or not ticks:
+        return [chart.y_text(tick) for tick in ticks]
+    unit = binary_unit(max(chart.highest or 0.0, 1.0))
+    name = chart.y_text(unit).split(" ", 1)[1]
+    return [f"{tick / unit:,.6g} {name}" for tick in ticks]
 
 
 def x_ticks(left: float, right: float) -> List[float]:
@@ -249,12 +268,11 @@ def exceeded(chart: LineChart) -> bool:
 
 
 def y_axis(chart: LineChart, scale: Scale) -> str:
-    texts = []
-    for tick in y_ticks(chart, scale.low, scale.high):
-        if scale.low <= tick <= scale.high:
-            texts.append(
-                f'<text x="100%" y="{scale.y(tick) + 4:.0f}" dx="-8">{escape(chart.y_text(tick))}</text>'
-            )
+    ticks = [tick for tick in y_ticks(chart, scale.low, scale.high) if scale.low <= tick <= scale.high]
+    texts = [
+        f'<text x="100%" y="{scale.y(tick) + 4:.0f}" dx="-8">{escape(text)}</text>'
+        for tick, text in zip(ticks, y_texts(chart, ticks))
+    ]
     return f'<svg class="ys" aria-hidden="true">{"".join(texts)}</svg>'
 
 
@@ -287,7 +305,10 @@ def described(chart: LineChart) -> str:
 def key(chart: LineChart, above: Sequence[Sequence[float]]) -> str:
     items = []
     if chart.bands:
-        items.append(swatch("line s0", "median of ranks") + swatch("band", "5th to 95th percentile of ranks"))
+        items.append(
+            swatch("line s0", f"median of {chart.of}")
+            + swatch("band", f"5th to 95th percentile of {chart.of}")
+        )
     if chart.lines and (chart.bands or len(chart.lines) > 1):
         items += [swatch(f"line {line.style}", line.label) for line in chart.lines]
     if any(style == "saved" for _, _, style in chart.marks):
@@ -341,7 +362,7 @@ def chart_rows(chart: LineChart) -> "Tuple[List[str], List[Tuple[Tuple[float, fl
         columns += ["p5", "median", "p95", "highest"]
         for b in chart.bands:
             cells = [chart.y_text(b[name]) for name in ("p5", "p50", "p95")]
-            cells.append(f"{chart.y_text(b['high'])} (rank {b['high_rank']})")
+            cells.append(f"{chart.y_text(b['high'])} ({chart.who(int(b['high_rank']))})")
             bins[(b["first"], b["last"])] = [escape(cell) for cell in cells]
     for line in chart.lines:
         wide = any(p[1] > p[0] for p in line.points)

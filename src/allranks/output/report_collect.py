@@ -9,9 +9,12 @@ import json
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core.untrusted import integer, number, text
+from allranks.output.report_events import Story
 from allranks.output.report_failure import stack_lines
 from allranks.output.report_findings import finding_of, lines_of
-from allranks.output.report_series import BINS, Bin, Series, median, outliers
+from allranks.output.report_heat import heat_of
+from allranks.output.report_samples import NodeSamples
+from allranks.output.report_series import BINS, LINES, Series, flat, median, outliers, typical
 
 MOST_RANKS = 20_000
 MOST_FINDINGS = 2_000
@@ -19,11 +22,8 @@ MOST_MARKS = 200
 TRACED_STEPS = 3
 """Steps in which ZeRO-3 still traces the model and gathers more than later."""
 MOST_PHASES = 20
-LINES = 8
-"""Up to so many ranks each has a line of its own in a chart; above, the spread and the outliers are drawn."""
-
-STEP = ("loss", "seconds", "data_seconds", "tokens", "learning_rate")
-"""A heartbeat's row after the step's number, as docs/architecture.md (Events, `beat`) has it."""
+STEP = ("loss", "seconds", "data_seconds", "tokens", "learning_rate", "own_seconds", "gradient_norm")
+"""A heartbeat's row after the step's number, in the order of `core.rank_events.Step`."""
 
 SOFTWARE = ("torch", "transformers", "deepspeed", "peft", "accelerate", "llamafactory", "cuda", "nccl")
 """Versions that a rank knows only once they are imported: they come with its settings."""
@@ -40,6 +40,7 @@ class Collector:
         self.events = 0
         self.steps = Series(STEP, bins)
         self.memory = Series(MEMORY, bins)
+        self.samples, self.story = NodeSamples(bins), Story()
         self.ranks: Dict[int, Dict[str, Any]] = {}
         self.phases: List[Dict[str, Any]] = []
         self.findings: List[Dict[str, Any]] = []
@@ -69,7 +70,9 @@ class Collector:
             self.origin = at
         if self.last_at is None or at > self.last_at:
             self.last_at = at
-        handler = _HANDLERS.get(str(event.get("kind")))
+        kind = str(event.get("kind"))
+        self.story.add(at, kind, event, data)
+        handler = _HANDLERS.get(kind)
         if handler is not None:
             handler(self, at, event, data)
 
@@ -220,6 +223,9 @@ class Collector:
             told["lines"] = (told["lines"] + lines_of(data.get("lines")))[-MOST_MARKS:]
             told["why"] = text(data.get("why")) or ""
 
+    def _sample(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        self.samples.add(at - (self.origin or at), str(event.get("node")), data)
+
     def _pruned(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.pruned = data
 
@@ -235,8 +241,11 @@ class Collector:
         return {
             "loss": self._one_line("loss"),
             "learning_rate": self._one_line("learning_rate"),
+            "gradient_norm": self._one_line("gradient_norm"),
+            "heat": heat_of(self.steps),
+            "nodes": self.samples.charts(),
             "step": self._by_rank(self.steps, "seconds"),
-            "waiting": _flat(self.steps.joined(self.steps.ranks, "data_seconds")),
+            "waiting": flat(self.steps.joined(self.steps.ranks, "data_seconds")),
             "tokens": self._tokens(),
             "memory": {
                 "gpu": self._by_rank(self.memory, "gpu"),
@@ -248,19 +257,19 @@ class Collector:
         ranks = self.steps.reporting(name)
         return {
             "ranks": ranks,
-            "points": _flat(self.steps.joined(ranks, name)),
+            "points": flat(self.steps.joined(ranks, name)),
             "bad": [list(b) for b in self.steps.bad(ranks, name)],
             "width": self.steps.width,
         }
 
     def _by_rank(self, series: Series, name: str) -> Dict[str, Any]:
         ranks = series.reporting(name)
-        typical = {rank: _typical(series, rank, name) for rank in ranks}
-        far = outliers({rank: value for rank, value in typical.items() if value is not None})
+        middles = {rank: typical(series, rank, name) for rank in ranks}
+        far = outliers({rank: value for rank, value in middles.items() if value is not None})
         drawn = ranks if len(ranks) <= LINES else far
         return {
             "ranks": ranks,
-            "lines": {str(rank): _flat(series.points(rank, name)) for rank in drawn},
+            "lines": {str(rank): flat(series.points(rank, name)) for rank in drawn},
             "bands": [] if len(ranks) <= LINES else series.bands(ranks, name),
             "outliers": far,
             "width": series.width,
@@ -298,7 +307,7 @@ class Collector:
             row: Dict[str, Any] = dict(self.ranks.get(rank) or {"rank": rank})
             steps = self.steps.column(rank, "seconds")
             waits = self.steps.column(rank, "data_seconds")
-            row["step_seconds"] = _typical(self.steps, rank, "seconds")
+            row["step_seconds"] = typical(self.steps, rank, "seconds")
             spent = sum(steps.sums) if steps is not None else 0.0
             waited = sum(waits.sums) if waits is not None and any(waits.counts) else None
             row["waiting_share"] = waited / spent if spent > 0 and waited is not None else None
@@ -360,17 +369,8 @@ def _received(record: Mapping[str, Any]) -> Optional[float]:
     return (last[1] - first[1]) / (last[0] - first[0])
 
 
-def _typical(series: Series, rank: int, name: str) -> Optional[float]:
-    """The median of the bins' means: the first step's warm-up does not move it."""
-    return median(point.mean for point in series.points(rank, name))
-
-
 def _most(values: Any) -> Optional[float]:
     return max((v for v in values if v is not None), default=None)
-
-
-def _flat(points: List[Bin]) -> List[List[float]]:
-    return [list(point) for point in points]
 
 
 _HANDLERS = {
@@ -384,6 +384,7 @@ _HANDLERS = {
     "saved": Collector._saved,
     "evidence": Collector._evidence,
     "stack": Collector._stack,
+    "sample": Collector._sample,
     "kernel": Collector._kernel,
     "phase": Collector._phase,
     "finding": Collector._finding,

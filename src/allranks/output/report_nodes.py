@@ -146,7 +146,7 @@ def versions_table(held: Sequence[Tuple[Dict[str, str], List[str]]]) -> str:
     body = []
     for name in names:
         values = [found.get(name, MISSING) for found, _ in held[:12]]
-        style = ' class="gone"' if len(set(values)) > 1 else ""
+        style = ' class="odd"' if len(set(values)) > 1 else ""
         cells = "".join(f"<td>{escape(value, 200)}</td>" for value in values)
         body.append(f'<tr{style}><th scope="row">{escape(name, 100)}</th>{cells}</tr>')
     return f"<table class=left><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"

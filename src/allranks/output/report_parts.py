@@ -321,7 +321,7 @@ def plan(data: Mapping[str, Any]) -> str:
     for row in data["plan"]:
         text = UNITS[row["unit"]]
         difference = row["difference"]
-        style = ' class="far"' if row["wrong"] else ""
+        style = ' class="wrong"' if row["wrong"] else ""
         told = row["why"] or MISSING
         if difference is not None:
             told = "equal" if difference == 0 else f"{100 * difference:+.1f} %"

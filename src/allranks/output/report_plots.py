@@ -9,23 +9,40 @@ from allranks.core.text import plural, spans
 from allranks.core.untrusted import number
 from allranks.output.report_bars import Bar, bars
 from allranks.output.report_charts import Line, LineChart, line_chart
+from allranks.output.report_heat import heat
+from allranks.output.report_memory import memory_bars as memory_stacks
 from allranks.output.report_parts import section, state_of
 from allranks.output.report_series import median, outliers
 from allranks.output.report_text import PHASES, compact_seconds, count, loss_text, seconds, share, short, size
 
 MOST_BARS = 24
+LEAD = "loss"
+
+
+def lead(data: Mapping[str, Any]) -> str:
+    """The loss, and beside it the gradient norm where it was told: what everyone looks for first."""
+    if not trained(data):
+        return ""
+    norm = data["charts"]["gradient_norm"]["points"]
+    drawn = line_chart(loss(data), wide=not norm) + (line_chart(gradient_norm(data)) if norm else "")
+    return f'<section id="{LEAD}" class="lead"><div class="charts">{drawn}</div></section>'
+
+
+def trained(data: Mapping[str, Any]) -> bool:
+    return any(row.get("starts") for row in data["ranks"]) or bool(data["charts"]["step"]["ranks"])
 
 
 def charts(data: Mapping[str, Any]) -> str:
-    """All charts of the training; one sentence where no rank ever sent a heartbeat."""
-    if not any(row.get("starts") for row in data["ranks"]) and not data["charts"]["step"]["ranks"]:
+    """The other charts of the training; one sentence where no rank ever sent a heartbeat."""
+    if not trained(data):
         return section("charts", "Training", '<p class="none">No rank started, so nothing was measured.</p>')
     drawn = [
-        line_chart(loss(data), wide=True),
         line_chart(learning_rate(data)),
-        line_chart(tokens(data)),
+        line_chart(tokens(data)) if data["charts"]["tokens"] else "",
+        heat(data),
         line_chart(step_time(data)),
         step_bars(data),
+        memory_stacks(data),
         line_chart(memory(data)),
         memory_bars(data),
     ]
@@ -47,6 +64,10 @@ def phases(data: Mapping[str, Any]) -> str:
         found.append(phase_bar(name, row["at"] - start, spent, whole, style, str(row.get("why") or "")))
         if row["phase"] == "watch":
             found += rank_phase_bars(data, start, whole)
+    moments = [event["at"] for event in data["story"]["events"]]
+    inside = sorted({round((at - start) / whole, 3) for at in moments if start <= at <= start + whole})
+    if inside:
+        found.append(Bar("events", 0.0, count(len(moments)), ticks=inside))
     heads = ("phase", f"0 to {compact_seconds(whole)}", "took", "why")
     table = bars("", heads if any(bar.more for bar in found) else heads[:3], found)
     return section("phases", "Phases", table)
@@ -94,6 +115,14 @@ def loss(data: Mapping[str, Any]) -> LineChart:
         note = f"no finite number since step {count(data['summary']['loss_broken_at'])}"
     lines = [Line("loss", points)] if points else []
     return LineChart("loss", "Loss", short, lines, note=note, bad=found["bad"], marks=marks(data))
+
+
+def gradient_norm(data: Mapping[str, Any]) -> LineChart:
+    found = data["charts"]["gradient_norm"]
+    points = found["points"]
+    note = f"highest {short(max(p[4] for p in points))}, last {short(points[-1][2])}"
+    lines = [Line("gradient norm", points)]
+    return LineChart("norm", "Gradient norm", short, lines, note=note, from_zero=True, bad=found["bad"])
 
 
 def whose(ranks: Sequence[int]) -> str:
@@ -194,12 +223,14 @@ def step_bars(data: Mapping[str, Any]) -> str:
             row["step_seconds"] / top if top else 0.0,
             seconds(row["step_seconds"]),
             inner=min(row["waiting_share"] or 0.0, 1.0),
-            more=f"{share(row['waiting_share'])} waiting" if row["waiting_share"] is not None else "",
+            more=share(row["waiting_share"]) if row["waiting_share"] is not None else "",
             style="far" if row["rank"] in far else "",
         )
         for row in ordered(rows, lambda row: (row["rank"] in far, waited.get(row["rank"], 0.0)))
     ]
-    return chart_of("step-by-rank", "Step time by rank, median; the tinted part waited for data", found, rows)
+    return chart_of(
+        "step-by-rank", "Median step time by rank, and its share of waiting for data", found, rows
+    )
 
 
 def memory_bars(data: Mapping[str, Any]) -> str:

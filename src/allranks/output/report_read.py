@@ -16,6 +16,7 @@ from allranks.core.untrusted import number, text
 from allranks.output.report_collect import Collector
 from allranks.output.report_failure import log_ends
 from allranks.output.report_findings import adapter_of, diagnosis_of, lines_of
+from allranks.output.report_memory import memory_plan
 from allranks.output.report_plan import compare
 from allranks.output.report_text import one_line
 
@@ -60,6 +61,8 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
         "pruned": collector.pruned,
         "log_ends": log_ends(reader.document("keeper", "log-ends.json", missing_is_fine=True)),
         "stacks": collector.stacks,
+        "story": collector.story.told(),
+        "gpus_bytes": collector.samples.gpu_bytes,
         "kernel": collector.kernel,
         "can_resume": can_resume,
         "diagnosis": diagnosis_of(collector.diagnosis) or diagnosis_of(state.get("diagnosis")),
@@ -72,7 +75,7 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
         "summary": summary,
         "settings": collector.settings,
         "plan": compare(plan, keep, collector.settings, summary, adapter, state.get("state")),
-        "memory_plan": _memory_plan(plan),
+        "memory_plan": memory_plan(plan),
         "nodes": nodes,
         "run_file": run_file,
         "events": collector.events,
@@ -206,16 +209,6 @@ def _keep(nodes: List[Dict[str, Any]]) -> Dict[str, Any]:
         if isinstance(task, dict):
             kept = task
     return kept
-
-
-def _memory_plan(plan: Mapping[str, Any]) -> Dict[str, Any]:
-    memory = plan.get("memory")
-    memory = memory if isinstance(memory, dict) else {}
-    gpu = memory.get("gpu_bytes")
-    return {
-        "gpu": number(gpu.get("total")) if isinstance(gpu, dict) else number(gpu),
-        "verdict": memory.get("verdict"),
-    }
 
 
 def _timed(collector: Collector, ended_at: Optional[float]) -> List[Dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from functools import lru_cache
 from operator import add
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -21,6 +22,9 @@ LARGEST = 1e100
 FURTHEST = 10**9
 """Steps and seconds beyond this are no steps and seconds (30 years)."""
 
+
+LINES = 8
+"""Up to so many ranks or nodes each has a line of its own in a chart; above, the spread and the outliers are drawn."""
 
 TOGETHER = 128
 """Rows of one rank that are folded at once: a thousand ranks hold 30 MiB of them."""
@@ -36,17 +40,37 @@ class Bin(NamedTuple):
     high: float
 
 
+@lru_cache(maxsize=64)
+def _zeros(length: int) -> "Tuple[array, array, array, array]":
+    """Counts, sums, lows and highs of a column without a value. Nobody may write into them."""
+    return (
+        array("L", [0]) * length,
+        array("d", [0.0]) * length,
+        array("d", [math.inf]) * length,
+        array("d", [-math.inf]) * length,
+    )
+
+
 class Column:
     """One quantity of one rank. What is no finite number is counted in `bad`, None is passed over."""
 
-    __slots__ = ("bad", "counts", "highs", "lows", "sums")
+    __slots__ = ("bad", "counts", "highs", "lows", "own", "sums")
 
     def __init__(self, length: int):
-        self.counts = array("L", [0]) * length
-        self.sums = array("d", [0.0]) * length
-        self.lows = array("d", [math.inf]) * length
-        self.highs = array("d", [-math.inf]) * length
+        """Empty; a quantity that a rank never tells costs nothing: all such columns share their zeros."""
+        self.counts, self.sums, self.lows, self.highs = _zeros(length)
         self.bad: Dict[int, int] = {}
+        self.own = False
+
+    def _take(self) -> None:
+        """Copies the shared zeros before the first value is written."""
+        self.own = True
+        self.counts, self.sums, self.lows, self.highs = (
+            self.counts[:],
+            self.sums[:],
+            self.lows[:],
+            self.highs[:],
+        )
 
     def put(self, place: int, values: Sequence[Any]) -> None:
         if values[0] is None and values.count(None) == len(values):
@@ -55,6 +79,8 @@ class Column:
             total = sum(values)
             low, high = min(values), max(values)
             if math.isfinite(total) and low > -LARGEST and high < LARGEST:
+                if not self.own:
+                    self._take()
                 self.counts[place] += len(values)
                 self.sums[place] += total
                 if low < self.lows[place]:
@@ -81,16 +107,18 @@ class Column:
 
     def halve(self) -> None:
         """Joins each two neighbouring bins; the freed half is empty again."""
+        bad: Dict[int, int] = {}
+        for place, amount in self.bad.items():
+            bad[place // 2] = bad.get(place // 2, 0) + amount
+        self.bad = bad
+        if not self.own:
+            return
         length = len(self.counts)
         half = length - length // 2
         self.counts = array("L", map(add, self.counts[::2], self.counts[1::2])) + array("L", [0]) * half
         self.sums = array("d", map(add, self.sums[::2], self.sums[1::2])) + array("d", [0.0]) * half
         self.lows = array("d", map(min, self.lows[::2], self.lows[1::2])) + array("d", [math.inf]) * half
         self.highs = array("d", map(max, self.highs[::2], self.highs[1::2])) + array("d", [-math.inf]) * half
-        bad: Dict[int, int] = {}
-        for place, amount in self.bad.items():
-            bad[place // 2] = bad.get(place // 2, 0) + amount
-        self.bad = bad
 
     def mean(self, place: int) -> Optional[float]:
         return self.sums[place] / self.counts[place] if self.counts[place] else None
@@ -291,3 +319,12 @@ def outliers(by_rank: Dict[int, float], most: int = 6) -> List[int]:
     limit = middle + max(0.1 * abs(middle), 5 * spread)
     above = [rank for rank, value in by_rank.items() if value > limit]
     return sorted(above, key=lambda rank: (-by_rank[rank], rank))[:most]
+
+
+def typical(series: Series, rank: int, name: str) -> Optional[float]:
+    """The median of the bins' means: the first step's warm-up does not move it."""
+    return median(point.mean for point in series.points(rank, name))
+
+
+def flat(points: List[Bin]) -> List[List[float]]:
+    return [list(point) for point in points]

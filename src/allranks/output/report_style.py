@@ -11,9 +11,11 @@ import hashlib
 STYLE = """
 :root{color-scheme:light dark;--paper:#fcfbf8;--ink:#1d1f23;--quiet:#676b73;--rule:#e2dfd6;--soft:#f3f1ea;
 --good:#2c7a4b;--warn:#96650a;--bad:#b3261e;--note:#4b5563;--accent:#1f5fa8;--bar:#8aa9cc;--wait:#c9822b;
+--h0:#eef0ea;--h1:#dfe6ea;--h2:#b9cfe3;--h3:#f0c987;--h4:#dc8f35;--h5:#9c4a12;
 --c0:#1f5fa8;--c1:#c05a11;--c2:#217a54;--c3:#a3468b;--c4:#8a6d00;--c5:#2a93c4;--c6:#6a51b5;--c7:#6f6f6f}
 @media(prefers-color-scheme:dark){:root{--paper:#15171b;--ink:#e4e2dc;--quiet:#989ca5;--rule:#2d3138;--soft:#1d2026;
 --good:#63b98a;--warn:#dba646;--bad:#f2827a;--note:#a7adb8;--accent:#7fb0e8;--bar:#4d6f99;--wait:#d99a4e;
+--h0:#1c2127;--h1:#262d36;--h2:#35506d;--h3:#7d5a20;--h4:#c07f2c;--h5:#f0b368;
 --c0:#7fb0e8;--c1:#ee9a5b;--c2:#63c093;--c3:#dc8bc6;--c4:#d3b749;--c5:#6fc6ec;--c6:#ab97ec;--c7:#a5a5a5}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
@@ -44,6 +46,7 @@ padding:16px 0;border-top:1px solid var(--rule);border-bottom:1px solid var(--ru
 .figures small{display:block;font-size:12px;font-weight:400;letter-spacing:0;color:var(--quiet)}
 nav{margin:12px 0 0;font-size:13px;display:flex;flex-wrap:wrap;gap:2px 16px}
 section{margin:38px 0 0}
+.lead{margin-top:22px}
 h2{font-size:16px;font-weight:600;letter-spacing:-.005em;margin:0 0 12px;padding:0 0 6px;
 border-bottom:1px solid var(--rule)}
 h2 small{font-weight:400;font-size:13px;color:var(--quiet);margin-left:8px}
@@ -65,10 +68,15 @@ h3{font-size:14px;font-weight:600}
 .wide{grid-column:1/-1}
 figcaption{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline;margin:0 0 8px}
 p.note{font-size:13px}
-.frame{display:grid;grid-template-columns:54px minmax(0,1fr)}
+.frame{display:grid;grid-template-columns:62px minmax(0,1fr)}
 svg{display:block;overflow:visible}
 svg text{fill:var(--quiet);font-size:11.5px;font-family:inherit}
-.ys{width:54px;height:184px}.ys text{text-anchor:end}
+.ys{width:62px}.ys:not([height]){height:184px}.heat svg{width:100%}
+.heat path{stroke:none;shape-rendering:crispEdges}.h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}
+.h3{fill:var(--h3)}.h4{fill:var(--h4)}.h5{fill:var(--h5)}
+.bars .p0{fill:var(--c0)}.p0{fill:var(--c0)}.p1{fill:var(--c1)}.p2{fill:var(--c2)}.p3{fill:var(--c3)}.p4{fill:var(--c4)}
+.p5{fill:var(--c5)}.p6{fill:var(--c6)}.p7{fill:var(--c7)}.p8{fill:var(--bar)}.p9{fill:var(--wait)}
+.ys text{text-anchor:end}
 .plot{position:relative;height:184px;outline-offset:3px}
 .plot>svg{width:100%;height:184px}
 .plot .over{position:absolute;inset:0;width:100%;height:100%;pointer-events:none}
@@ -92,13 +100,13 @@ path.above{stroke:var(--wait);stroke-width:6;stroke-linecap:round}
 .line.s6{stroke:var(--c6);stroke-dasharray:2.5 3}.spread.s6{fill:var(--c6)}
 .line.s7{stroke:var(--c7);stroke-dasharray:9 3 2 3}.spread.s7{fill:var(--c7)}
 .line.wait{stroke:var(--wait);stroke-dasharray:3 3}
-.key{display:flex;flex-wrap:wrap;gap:2px 16px;margin:6px 0 0 54px;font-size:12.5px;color:var(--quiet)}
+.key{display:flex;flex-wrap:wrap;gap:2px 16px;margin:6px 0 0 62px;font-size:12.5px;color:var(--quiet)}
 .key li{display:flex;align-items:center;gap:6px}
 .key svg{flex:none}
 details{margin:6px 0 0}
 summary{cursor:pointer;color:var(--quiet);font-size:13px}
 summary:hover{color:var(--ink)}
-details.data{margin-left:54px}
+details.data{margin-left:62px}table+.key{margin-left:0}
 .scroll{overflow:auto;max-height:420px;margin-top:6px}
 table{border-collapse:collapse;font-size:13px}
 th,td{text-align:right;padding:2px 0 2px 20px;font-weight:400;vertical-align:top}
@@ -117,12 +125,13 @@ caption{text-align:left;padding:0 0 6px}
 .bars td.bar{width:100%;padding:3px 0 3px 14px;position:relative}
 .bars thead th:nth-child(2){text-align:left;padding-left:14px}
 .bar svg{width:100%;height:11px}
-.bar rect{fill:var(--bar)}.bar .inner{fill:var(--wait)}.bar .planned{fill:var(--ink)}
-tr.far th,tr.far td{color:var(--bad);font-weight:600}tr.far .bar rect{fill:var(--bad)}
-tr.far .bar .inner{fill:var(--wait)}
-tr.calm .bar rect{fill:var(--rule)}tr.train .bar rect{fill:var(--accent)}
+.bar rect:not([class^=p]){fill:var(--bar)}.bar rect.planned{fill:var(--ink)}.bar rect.inner{fill:var(--wait)}
+tr.far th,tr.far td{color:var(--warn);font-weight:600}tr.far .bar rect:not(.inner){fill:var(--warn)}
+tr.wrong th,tr.wrong td{color:var(--bad);font-weight:600}
+tr.calm .bar rect:not([class^=p]){fill:var(--rule)}tr.train .bar rect:not([class^=p]){fill:var(--accent)}
 .off td,.off th{color:var(--quiet)}
-.gone td,.gone th{color:var(--bad)}
+.gone td,.gone th{color:var(--bad)}.odd td,.odd th{color:var(--warn)}
+.events td:first-child{text-align:right}.events td{overflow-wrap:anywhere}
 pre{background:var(--soft);padding:10px 12px;border-radius:4px;overflow:auto;max-height:460px;white-space:pre-wrap;
 overflow-wrap:anywhere;tab-size:4}
 mark{background:none;color:inherit;font-weight:600}section>.log mark,.guilty mark{color:var(--bad)}
@@ -142,8 +151,7 @@ footer{margin:44px 0 0;padding:12px 0 0;border-top:1px solid var(--rule);color:v
 @media(max-width:760px){main{padding:22px 16px 48px}.charts{grid-template-columns:minmax(0,1fr)}
 header h1{font-size:21px}.figures{grid-template-columns:repeat(auto-fit,minmax(104px,1fr));gap:12px 18px}
 .said .id{float:none;display:block;margin:0}.facts{grid-template-columns:minmax(0,1fr);gap:0}
-.facts dd{margin:0 0 6px}.frame{grid-template-columns:46px minmax(0,1fr)}.ys{width:46px}
-.key,details.data{margin-left:46px}th,td{padding-left:12px}.wrap{overflow-x:auto}
+.facts dd{margin:0 0 6px}.key,details.data{margin-left:0}th,td{padding-left:12px}.wrap{overflow-x:auto}
 .bars td:nth-child(4){white-space:normal}}
 @media print{:root{--paper:#fff;--ink:#000;--quiet:#555;--rule:#ccc;--soft:#f6f6f6}
 body{font-size:10.5pt}main{max-width:none;padding:0}nav,.copy button,.chart details{display:none}

@@ -1,0 +1,137 @@
+"""What happened in a run besides its steps, as a list and as marks below the phases. Standard library alone."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional
+
+from allranks.core.untrusted import integer, number, text
+from allranks.output.report_findings import CALLED, place, where_of
+from allranks.output.report_parts import section
+from allranks.output.report_text import compact_seconds, count, escape, one_line, seconds
+
+MOST_OF_A_KIND = 24
+SHOWN = 12
+"""Beyond that the list is folded."""
+
+Said = Optional[str]
+
+
+class Story:
+    """`add` takes every event; of each kind the first ones are kept, the others counted."""
+
+    def __init__(self) -> None:
+        self.events: List[Dict[str, Any]] = []
+        self.amounts: Dict[str, int] = {}
+        self.seen: set = set()
+
+    def add(self, at: float, kind: str, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        said = _TOLD[kind](data) if kind in _TOLD else None
+        if said is None:
+            return
+        where = place([where_of({"node": event.get("node"), "rank": event.get("rank"), **_place(data)})])
+        key = (kind, said, where if kind != "saved" else "")
+        if key in self.seen:
+            return
+        amount = self.amounts[kind] = self.amounts.get(kind, 0) + 1
+        if amount <= MOST_OF_A_KIND:
+            self.seen.add(key)
+            ident = text(data.get("id")) if kind == "finding" else None
+            self.events.append(
+                {"at": at, "kind": kind, "where": where, "said": one_line(said, 300), "id": ident}
+            )
+
+    def told(self) -> Dict[str, Any]:
+        left = {kind: n - MOST_OF_A_KIND for kind, n in self.amounts.items() if n > MOST_OF_A_KIND}
+        return {"events": sorted(self.events, key=lambda event: event["at"]), "left": left}
+
+
+def _place(data: Mapping[str, Any]) -> Dict[str, Any]:
+    """A finding's own place: who told it is the keeper."""
+    where = data.get("where")
+    return {name: where.get(name) for name in ("node", "rank")} if isinstance(where, Mapping) else {}
+
+
+def _finding(data: Mapping[str, Any]) -> Said:
+    verdict = data.get("verdict")
+    return f"{CALLED[str(verdict)]}: {data.get('saw')}" if verdict in ("warn", "block", "unknown") else None
+
+
+def _saved(data: Mapping[str, Any]) -> Said:
+    step = integer(data.get("step"))
+    return "saved" + (f", step {count(step)}" if step is not None else "")
+
+
+def _gone(data: Mapping[str, Any]) -> Said:
+    code = integer(data.get("code"))
+    return (
+        None
+        if code in (None, 0)
+        else f"ended by signal {-code}"
+        if code < 0
+        else f"ended with exit code {code}"
+    )
+
+
+def _restart(data: Mapping[str, Any]) -> Said:
+    return ("the run starts again" if data.get("again") is True else "no restart") + _because(data)
+
+
+def _resume(data: Mapping[str, Any]) -> Said:
+    step = integer(data.get("step"))
+    return f"goes on from step {count(step)}" if step is not None and data.get("from") else None
+
+
+def _because(data: Mapping[str, Any]) -> str:
+    return f": {data['why']}" if text(data.get("why")) else ""
+
+
+def _evidence(data: Mapping[str, Any]) -> Said:
+    return (
+        None
+        if data.get("quiet") is True or data.get("stands") is True
+        else f"all ranks are asked where they are{_because(data)}"
+    )
+
+
+_TOLD: Dict[str, Any] = {
+    "finding": _finding,
+    "saved": _saved,
+    "rank-gone": _gone,
+    "exception": lambda data: f"{data.get('type')}: {data.get('message')}",
+    "torchrun": lambda data: f"attempt {data['attempt']}" if integer(data.get("attempt")) else None,
+    "restart": _restart,
+    "resume": _resume,
+    "replaced": lambda data: f"{data.get('by')} takes the place of {data.get('node')}{_because(data)}",
+    "lost": lambda data: f"connection lost{_because(data)}",
+    "notice": lambda data: f"the machine goes away{_because(data)}",
+    "evidence": _evidence,
+    "kernel": lambda data: (
+        f"kernel: {data['lines'][0]}" if isinstance(data.get("lines"), list) and data["lines"] else None
+    ),
+    "save-skipped": lambda data: f"a save is left out{_because(data)}",
+    "copied": lambda data: f"checkpoint copied to {data.get('target')}",
+    "copy-failed": lambda data: f"checkpoint not copied{_because(data)}",
+    "stopping": lambda data: None if not text(data.get("why")) else f"stops its ranks{_because(data)}",
+}
+
+
+def events(data: Mapping[str, Any]) -> str:
+    """The list, in the order of time."""
+    cause = (data.get("diagnosis") or {}).get("cause")
+    told = [event for event in data["story"]["events"] if event["id"] is None or event["id"] != cause]
+    start = number(data.get("started_at"))
+    if not told:
+        return ""
+    rows = [row(event, start) for event in told]
+    left = [f"{n:,} more of the kind {kind}" for kind, n in sorted(data["story"]["left"].items())]
+    note = f'<p class="note">In the journal: {escape(", ".join(left))}.</p>' if left else ""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("after", "where", "what"))
+    table = f'<table class="full left events"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    if len(rows) > SHOWN:
+        table = f"<details><summary>{len(rows):,} events</summary>{table}</details>"
+    return section("events", "Events", f'<div class="wrap">{table}</div>{note}')
+
+
+def row(event: Mapping[str, Any], start: Optional[float]) -> str:
+    after = compact_seconds(event["at"] - start) if start is not None else seconds(0.0)
+    return f"<tr><td>{after}<td>{escape(event['where'], 200)}<td>{escape(event['said'])}"
