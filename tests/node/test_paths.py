@@ -25,7 +25,7 @@ def test_good_names_pass(name):
     "name", ["", ".", "..", ".a", "-rf", "a/b", "a b", "a\n", "a\0", "x" * 129, "ä", None, 3]
 )
 def test_names_that_could_leave_the_folder_are_refused(name):
-    with pytest.raises(BadInput, match="no name of a run"):
+    with pytest.raises(BadInput, match="not a valid name for a run"):
         paths.checked_name(name, "run")
 
 

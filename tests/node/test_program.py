@@ -45,7 +45,7 @@ def test_put_writes_text_and_json_and_makes_the_run(call, home):
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", ".hidden", "a//b", ""])
 def test_put_writes_nothing_where_one_path_leads_out(call, home, path):
     code, answer = call("put", "r1", stdin={"files": {"good": "x", path: "x"}})
-    assert code == 2 and "no name of a file" in answer["error"] and answer["problems"][0]["do"]
+    assert code == 2 and "not a valid name for a file" in answer["error"] and answer["problems"][0]["do"]
     assert not os.path.exists(paths.RunDirectory("r1").root)
 
 

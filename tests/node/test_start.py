@@ -201,7 +201,7 @@ def test_every_fault_of_an_order_is_named_at_once(home):
     assert "the value of the secret PIN is too short" in text and "1234" not in text
     with pytest.raises(BadInput, match="has no job"):
         read_order("r1", "node-0", {"key": "00" * 32})
-    with pytest.raises(BadInput, match="no name of a run"):
+    with pytest.raises(BadInput, match="not a valid name for a run"):
         read_order("../r1", "node-0", {})
 
 

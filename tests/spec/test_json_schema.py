@@ -25,8 +25,9 @@ from tests.spec.test_spec_messages import CASES, GOOD, PATHS, VALUES, WHOLE, as_
 ROOT = Path(__file__).parents[2]
 FILES = [*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/recorded/*/run.yaml")]
 SHAPE = re.compile(
-    r"unknown key\.$|is not a (mapping|list( of values)?)\.$|(stands here|has no value)\.$|neither true nor false"
-    r"|: missing\.$|neither llamafactory nor command|both llamafactory and command|is not a (number of|port)"
+    r"unknown key\.$|is not a (mapping|list( of values)?)\.$|this is a (list|mapping)\.$|has no value\.$"
+    r"|neither true nor false|: missing\.$|neither llamafactory nor command|both llamafactory and command"
+    r"|is not a (number of|port)"
     r"|values are not all single"
 )
 """What is said of a value of the wrong kind, out of its range, or of a key that there is not."""

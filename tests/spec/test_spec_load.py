@@ -426,7 +426,7 @@ WRONG_COMMANDS = {
     "torchrun --no-python a.sh": "torchrun --no-python.",
     "[--lr, train.py]": "--lr is not a script.",
     "[-m]": "-m without a module's name.",
-    "{a: 1}": "a mapping stands here.",
+    "{a: 1}": "this is a mapping.",
     '"it\'s"': "a quote or a bracket is never closed.",
 }
 

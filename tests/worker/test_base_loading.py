@@ -79,7 +79,7 @@ def test_a_doubt_begins_anew_in_the_stock_way(told: list[dict]) -> None:
     for rank in told:
         stock, own = rank["pickle"]["stock"], rank["pickle"]["own"]
         assert own["error"] is None and own["digests"] == stock["digests"]
-        assert own["notes"] == ["loader stock: rank 0: pytorch_model.bin is no safetensors file"]
+        assert own["notes"] == ["loader stock: rank 0: pytorch_model.bin is not a safetensors file"]
         stock, own = rank["shape"]["stock"], rank["shape"]["own"]
         assert own["error"] == stock["error"]  # of rank 0 alone, as transformers has it
         assert "is (64, 252) in the model, (64, 253) in the files" in own["notes"][0]

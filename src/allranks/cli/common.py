@@ -52,7 +52,7 @@ def add_hosts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept-new-hosts",
         action="store_true",
-        help="pin the host keys of nodes that were never seen; a changed key always blocks",
+        help="pin the host keys of new nodes; a changed key is always an error",
     )
 
 

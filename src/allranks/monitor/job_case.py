@@ -77,8 +77,8 @@ def of_odd(case: Case, odd: Odd) -> Diagnosis:
 
 def straggler_fix(one: SeenRank) -> str:
     return (
-        f"look at that line on {one.node}, process {one.pid}: what it computes, reads or waits for there. The"
-        " other ranks are well."
+        f"look at that line on {one.node}, process {one.pid}: it computes, reads or waits there. The other "
+        f"ranks are well."
     )
 
 

@@ -102,8 +102,8 @@ def go_on(data: Mapping[str, Any]) -> Tuple[str, str]:
     if not saved(data).startswith("Nothing") and data.get("can_resume"):
         if not words:
             return "", "the command that started it, with --resume auto"
-        return f"{words} --resume auto", "after the fix; it goes on from the newest whole save"
-    return words, "after the fix; it begins anew" if words else ""
+        return f"{words} --resume auto", "after the fix; it continues from the newest whole save"
+    return words, "after the fix; it starts from the beginning" if words else ""
 
 
 # ---- what shows it ----

@@ -17,7 +17,7 @@ REMEDIES = {
     "permission-denied": f"{LOG_IN}; {SET_USER_OR_KEY}",
     "host-key-unknown": "compare the fingerprint with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on the node; "
     "if they are the same: allranks check FILE --accept-new-hosts",
-    "host-key-changed": "ask who installed the node anew; if that is so: ssh-keygen -R {known_as}, and then check "
+    "host-key-changed": "ask who reinstalled the node; if that is so: ssh-keygen -R {known_as}, and then check "
     "again with --accept-new-hosts",
     "refused": f"start sshd on {{host}} (systemctl start ssh, or sshd), {SET_PORT}",
     "timeout": "see whether {host} is switched on, and whether a firewall lets this machine through to port {port}",

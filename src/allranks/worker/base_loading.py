@@ -57,7 +57,7 @@ class Attempt:
     def load_state_dict(self, path: Any) -> Dict[str, Any]:
         """One file's tensors, without values. What is wrong with it is told later, when all ranks speak."""
         if not str(path).endswith(".safetensors"):
-            self.doubt = "%s is no safetensors file" % os.path.basename(str(path))
+            self.doubt = "%s is not a safetensors file" % os.path.basename(str(path))
             return {}
         try:
             names = self.files.add(str(path))

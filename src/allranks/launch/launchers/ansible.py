@@ -41,7 +41,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         "ansible-playbook -i inventory.yml playbook.yml -K                # -K asks for the sudo password\n```\n\n"
         "Host keys are checked as ssh checks them: log in once on each node first. Firewalls are left as they are.\n\n"
         "Before the first run, look at vars.yml: the versions in requirements.txt, `wheels` (a folder of wheels here,"
-        " for nodes that reach no index), `shared_mounts` (file systems to mount; no dataset is guessed), "
+        " for nodes that reach no index), `shared_mounts` (file systems to mount; allranks guesses none), "
         "`nfs_server` and"
         " `nfs_exports` (a node that serves folders to the others, and to nobody else), `ssh_from_head` (a key and the"
         " host keys for a launcher that logs in from the head), `launcher_packages` (what the launcher's"
