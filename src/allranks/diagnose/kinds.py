@@ -88,30 +88,51 @@ class Run(NamedTuple):
 LAYOUTS_APART = 4
 """Layouts in one stretch that are looked for one after the other; of more, line after line."""
 
+LOOKED_FOR = 32
+"""Different values whose first and last place in a list is looked for one after the other."""
+
 
 def runs(raws: List[bytes], among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
     """(layout, what tells the place, lines) of each place in a stretch."""
-    counts, last = Counter(among), dict(zip(among, range(begun, begun + len(among))))
     layouts: Dict[Layout, Set[Kind]] = {}
-    for kind in counts:
+    for kind in set(among):
         layouts.setdefault(kind.layout, set()).add(kind)
-    cutting = [layout for layout in layouts if layout.cut is not None]
+    whole = range(begun, begun + len(among))
+    rows: Dict[Layout, List[int]] = {}
+    if len(layouts) > LAYOUTS_APART:
+        for number, kind in zip(whole, among):
+            rows.setdefault(kind.layout, []).append(number)
+    left = len(among)
+    rest = next((layout for layout in layouts if layout.cut is None), None)
     for layout, kinds in layouts.items():
-        if layout.cut is None:
-            first = begun + min(map(among.index, kinds))
-            yield layout, None, Run(sum(counts[k] for k in kinds), first, max(last[k] for k in kinds))
-    rows: Dict[Layout, List[int]] = {layout: [] for layout in layouts}
-    if len(cutting) > LAYOUTS_APART:
-        for number, kind in enumerate(among, begun):
-            rows[kind.layout].append(number)
-    for layout in cutting:
-        numbers: Sequence[int] = range(begun, begun + len(among))
-        if len(cutting) > LAYOUTS_APART:
+        if layout is rest:
+            continue
+        numbers: Sequence[int] = whole
+        if rows:
             numbers = rows[layout]
         elif len(layouts) > 1:
-            numbers = list(compress(numbers, map(layouts[layout].__contains__, among)))
-        said = list(map(layout.cut, map(raws.__getitem__, numbers)))  # type: ignore[arg-type]  # it has a cut
-        firsts = dict(zip(reversed(said), reversed(numbers)))
-        lasts = dict(zip(said, numbers))
-        for value, count in Counter(said).items():
-            yield layout, value, Run(count, firsts[value], lasts[value])
+            numbers = list(compress(whole, map(kinds.__contains__, among)))
+        left -= len(numbers)
+        if layout.cut is None:
+            yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
+            continue
+        texts = raws[begun : whole.stop] if numbers is whole else map(raws.__getitem__, numbers)
+        for value, run in _values(list(map(layout.cut, texts)), numbers):
+            yield layout, value, run
+    if rest is not None:  # mostly the largest
+        first = next(n for n, kind in zip(whole, among) if kind.layout is rest)
+        last = next(n for n, kind in zip(reversed(whole), reversed(among)) if kind.layout is rest)
+        yield rest, None, Run(left, first, last)
+
+
+def _values(said: List[Any], numbers: Sequence[int]) -> Iterator[Tuple[Any, Run]]:
+    """How many times each value stands there, and the numbers of its first and its last place."""
+    counts = Counter(said)
+    if len(counts) <= LOOKED_FOR:
+        back = said[::-1]
+        for value, count in counts.items():
+            yield value, Run(count, numbers[said.index(value)], numbers[len(back) - 1 - back.index(value)])
+        return
+    firsts, lasts = dict(zip(reversed(said), reversed(numbers))), dict(zip(said, numbers))
+    for value, count in counts.items():
+        yield value, Run(count, firsts[value], lasts[value])

@@ -117,10 +117,7 @@ def peel(raw: str, place: List[Any], start: int = 0, spans: "Optional[Spans]" = 
         elif kind not in _SAY_NO_PLACE and not _note(kind, found, place, start):
             break
         if spans is not None and kind not in _TIMES and kind not in _SAY_NO_PLACE:
-            told = [found.span(n) for n, text in found.groupdict().items() if text and n != "when"]
-            spans += (
-                [(told[0][0], told[-1][1])] if kind == "gpu" else told
-            )  # a rank's pid and thread lie between
+            spans.extend(found.span(n) for n, text in found.groupdict().items() if text and n != "when")
         start = found.end()
     return start
 

@@ -20,7 +20,7 @@ from allranks.diagnose.streams import LOOSE, opens
 from allranks.diagnose.stretches import Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
 
-BLOCK_BYTES = 1 << 19
+BLOCK_BYTES = 1 << 18
 LONGEST = 1 << 20
 """Bytes of a line that are held; of a longer one the ends alone."""
 
@@ -40,7 +40,8 @@ def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
         chunk = late + chunk
         late = b"\r" if chunk.endswith(b"\r") else b""
         if b"\r" in chunk:
-            chunk = chunk[: len(chunk) - len(late)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            chunk = chunk[: len(chunk) - len(late)]
+            chunk = (chunk.replace(b"\r\n", b"\n") if b"\r\n" in chunk else chunk).replace(b"\r", b"\n")
         end = chunk.rfind(b"\n")
         if end >= 0:
             yield b"".join((*held, chunk[:end]))
@@ -204,7 +205,8 @@ class _Scanner:
             groups.setdefault(place, [[], [], []])[role].append(run)
         parts = [self._part(place, rows, raws, begun) for place, rows in groups.items()]
         parts.sort(key=lambda part: part.first)
-        time = self._time(raws, kinds, begun, end) if any(kind.timed for kind in set(among)) else None
+        timed = any(kind.timed for kind in set(among))
+        time = self._time(raws, kinds, begun, end) if timed else None
         self.number += end - begun
         yield Stretch(self.reader.source, end - begun, time, tuple(parts))
 
