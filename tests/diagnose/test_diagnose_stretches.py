@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.cli.log_matcher import suspects
 from allranks.diagnose import Evidence, conclude, parse, read
 from allranks.diagnose import scan as scan_module
 from allranks.diagnose.kinds import Kinds
@@ -52,8 +53,8 @@ def slowly(logs):
     return seen
 
 
-def quickly(logs):
-    seen, kinds, counted = Evidence(), Kinds(), 0
+def quickly(logs, matcher):
+    seen, kinds, counted = Evidence(), Kinds(matcher), 0
     for name, data in logs:
         for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds):
             counted += one.lines if isinstance(one, Stretch) else 0
@@ -62,9 +63,15 @@ def quickly(logs):
 
 
 def same(logs):
-    slow, (quick, counted) = slowly(logs), quickly(logs)
-    assert kept(quick) == kept(slow)
-    assert conclude(quick) == conclude(slow)
+    slow = slowly(logs)
+    of_slow, told = (
+        kept(slow),
+        conclude(slow),
+    )  # in this order: to conclude asks for times, which are kept too
+    for matcher in (None, suspects()):
+        quick, counted = quickly(logs, matcher)
+        assert kept(quick) == of_slow
+        assert conclude(quick) == told
     return counted
 
 
@@ -94,6 +101,9 @@ BULK = (
     lambda n: f"plain text {n} of [rank{n % RANKS}] inside",
     lambda n: f"\x1b[32mgreen {n}\x1b[0m",
     lambda n: f"odd{n * 7919 % 10007:x}{chr(97 + n % 26)} words of no other line",
+    lambda n: (
+        f"2026-11-20 23:27:{n % 60:02} [default{n % RANKS}]: {n * 7919 % 10007:x} {chr(97 + n % 26)} alone"
+    ),
     lambda n: "",
 )
 
@@ -121,6 +131,14 @@ STORIES = [
     for cases in CASES.values()
     for case in (*cases.FIRES, *cases.SILENT)
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_lines_are_many():
+    """A matcher is asked about two lines already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_module, "NEW", 2)
+        yield
 
 
 @settings(max_examples=25, deadline=None)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from allranks.cli import log_workers
 from allranks.cli.common import print_json
 from allranks.cli.log_files import (
     Log,
@@ -24,6 +25,7 @@ from allranks.cli.log_files import (
     opened,
     unreadable,
 )
+from allranks.cli.log_matcher import suspects
 from allranks.core import BadInput, Diagnosis, Problem, Where, where_from_json
 from allranks.core.causes import UNPROVEN
 
@@ -205,12 +207,16 @@ def following(diagnosis: Diagnosis, paths: list[str]) -> str:
 
 def scanned(logs: list[Log], notes: list[str]) -> Iterator:
     """What is in all logs, read as it is needed: lines, and stretches of lines that say nothing."""
+    return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner())
+
+
+def scanner() -> log_workers.Scan:
+    """Scans logs, one after the other; what is learned of kinds of lines serves the next one too."""
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
-    hosts, kinds = machines([log.name for log in logs]), Kinds()
-    for log in logs:
-        yield from scan(blocks(log, notes), log.name, hosts.get(log.name), kinds)
+    kinds = Kinds(suspects())
+    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds)
 
 
 def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:

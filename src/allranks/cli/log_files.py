@@ -143,15 +143,19 @@ class _Joined(io.RawIOBase):
         return True
 
     def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # any writable buffer
-        part = self.head[: len(buffer)]
-        self.head = self.head[len(part) :]
-        if not part:
-            try:
-                part = self.rest.read(len(buffer)) or b""
-            except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-                self.notes.append(f"{self.name}: read up to where it is damaged ({error})")
+        part = self.some(len(buffer))
         buffer[: len(part)] = part
         return len(part)
+
+    def some(self, size: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        part, self.head = self.head[:size], self.head[size:]
+        if not part:
+            try:
+                part = self.rest.read(size) or b""
+            except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+                self.notes.append(f"{self.name}: read up to where it is damaged ({error})")
+        return part
 
 
 def _first(stream: IO[bytes]) -> bytes:
@@ -239,10 +243,10 @@ def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], byt
     if encoding is None:
         notes.append(f"not read: {name}: it is not text")
         return None
-    whole = io.BufferedReader(_Joined(head.removeprefix(codecs.BOM_UTF8), stream, name, notes), 1 << 16)
+    joined = _Joined(head.removeprefix(codecs.BOM_UTF8), stream, name, notes)
     if encoding == "utf-8":
-        return whole.read
-    text = io.TextIOWrapper(whole, encoding, errors="replace", newline="")
+        return joined.some
+    text = io.TextIOWrapper(io.BufferedReader(joined, 1 << 16), encoding, errors="replace", newline="")
     return lambda size: text.read(size).encode("utf-8", "replace")
 
 

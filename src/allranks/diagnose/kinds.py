@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
 from allranks.diagnose.shapes import Shapes
+from allranks.diagnose.suspects import Suspects
 
 KINDS_BYTES = 1 << 24
 STEP, PLAIN, MUTE, SPEAKS = range(4)
@@ -44,10 +45,12 @@ class Kinds:
     """The kinds of raw lines, for logs that are read one after another. Where the name of a log tells the rank, no rank
     is looked for within the lines: those logs have kinds of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, suspects: "Optional[Suspects]" = None) -> None:
         self.shapes = Shapes()
+        self.suspects = suspects
         self.layouts: Dict[Any, Layout] = {}
         self._of: Dict[Any, Dict[bytes, Kind]] = {}
+        self._heads: Dict[Any, Dict[bytes, Kind]] = {}
         self._bytes = 0
 
     def of(self, ranked: object) -> Dict[bytes, Kind]:
@@ -60,8 +63,13 @@ class Kinds:
             for one in (known, *self._of.values()):
                 one.clear()
             self.layouts.clear()
+            self._heads.clear()
             self._bytes = 0
         known.update(kept)
+
+    def heads(self, ranked: object) -> Dict[bytes, Kind]:
+        """The prefixes of lines, every digit as 0, and the kind of plain text behind each."""
+        return self._heads.setdefault(ranked, {b"": Kind(self.layout(PLAIN, "", b"", []), False, False)})
 
     def layout(self, role: int, text: str, form: bytes, spans: Spans) -> Layout:
         """The same one for all lines that say their place in the same way at the same columns."""
@@ -92,7 +100,7 @@ LOOKED_FOR = 32
 """Different values whose first and last place in a list is looked for one after the other."""
 
 
-def runs(raws: List[bytes], among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
+def runs(raws: Sequence[bytes], among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
     """(layout, what tells the place, lines) of each place in a stretch."""
     layouts: Dict[Layout, Set[Kind]] = {}
     for kind in set(among):

@@ -47,6 +47,10 @@ _HEADING = re.compile(
 """`[batch=10/3200]:`, after which the values follow in lines of their own; MXNet's speed; MLPerf's ends of blocks."""
 
 
+HEADING_WORDS = ("[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "MLLOG")
+"""One of them stands in every such line."""
+
+
 def is_progress(text: str, words: List[bytes]) -> bool:
     """Whether a line reports a training step. `words` are its runs of letters. No digit's value matters."""
     if "%|" in text and _BAR.match(text) is not None:

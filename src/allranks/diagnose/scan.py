@@ -8,12 +8,13 @@ their order: `scan` gives out what `parse` would, and `Evidence.add_stretch` doe
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
+from itertools import compress
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.kinds import MUTE, PLAIN, SPEAKING, STEP, Kind, Kinds, Layout, Place, Run, runs
 from allranks.diagnose.lines import LINE_LIMIT, TRACEBACK, Line, Reader, ends
-from allranks.diagnose.prefixes import Spans
+from allranks.diagnose.prefixes import Spans, peel
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.streams import LOOSE, opens
@@ -25,34 +26,59 @@ LONGEST = 1 << 20
 """Bytes of a line that are held; of a longer one the ends alone."""
 
 PLACES_KEPT = 1 << 16
+LAST = 32
+"""Lines at the end of a block that are found without cutting it into lines."""
+
+HEADS_KEPT = 64
+NEW = 32
+"""Lines of new kinds in a block from which on they are looked through with a matcher."""
+
 FEW = 4
 """Lines between two that say something, which are read rather than counted."""
 
 
 def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """A stream in blocks of whole lines, without the last line's end. `\\r` ends lines too."""
-    held: List[bytes] = []
-    late = b""
+    held, late = b"", b""
     while True:
         chunk = read(BLOCK_BYTES)
         if not chunk:
             break
-        chunk = late + chunk
-        late = b"\r" if chunk.endswith(b"\r") else b""
-        if b"\r" in chunk:
+        if late or b"\r" in chunk:
+            chunk = late + chunk
+            late = b"\r" if chunk.endswith(b"\r") else b""
             chunk = chunk[: len(chunk) - len(late)]
             chunk = (chunk.replace(b"\r\n", b"\n") if b"\r\n" in chunk else chunk).replace(b"\r", b"\n")
         end = chunk.rfind(b"\n")
         if end >= 0:
-            yield b"".join((*held, chunk[:end]))
-            held = []
-        held.append(chunk[end + 1 :])
-        if sum(map(len, held)) > LONGEST:
-            whole = b"".join(held)
-            held = [whole[: LONGEST // 2], whole[-LONGEST // 4 :]]
-    rest = b"".join(held)
-    if late or rest:
-        yield rest
+            yield b"".join((held, memoryview(chunk)[:end]))
+            held = chunk[end + 1 :]
+        else:
+            held += chunk
+        if len(held) > LONGEST:
+            held = held[: LONGEST // 2] + held[-LONGEST // 4 :]
+    if late or held:
+        yield held
+
+
+class _Raws(Sequence[bytes]):
+    """The lines of a block. They are cut apart only if one of them is needed that is not among the last."""
+
+    __slots__ = ("_cut", "_data", "_length")
+
+    def __init__(self, data: bytes, length: int) -> None:
+        self._data, self._length = data, length
+        self._cut: Optional[List[bytes]] = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, number: Any) -> Any:
+        if self._cut is None:
+            if isinstance(number, int) and number >= self._length - LAST:
+                return self._data.rsplit(b"\n", self._length - number)[-(self._length - number)]
+            self._cut = self._data.split(b"\n")
+        return self._cut[number]
 
 
 def scan(
@@ -74,7 +100,8 @@ class _Scanner:
         self.reader = Reader(source, node)
         self.kinds = kinds
         self.shapes = kinds.shapes
-        self.known = kinds.of(self.reader.place[0] is None)
+        self.ranked = self.reader.place[0] is not None
+        self.known = kinds.of(self.ranked)
         self.learned = 0
         self.place = self.reader.place
         self.number = 0
@@ -83,7 +110,8 @@ class _Scanner:
         """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
 
     def block(self, data: bytes) -> Iterator[Union[Line, Stretch]]:
-        raws, forms = data.split(b"\n"), data.translate(ALIKE).split(b"\n")
+        forms = data.translate(ALIKE).split(b"\n")
+        raws = _Raws(data, len(forms))
         kinds: List[Optional[Kind]] = list(map(self.known.get, forms))
         begun = 0
         for number in self._speaking(raws, forms, kinds):
@@ -94,7 +122,9 @@ class _Scanner:
 
     # ---- which lines are read ----
 
-    def _speaking(self, raws: List[bytes], forms: List[bytes], kinds: List[Optional[Kind]]) -> Iterator[int]:
+    def _speaking(
+        self, raws: Sequence[bytes], forms: List[bytes], kinds: List[Optional[Kind]]
+    ) -> Iterator[int]:
         """The numbers of the lines that have to be read; the reader has read each before the next is asked for."""
         following, asked = 0, self._asked(raws, forms, kinds, 0)
         while following < len(raws):
@@ -115,15 +145,18 @@ class _Scanner:
                 asked = self._asked(raws, forms, kinds, following)
 
     def _asked(
-        self, raws: List[bytes], forms: List[bytes], kinds: List[Optional[Kind]], start: int
+        self, raws: Sequence[bytes], forms: List[bytes], kinds: List[Optional[Kind]], start: int
     ) -> Iterator[int]:
         """The numbers of lines that may have to be read, from `start` on. Lines that are new get their kinds."""
         different = set(kinds)
         if None in different:
-            new = {form: n for n, (form, kind) in enumerate(zip(forms, kinds)) if kind is None and n >= start}
-            found = {form: self._found(form, raws[n]) for form, n in new.items()}
-            kinds[start:] = [kind or found[form] for kind, form in zip(kinds[start:], forms[start:])]
+            is_new = [kind is None for kind in kinds[start:]]
+            new = dict(zip(compress(forms[start:], is_new), compress(range(start, len(forms)), is_new)))
+            plain = self._plain(new)
+            found = {form: self._found(form, raws[n]) for form, n in new.items() if form not in plain}
             self.kinds.keep(self.known, found)
+            found.update(plain)  # which are not kept: lines like them seldom come again
+            kinds[start:] = map(found.get, forms[start:], kinds[start:])
             different = set(kinds)
         odd = {kind for kind in different if kind is not None and (kind.speaks or kind.ends)}
         return iter([n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else ())
@@ -137,6 +170,26 @@ class _Scanner:
         cut = kind.layout.cut
         place, _ = self._case(kind.layout, cut(raw) if cut is not None else None, raw)
         return _stream(place, self.reader.source) not in self.closed
+
+    def _plain(self, new: Iterable[bytes]) -> Dict[bytes, Kind]:
+        """Those among lines of new kinds that are plain text behind a known prefix, as the matcher shows."""
+        left, found = list(new), {}
+        if self.kinds.suspects is None or len(left) < NEW or self.learned:
+            return found
+        heads = self.kinds.heads(self.ranked)
+        for head in sorted(heads, key=len, reverse=True):
+            behind = [form for form in left if form.startswith(head)] if head else left
+            if len(behind) < NEW:
+                continue
+            texts = b"\n".join([form[len(head) :] for form in behind] if head else behind)
+            suspected = _lines_of(self.kinds.suspects(texts), texts)
+            found.update(dict.fromkeys(behind, heads[head]))
+            for number in suspected:
+                del found[behind[number]]
+            if head:
+                taken = set(behind)
+                left = [form for form in left if form not in taken]
+        return found
 
     def _found(self, form: bytes, raw: bytes) -> Kind:
         """The kind of a line that is like none before it."""
@@ -158,7 +211,18 @@ class _Scanner:
         if role == STEP and b"| 0/" in form:
             spans += _places_of(text.translate(_ALIKE_TEXT), DRAWN)
         timed = line.time is not None or _EPOCH.search(text) is not None
+        if role == PLAIN and self.kinds.suspects is not None:
+            self._keep_head(text, form, timed)
         return Kind(self.kinds.layout(role, text, form, spans), ends_one and role != STEP, timed)
+
+    def _keep_head(self, text: str, form: bytes, timed: bool) -> None:
+        """Notes a line's prefix, if it ends with a space: what follows is no part of it then."""
+        heads, spans = self.kinds.heads(self.ranked), []
+        start = peel(text, list(self.reader.place), 0, spans)
+        head = text[:start]
+        if start and head[-1] in " \t" and head.isascii() and "\x1b" not in head and len(heads) < HEADS_KEPT:
+            layout = self.kinds.layout(PLAIN, head, form[:start], spans)
+            heads.setdefault(form[:start], Kind(layout, False, timed))
 
     # ---- reading and counting ----
 
@@ -192,7 +256,7 @@ class _Scanner:
         return case
 
     def _counted(
-        self, raws: List[bytes], kinds: List[Any], begun: int, end: int
+        self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int
     ) -> Iterator[Union[Line, Stretch]]:
         if end - begun < FEW:
             for raw in raws[begun:end]:
@@ -210,7 +274,7 @@ class _Scanner:
         self.number += end - begun
         yield Stretch(self.reader.source, end - begun, time, tuple(parts))
 
-    def _part(self, place: Place, rows: List[List[Run]], raws: List[bytes], begun: int) -> Part:
+    def _part(self, place: Place, rows: List[List[Run]], raws: Sequence[bytes], begun: int) -> Part:
         rank, node, local, task = place
         steps, plain, _ = rows
         if steps:
@@ -226,14 +290,14 @@ class _Scanner:
             self._last(steps, raws, begun),
         )
 
-    def _last(self, runs: List[Run], raws: List[bytes], begun: int) -> Optional[Tuple[int, Line]]:
+    def _last(self, runs: List[Run], raws: Sequence[bytes], begun: int) -> Optional[Tuple[int, Line]]:
         if not runs:
             return None
         number = max(run.last for run in runs)
         text, at = raws[number].decode("utf-8", "replace"), number - begun + 1
         return at, self.reader.line(text, list(self.reader.place), self.number + at)
 
-    def _time(self, raws: List[bytes], kinds: List[Any], begun: int, end: int) -> Optional[str]:
+    def _time(self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int) -> Optional[str]:
         """The last time stamp in a stretch."""
         for number in range(end - 1, begun - 1, -1):
             if kinds[number].timed:
@@ -246,6 +310,18 @@ class _Scanner:
 
 _EPOCH = re.compile(r"(?:^|[^\w.])\d{10}(?:\d{3}|\.\d{1,9})?\]?:?[ \t]")
 """What may be seconds since 1970: whether it is a time depends on its digits."""
+
+
+def _lines_of(places: Iterable[int], text: bytes) -> Set[int]:
+    """The numbers of the lines in which these places are; a line's end belongs to it."""
+    found: Set[int] = set()
+    number, at = 0, 0
+    for place in sorted(set(places)):
+        number += text.count(b"\n", at, place)
+        at = max(at, place)
+        found.add(number)
+    return found
+
 
 _ALIKE_TEXT = {n: "0" for n in range(0x30, 0x3A)}
 

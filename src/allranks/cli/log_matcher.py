@@ -1,0 +1,40 @@
+"""What looks through large blocks of a log for a thousand texts at once: Hyperscan, where it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+
+@cache
+def suspects() -> Callable[[bytes], list[int]] | None:
+    """Where in a text anything ends that may make a line more than plain text; None if there is no Hyperscan here: then
+    each new line is read by itself, with the same answers."""
+    try:
+        import hyperscan
+    except ImportError:
+        return None
+    from allranks.diagnose.suspects import expressions
+
+    texts, regular = expressions()
+    whole = [*(re_of(text) for text in texts), *regular]
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(
+        expressions=[one.encode() for one in whole],
+        ids=list(range(len(whole))),
+        elements=len(whole),
+        flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
+    )
+    scratch = hyperscan.Scratch(database)
+
+    def ends(text: bytes) -> list[int]:
+        found: list[int] = []
+        database.scan(text, match_event_handler=lambda *match: found.append(match[2]), scratch=scratch)
+        return found
+
+    return ends
+
+
+def re_of(text: str) -> str:
+    """A text as it is, as an expression that PCRE reads."""
+    return "".join(c if c.isalnum() or c in " _" or ord(c) > 127 else "\\" + c for c in text)

@@ -1,0 +1,55 @@
+r"""What may make a line more than plain text without a place, as one set of expressions for a multi-pattern matcher.
+
+A matcher is handed in from above (`Suspects`): it looks through many lines at once and says where any of these stands.
+A line in which none stands is plain text; one in which one stands is read as any other. So the set may say too much,
+never too little (`tests/diagnose/test_diagnose_suspects.py`). Lines come with every digit as 0, and joined by `\n`:
+`^` and `$` are a line's ends, no expression crosses one, and each takes one character at least.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Iterable, List, Tuple
+
+from allranks.diagnose import facts
+from allranks.diagnose.catalogue import index
+from allranks.diagnose.progress import HEADING_WORDS, QUANTITIES
+from allranks.diagnose.streams import HEADINGS
+
+Suspects = Callable[[bytes], Iterable[int]]
+"""Of lines joined by `\\n`, where each of the expressions ends that stands there."""
+
+_START = r"^[ \t|:>-]*"
+"""What a layer before it may have left over of its own."""
+
+_NAME = r"[\w.-]*0[\w.-]*"
+"""A machine's name holds a digit."""
+
+_BEGINNINGS = (
+    # layers of prefixes
+    r"[\[(<][^\n]{0,8}0", r"[\[(][^\])\n]*0", r"\[pod/", r"\(raylet", r"\{[a-z_]+=", r"0000[-/]00[-/]00", r"00000",
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ",
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) ", r"std(?:out|err) [FP]",
+    _NAME + r"(?::[ \[0]|\t| *\|)", r"[\w.-]+ [\w.@/:()-]*(?:\[0+\]|kernel):", r"[\w./@+-]+\.(?:log|out|err|txt)[:-]",
+    r"[Rr]ank ?0", r"[WEIFCD]0",
+    # the last line of a traceback, and a frame
+    r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:: |:?$)", r"File \"",
+    # records, quotes and headings
+    r"[\[{].*\"", r"==", r"---",
+)  # fmt: skip
+
+_ANYWHERE = (
+    r"\x1b", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",
+    r"(?:^|[^A-Za-z])(?:" + "|".join(sorted(word.decode() for word in QUANTITIES)) + r")(?:[^A-Za-z]|$)",
+)  # fmt: skip
+
+
+def literals() -> List[str]:
+    """The texts by which causes and facts are found."""
+    found = {pattern.literal for listed in index().values() for _, pattern in listed}
+    return sorted(found | {pattern.literal for listed in facts.by_word().values() for pattern, _ in listed})
+
+
+def expressions() -> Tuple[List[str], List[str]]:
+    """(texts as they are, regular expressions for a matcher that takes `^` and `$` for the ends of lines)."""
+    texts = [*literals(), *(words for words, _ in HEADINGS), *HEADING_WORDS]
+    return texts, [*(_START + one for one in _BEGINNINGS), "^---", "^> ", *_ANYWHERE]
