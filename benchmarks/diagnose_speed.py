@@ -3,8 +3,9 @@
     python -m benchmarks diagnose_speed
     DIAGNOSE_MB=50 python -m benchmarks diagnose_speed      # smaller
 
-Writes logs of several kinds into a temporary folder: 24 files of each, 500 MB together. CPU time is that of the
-process and of its children, start included; the least of three runs, the two programs in turn.
+Writes logs of several kinds into a temporary folder: 24 files of each, 500 MB together, a hundredth of them
+tracebacks. CPU time is that of the process and of its children, start included; the least of three runs, the two
+programs in turn.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def measure() -> str:
         (root / "all").mkdir()
         for name, make in KINDS.items():
             folder = root / "all" / name.replace(" ", "-")
-            written(folder, make, MB * 1_000_000 // FILES // len(KINDS))
+            share = 0.01 if make is failure else 0.99 / (len(KINDS) - 1)
+            written(folder, make, int(share * MB * 1_000_000 / FILES))
             rows.append(row(name, folder, texts))
         rows.append(row("all of them together", root / "all", texts))
     version = subprocess.run(["rg", "--version"], capture_output=True, text=True).stdout.split("\n")[0]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from allranks.cli.log_matcher import suspects
 from allranks.diagnose import Evidence, conclude, parse, read
+from allranks.diagnose import kinds as kinds_module
 from allranks.diagnose import scan as scan_module
 from allranks.diagnose.kinds import Kinds
 from allranks.diagnose.scan import scan, whole_lines
@@ -68,7 +69,7 @@ def same(logs):
         kept(slow),
         conclude(slow),
     )  # in this order: to conclude asks for times, which are kept too
-    for matcher in (None, suspects()):
+    for matcher in (None, suspects):
         quick, counted = quickly(logs, matcher)
         assert kept(quick) == of_slow
         assert conclude(quick) == told
@@ -138,6 +139,7 @@ def few_lines_are_many():
     """A matcher is asked about two lines already."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan_module, "NEW", 2)
+        patch.setattr(kinds_module, "UNLIKE", 0)
         yield
 
 
@@ -184,3 +186,12 @@ def test_the_same_is_kept_of_every_form():
 @pytest.mark.parametrize("make", BULK)
 def test_lines_that_say_nothing_are_counted_together(make):
     assert same([("x.log", "\n".join(make(n % 100) for n in range(400)).encode())]) > 300
+
+
+@pytest.mark.parametrize(
+    "text", ["[rank3] x", "[rank0] x", "  node-0: x", "Foo: x", "0: x", "x loss=0", "a [rank0]: b"]
+)
+def test_the_matcher_finds_what_makes_a_line_more_than_plain_text(text):
+    find = suspects()
+    assert find is not None and find(b"plain\n" + text.translate({n: "0" for n in range(48, 58)}).encode())
+    assert not find(b"alpha beta00 of no rank\nand nothing else")

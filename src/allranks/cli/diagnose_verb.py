@@ -215,7 +215,7 @@ def scanner() -> log_workers.Scan:
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
-    kinds = Kinds(suspects())
+    kinds = Kinds(suspects)
     return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds)
 
 

@@ -19,13 +19,16 @@ def suspects() -> Callable[[bytes], list[int]] | None:
     texts, regular = expressions()
     whole = [*(re_of(text) for text in texts), *regular]
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(
-        expressions=[one.encode() for one in whole],
-        ids=list(range(len(whole))),
-        elements=len(whole),
-        flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
-    )
-    scratch = hyperscan.Scratch(database)
+    try:
+        database.compile(
+            expressions=[one.encode() for one in whole],
+            ids=list(range(len(whole))),
+            elements=len(whole),
+            flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
+        )
+        scratch = hyperscan.Scratch(database)
+    except hyperscan.error:  # a processor that it does not know
+        return None
 
     def ends(text: bytes) -> list[int]:
         found: list[int] = []

@@ -9,11 +9,16 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
-from allranks.diagnose.shapes import Shapes
+from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
+from allranks.diagnose.shapes import Shape, Shapes
 from allranks.diagnose.suspects import Suspects
 
 KINDS_BYTES = 1 << 24
+UNLIKE = 4_000
+"""Lines like none before, from which on a matcher is made."""
+
 STEP, PLAIN, MUTE, SPEAKS = range(4)
+NOTHING, OPENS, CLOSES, FRAME = range(4)
 
 
 class Layout:
@@ -27,31 +32,52 @@ class Layout:
 
 
 class Kind:
-    """What raw lines that differ in digits alone have in common. `ends`: such a line may be the end of a traceback;
-    `timed`: it may hold a time stamp."""
+    """What raw lines that differ in digits alone have in common. `effect`: on a traceback; `timed`: such a line may
+    hold a time stamp; `start`: where its text begins, -1 if that is not known."""
 
-    __slots__ = ("ends", "layout", "speaks", "timed")
+    __slots__ = ("effect", "ends", "layout", "shape", "speaks", "start", "timed")
 
-    def __init__(self, layout: Layout, ends: bool, timed: bool) -> None:
-        self.layout, self.ends, self.timed = layout, ends, timed
+    def __init__(self, layout: Layout, effect: int, timed: bool, start: int, shape: Shape) -> None:
+        self.layout, self.effect, self.timed, self.start, self.shape = layout, effect, timed, start, shape
         self.speaks = layout.role == SPEAKS
+        self.ends = layout.role != STEP and effect != NOTHING
 
 
-SPEAKING = Kind(Layout(SPEAKS), False, False)
 Place = Tuple[Optional[int], Optional[str], Optional[int], Optional[int]]
+SPEAKING = Kind(Layout(SPEAKS), NOTHING, True, -1, PLAIN_SHAPE)
+
+
+class Case(NamedTuple):
+    """Where lines come from that say their place alike, what they count as, and the stream that their tracebacks
+    belong to."""
+
+    place: Place
+    role: int
+    stream: Any
 
 
 class Kinds:
     """The kinds of raw lines, for logs that are read one after another. Where the name of a log tells the rank, no rank
     is looked for within the lines: those logs have kinds of their own."""
 
-    def __init__(self, suspects: "Optional[Suspects]" = None) -> None:
+    def __init__(self, matcher: "Optional[Callable[[], Optional[Suspects]]]" = None) -> None:
         self.shapes = Shapes()
-        self.suspects = suspects
+        self.matcher = matcher
+        self._suspects: Optional[Suspects] = None
+        self._unlike = 0
         self.layouts: Dict[Any, Layout] = {}
         self._of: Dict[Any, Dict[bytes, Kind]] = {}
         self._heads: Dict[Any, Dict[bytes, Kind]] = {}
         self._bytes = 0
+
+    def suspects(self, unlike: int) -> Optional[Suspects]:
+        """The matcher, for so many lines more that are like none before; None as long as they are few, since to make it
+        costs as much as reading some thousand lines."""
+        self._unlike += unlike
+        if self._suspects is None and self.matcher is not None and self._unlike > UNLIKE:
+            self._suspects = self.matcher()
+            self.matcher = None if self._suspects is None else self.matcher
+        return self._suspects
 
     def of(self, ranked: object) -> Dict[bytes, Kind]:
         return self._of.setdefault(ranked, {})
@@ -69,7 +95,9 @@ class Kinds:
 
     def heads(self, ranked: object) -> Dict[bytes, Kind]:
         """The prefixes of lines, every digit as 0, and the kind of plain text behind each."""
-        return self._heads.setdefault(ranked, {b"": Kind(self.layout(PLAIN, "", b"", []), False, False)})
+        return self._heads.setdefault(
+            ranked, {b"": Kind(self.layout(PLAIN, "", b"", []), NOTHING, False, -1, PLAIN_SHAPE)}
+        )
 
     def layout(self, role: int, text: str, form: bytes, spans: Spans) -> Layout:
         """The same one for all lines that say their place in the same way at the same columns."""

@@ -12,11 +12,29 @@ from itertools import compress
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.digits import ALIKE
-from allranks.diagnose.kinds import MUTE, PLAIN, SPEAKING, STEP, Kind, Kinds, Layout, Place, Run, runs
+from allranks.diagnose.kinds import (
+    CLOSES,
+    FRAME,
+    MUTE,
+    NOTHING,
+    OPENS,
+    PLAIN,
+    SPEAKING,
+    SPEAKS,
+    STEP,
+    Case,
+    Kind,
+    Kinds,
+    Layout,
+    Place,
+    Run,
+    runs,
+)
 from allranks.diagnose.lines import LINE_LIMIT, TRACEBACK, Line, Reader, ends
 from allranks.diagnose.prefixes import Spans, peel
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
+from allranks.diagnose.shapes import Shape
 from allranks.diagnose.streams import LOOSE, opens
 from allranks.diagnose.stretches import Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
@@ -105,7 +123,7 @@ class _Scanner:
         self.learned = 0
         self.place = self.reader.place
         self.number = 0
-        self.cases: Dict[Any, Tuple[Place, int]] = {}
+        self.cases: Dict[Any, Case] = {}
         self.closed: Set[Any] = set()
         """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
 
@@ -116,7 +134,7 @@ class _Scanner:
         begun = 0
         for number in self._speaking(raws, forms, kinds):
             yield from self._counted(raws, kinds, begun, number)
-            yield from self._read(raws[number])
+            yield from self._read(raws[number], kinds[number])
             begun = number + 1
         yield from self._counted(raws, kinds, begun, len(raws))
 
@@ -168,13 +186,13 @@ class _Scanner:
 
     def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
         cut = kind.layout.cut
-        place, _ = self._case(kind.layout, cut(raw) if cut is not None else None, raw)
-        return _stream(place, self.reader.source) not in self.closed
+        return self._case(kind.layout, cut(raw) if cut is not None else None, raw).stream not in self.closed
 
     def _plain(self, new: Iterable[bytes]) -> Dict[bytes, Kind]:
         """Those among lines of new kinds that are plain text behind a known prefix, as the matcher shows."""
         left, found = list(new), {}
-        if self.kinds.suspects is None or len(left) < NEW or self.learned:
+        suspects = self.kinds.suspects(len(left)) if len(left) >= NEW and not self.learned else None
+        if suspects is None:
             return found
         heads = self.kinds.heads(self.ranked)
         for head in sorted(heads, key=len, reverse=True):
@@ -182,7 +200,7 @@ class _Scanner:
             if len(behind) < NEW:
                 continue
             texts = b"\n".join([form[len(head) :] for form in behind] if head else behind)
-            suspected = _lines_of(self.kinds.suspects(texts), texts)
+            suspected = _lines_of(suspects(texts), texts)
             found.update(dict.fromkeys(behind, heads[head]))
             for number in suspected:
                 del found[behind[number]]
@@ -199,21 +217,31 @@ class _Scanner:
             text = raw.decode()
         except UnicodeDecodeError:
             return SPEAKING
-        if text.startswith(("==> ", "---", "> ")) or looks_wrapped(text) or TRACEBACK in text:
+        if text.startswith(("==> ", "---", "> ")) or looks_wrapped(text) or self._teaches(text):
             return SPEAKING  # they say something of the lines that follow
         spans: Spans = []
         line = self.reader.line(text, list(self.reader.place), 0, spans)
-        shape = self.shapes.of(line.text)
-        if not shape.says_nothing or (spans and "\x1b" in text):
+        if spans and "\x1b" in text:
             return SPEAKING
+        shape = self.shapes.of(line.text)
         role = STEP if shape.progress else MUTE if shape.exception else PLAIN
-        ends_one = shape.exception or LOOSE.match(line.text) is not None or line.text.startswith('  File "')
+        if not shape.says_nothing:
+            role = SPEAKS
         if role == STEP and b"| 0/" in form:
             spans += _places_of(text.translate(_ALIKE_TEXT), DRAWN)
         timed = line.time is not None or _EPOCH.search(text) is not None
-        if role == PLAIN and self.kinds.suspects is not None:
+        if role == PLAIN and self.kinds.matcher is not None:
             self._keep_head(text, form, timed)
-        return Kind(self.kinds.layout(role, text, form, spans), ends_one and role != STEP, timed)
+        layout, start = self.kinds.layout(role, text, form, spans), len(text) - len(line.text)
+        if timed or line.text != text[start:] or not text[:start].isascii():
+            start = -1
+        return Kind(layout, _effect(shape, line.text), timed, start, shape)
+
+    def _teaches(self, text: str) -> bool:
+        """Whether a traceback's heading may show a prefix that is not known."""
+        if TRACEBACK not in text:
+            return False
+        return bool(self.learned) or peel(text, list(self.reader.place)) < text.index(TRACEBACK)
 
     def _keep_head(self, text: str, form: bytes, timed: bool) -> None:
         """Notes a line's prefix, if it ends with a space: what follows is no part of it then."""
@@ -222,29 +250,36 @@ class _Scanner:
         head = text[:start]
         if start and head[-1] in " \t" and head.isascii() and "\x1b" not in head and len(heads) < HEADS_KEPT:
             layout = self.kinds.layout(PLAIN, head, form[:start], spans)
-            heads.setdefault(form[:start], Kind(layout, False, timed))
+            heads.setdefault(form[:start], Kind(layout, NOTHING, timed, -1, PLAIN_SHAPE))
 
     # ---- reading and counting ----
 
-    def _read(self, raw: bytes) -> Iterator[Line]:
+    def _read(self, raw: bytes, kind: Optional[Kind]) -> Iterator[Line]:
+        """A line by itself. Of a known kind it is known where its text begins and what it may say."""
+        if kind is not None and kind.start >= 0 and not self.reader.before[0]:
+            self.number += 1
+            cut = kind.layout.cut
+            case = self._case(kind.layout, cut(raw) if cut is not None else None, raw)
+            self._follow(case.stream, kind.effect)
+            rank, node, local, task = case.place
+            text = raw[kind.start :].decode("utf-8", "replace")
+            yield Line(text, rank, node, self.reader.source, None, local, task, self.number)
+            return
         for text in ends(raw.decode("utf-8", "replace")):
             self.number += 1
             for line in self.reader.read(text, self.number):
                 stream = _stream((line.rank, line.node, line.local, line.task), line.source)
-                shape = self.shapes.of(line.text)
-                if shape.heading and opens(shape.heading):
-                    self.closed.discard(stream)
-                elif (
-                    shape.heading
-                    or shape.progress
-                    or shape.exception
-                    or (shape is PLAIN_SHAPE and LOOSE.match(line.text) is not None)
-                ):
-                    self.closed.add(stream)
+                self._follow(stream, _effect(self.shapes.of(line.text), line.text))
                 yield line
 
-    def _case(self, layout: Layout, said: Any, raw: bytes) -> Tuple[Place, int]:
-        """The place of a line that says nothing, and what it counts as."""
+    def _follow(self, stream: Any, effect: int) -> None:
+        if effect == OPENS:
+            self.closed.discard(stream)
+        elif effect == CLOSES:
+            self.closed.add(stream)
+
+    def _case(self, layout: Layout, said: Any, raw: bytes) -> Case:
+        """The place of a line, and what it counts as if it says nothing."""
         key = layout, said
         case = self.cases.get(key)
         if case is None:
@@ -252,21 +287,22 @@ class _Scanner:
             role = MUTE if layout.role == STEP and DRAWN in line.text else layout.role
             if len(self.cases) >= PLACES_KEPT:
                 self.cases.clear()
-            case = self.cases[key] = ((line.rank, line.node, line.local, line.task), role)
+            place = (line.rank, line.node, line.local, line.task)
+            case = self.cases[key] = Case(place, role, _stream(place, self.reader.source))
         return case
 
     def _counted(
         self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int
     ) -> Iterator[Union[Line, Stretch]]:
         if end - begun < FEW:
-            for raw in raws[begun:end]:
-                yield from self._read(raw)
+            for raw, kind in zip(raws[begun:end], kinds[begun:end]):
+                yield from self._read(raw, kind)
             return
         among = kinds[begun:end]
         groups: Dict[Place, List[List[Run]]] = {}
         for layout, said, run in runs(raws, among, begun):
-            place, role = self._case(layout, said, raws[run.last])
-            groups.setdefault(place, [[], [], []])[role].append(run)
+            case = self._case(layout, said, raws[run.last])
+            groups.setdefault(case.place, [[], [], []])[case.role].append(run)
         parts = [self._part(place, rows, raws, begun) for place, rows in groups.items()]
         parts.sort(key=lambda part: part.first)
         timed = any(kind.timed for kind in set(among))
@@ -321,6 +357,15 @@ def _lines_of(places: Iterable[int], text: bytes) -> Set[int]:
         at = max(at, place)
         found.add(number)
     return found
+
+
+def _effect(shape: Shape, text: str) -> int:
+    """What a line does to a traceback of its stream."""
+    if shape.heading:
+        return OPENS if opens(shape.heading) else CLOSES
+    if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
+        return CLOSES
+    return FRAME if text.startswith('  File "') else NOTHING
 
 
 _ALIKE_TEXT = {n: "0" for n in range(0x30, 0x3A)}
