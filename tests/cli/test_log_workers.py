@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 import pytest
 
@@ -34,9 +35,9 @@ def items(logs, notes):
 def on_two_cores(monkeypatch):
     monkeypatch.setattr(log_workers, "cores", lambda: 2)
     monkeypatch.setattr(log_workers, "WORTH_BYTES", 0)
+    monkeypatch.setattr(log_workers, "may_fork", lambda: True)
 
 
-@pytest.mark.lengthy
 def test_workers_find_what_one_process_finds(logs, on_two_cores, monkeypatch):
     notes, alone = [], []
     found = items(logs, notes)
@@ -45,9 +46,8 @@ def test_workers_find_what_one_process_finds(logs, on_two_cores, monkeypatch):
     assert notes == alone and "it is no text" in notes[0]
 
 
-@pytest.mark.lengthy
 def test_a_log_whose_worker_died_is_read_here(logs, on_two_cores, monkeypatch):
-    monkeypatch.setattr(log_workers, "_CODE", "raise SystemExit(9)")
+    monkeypatch.setattr(log_workers, "work", lambda *_: os._exit(9))
     broken = []
     found = items(logs, broken)
     monkeypatch.setattr(log_workers, "cores", lambda: 1)
@@ -55,9 +55,9 @@ def test_a_log_whose_worker_died_is_read_here(logs, on_two_cores, monkeypatch):
 
 
 def test_nothing_is_left_of_workers(logs, on_two_cores, monkeypatch):
-    monkeypatch.setattr(log_workers, "_CODE", "import time; time.sleep(60)")
-    with log_workers.Workers(logs, {}, 2) as workers:
-        pids = {worker.pid for worker in workers.of.values()}
+    monkeypatch.setattr(log_workers, "work", lambda *_: time.sleep(60))
+    with log_workers.Workers(logs, {}, 2, diagnose_verb.scanner()) as workers:
+        pids = set(workers.of.values())
         folder = workers.folder.name
     assert len(pids) == 2 and not os.path.exists(folder)
     for pid in pids:

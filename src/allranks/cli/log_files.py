@@ -78,15 +78,18 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
 
 def is_dump_file(file: str) -> bool:
     """Whether it is a dump of torch's flight recorder, by its first bytes."""
-    from allranks.monitor.flight_dumps import is_dump
-
     if not Path(file).is_file():
         return False  # a pipe would lose what is in it
     try:
         with open(file, "rb") as raw:
-            return is_dump(raw.read(PEEK))
+            head = raw.read(PEEK)
     except OSError:
         return False
+    if head.lstrip()[:1] not in (b"\x80", b"{", b"["):
+        return False  # without the cost of importing what reads dumps
+    from allranks.monitor.flight_dumps import is_dump
+
+    return is_dump(head)
 
 
 def _is_log(file: str) -> bool:

@@ -11,9 +11,10 @@ import contextlib
 import json
 import marshal
 import os
-import subprocess
-import sys
+import signal
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -21,12 +22,11 @@ from typing import IO, Any
 from allranks.cli.log_files import Log, is_pipe
 
 WORTH_BYTES = 64 << 20
-"""Of all logs together, from which on starting processes (a third of a second each) saves time."""
+"""Of all logs together, from which on a second process saves time."""
 
+LOOK_SECONDS = 0.02
 BATCH = 256
 """Lines and stretches that are written at once."""
-
-_CODE = "import sys; sys.path[:] = sys.argv[2:]; from allranks.cli.log_workers import work; work(sys.argv[1])"
 
 Scan = Callable[[Log, "str | None", list[str]], Iterator[Any]]
 """(log, its machine, notes) to what is in it."""
@@ -40,12 +40,18 @@ def size_of(log: Log) -> int:
     return sum(Path(file).stat().st_size for file in log.files)
 
 
+def may_fork() -> bool:
+    """A program with several threads is not forked: what one of them holds would be held for ever."""
+    return hasattr(os, "fork") and threading.active_count() == 1
+
+
 class Workers:
     """The processes, and which of them scans which logs. They end with the `with` block."""
 
-    def __init__(self, logs: list[Log], hosts: dict[str, str], count: int) -> None:
+    def __init__(self, logs: list[Log], hosts: dict[str, str], count: int, scan: Scan) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="allranks-logs-")
-        self.of: dict[int, subprocess.Popen[bytes]] = {}
+        self.of: dict[int, int] = {}
+        self.alive: set[int] = set()
         shares: list[list[int]] = [[] for _ in range(count)]
         sizes = [0] * count
         for number in sorted(range(len(logs)), key=lambda n: -size_of(logs[n])):
@@ -53,35 +59,40 @@ class Workers:
             shares[least].append(number)
             sizes[least] += size_of(logs[number])
         for share in shares:
-            told = [(n, logs[n].name, logs[n].files, hosts.get(logs[n].name)) for n in sorted(share)]
-            worker = subprocess.Popen(
-                [sys.executable, "-c", _CODE, self.folder.name, *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            self.of.update(dict.fromkeys(share, worker))
-            with contextlib.suppress(OSError), worker.stdin as pipe:  # type: ignore[union-attr]  # it is a pipe
-                pipe.write(json.dumps(told).encode())
+            pid = os.fork()
+            if not pid:
+                code = 1
+                with contextlib.suppress(BaseException):  # nothing of the parent's may run in the child
+                    work(
+                        self.folder.name, [(n, logs[n], hosts.get(logs[n].name)) for n in sorted(share)], scan
+                    )
+                    code = 0
+                os._exit(code)
+            self.alive.add(pid)
+            self.of.update(dict.fromkeys(share, pid))
 
     def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in set(self.of.values()):
-            worker.kill()
-            worker.wait()
+        for pid in self.alive:
+            os.kill(
+                pid, signal.SIGKILL
+            )  # a child of ours that nobody has waited for: the pid is still its own
+            os.waitpid(pid, 0)
         self.folder.cleanup()
 
     def found(self, number: int, notes: list[str]) -> Iterator[Any] | None:
         """What a worker found in this log; None if it died before it had read all of it."""
         done = Path(self.folder.name, f"{number}.done")
-        worker = self.of[number]
         while not done.exists():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                worker.wait(timeout=0.05)
-                if not done.exists():
-                    return None
+            pid = self.of[number]
+            if pid in self.alive and os.waitpid(pid, os.WNOHANG)[0]:
+                self.alive.remove(pid)
+            if pid in self.alive:
+                time.sleep(LOOK_SECONDS)
+            elif not done.exists():
+                return None
         notes += json.loads(done.read_text(encoding="utf-8"))
         return _unpacked(Path(self.folder.name, str(number)))
 
@@ -89,26 +100,25 @@ class Workers:
 def scanned(logs: list[Log], hosts: dict[str, str], notes: list[str], scan: Scan) -> Iterator[Any]:
     """What is in all logs, in their order."""
     files = [file for log in logs for file in log.files]
-    alone = len(logs) < 2 or cores() < 2 or any(file == "-" or is_pipe(file) for file in files)
+    alone = (
+        len(logs) < 2 or cores() < 2 or not may_fork() or any(file == "-" or is_pipe(file) for file in files)
+    )
     if alone or sum(map(size_of, logs)) < WORTH_BYTES:
         for log in logs:
             yield from scan(log, hosts.get(log.name), notes)
         return
-    with Workers(logs, hosts, min(cores(), len(logs))) as workers:
+    with Workers(logs, hosts, min(cores(), len(logs)), scan) as workers:
         for number, log in enumerate(logs):
             found = workers.found(number, notes)
             yield from scan(log, hosts.get(log.name), notes) if found is None else found
 
 
-def work(folder: str) -> None:
-    """One worker: the logs that standard input names, one after the other."""
-    from allranks.cli.diagnose_verb import scanner
-
-    scan = scanner()
-    for number, name, files, host in json.load(sys.stdin):
+def work(folder: str, logs: list[tuple[int, Log, str | None]], scan: Scan) -> None:
+    """One worker: these logs, one after the other."""
+    for number, log, host in logs:
         notes: list[str] = []
         with Path(folder, str(number)).open("wb") as file:
-            _pack(scan(Log(name, tuple(files)), host, notes), file)
+            _pack(scan(log, host, notes), file)
         ready = Path(folder, f"{number}.ready")
         ready.write_text(json.dumps(notes), encoding="utf-8")
         ready.rename(Path(folder, f"{number}.done"))
