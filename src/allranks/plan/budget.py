@@ -165,7 +165,7 @@ def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> 
 
 def _host_fix(run: Run, case: Case, phase: str, fitting: list[Change]) -> str:
     if phase == "load" and joins_experts(case):
-        return _older_transformers(run)
+        return OWN_LOADER
     if phase == "save" and case.sharded and case.zero.gather_on_save:
         return (
             '"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}, then zero_to_fp32.py'
@@ -175,13 +175,7 @@ def _host_fix(run: Run, case: Case, phase: str, fitting: list[Change]) -> str:
     return "fewer ranks per node, or more nodes"
 
 
-def _older_transformers(run: Run) -> str:
-    place = (
-        '"transformers==4.52.4" in container.pip'
-        if run.container
-        else "transformers 4.52.4 in the environment"
-    )
-    return f"{place}, which reads shard by shard on rank 0 alone"
+OWN_LOADER = "environment: {loader: own}, with which each rank reads only its own bytes"
 
 
 def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
@@ -293,7 +287,7 @@ def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
                 expected=expected,
                 why="transformers 5 has every rank join all experts in its own memory before it loads them: "
                 f"{max(case.nodes)} ranks of {copies:,.0f} GiB.",
-                fix=_older_transformers(run),
+                fix=OWN_LOADER,
             )
         ]
     return [

@@ -2,7 +2,8 @@
 
 Reading, from transformers' source: before version 5 rank 0 alone reads, and under ZeRO-3 broadcasts each tensor
 (4.52, `modeling_utils.py`, `GatheredParameters(modifier_rank=0)`); since 5 every rank reads, and a node's page
-cache serves all but the first. Local disks are read by each node for itself.
+cache serves all but the first. Local disks are read by each node for itself. With `environment: {loader: own}` all
+ranks together read the base once, and nothing is sent (docs/loading.md).
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ PROCESSES_SECONDS = 60.0
 def loading(case: Case) -> dict[str, Any]:
     """Seconds until the weights are read, by kind of storage."""
     size = case.model.total_parameters * case.setting.weight_bytes
-    readers = len(case.nodes) if case.model.fused_experts else 1
+    readers = len(case.nodes) if case.model.fused_experts and not case.loads_own else 1
+    of_node = max(case.nodes) / case.ranks if case.loads_own else 1.0
     return {
         "bytes": int(size),
         "readers": readers,
         "seconds": {
-            name: size * (1 if name.startswith("local") else readers) / speed for name, speed in STORAGE
+            name: size * (of_node if name.startswith("local") else readers) / speed for name, speed in STORAGE
         },
     }
 
@@ -39,7 +41,7 @@ def loading(case: Case) -> dict[str, Any]:
 def sending_seconds(case: Case) -> float:
     """Rank 0's broadcasts of all weights under ZeRO-3 before transformers 5: S bytes at the network's rate (a ring or
     tree broadcast of S bytes takes S over the bus bandwidth: nccl-tests, PERFORMANCE.md)."""
-    if not case.sharded or case.model.fused_experts or len(case.nodes) < 2:
+    if case.loads_own or not case.sharded or case.model.fused_experts or len(case.nodes) < 2:
         return 0.0
     return case.model.total_parameters * case.setting.weight_bytes / case.hardware.network.bytes_per_second
 

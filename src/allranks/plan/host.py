@@ -2,7 +2,8 @@
 
 Loading, from transformers' source: 5.6 (`modeling_utils.py`, `integrations/deepspeed.py`) has every rank read all
 shards; files stay mapped and cost nothing that cannot be dropped, but experts that are stored one by one are
-joined into new tensors on every rank before any is copied. 4.52 reads shard by shard, on rank 0 alone.
+joined into new tensors on every rank before any is copied. 4.52 reads shard by shard, on rank 0 alone. With
+`environment: {loader: own}` a rank reads its own bytes a piece at a time (docs/loading.md).
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ TRAINER_BYTES = int(0.3 * GIB)
 
 SHARD_FILE_BYTES = 5 * 10**9
 """The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""
+
+
+OWN_LOADER_BYTES = 64 * 2**20
+"""What a rank of ours has in hand while it reads its own bytes (`worker/weight_files.py`, `PIECE_BYTES`)."""
 
 
 def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
@@ -66,11 +71,14 @@ def _offloaded(case: Case) -> float:
 def joins_experts(case: Case) -> bool:
     """Whether every rank builds all joined experts in its own memory before loading."""
     model = case.model
-    return bool(case.sharded and model.experts and model.fused_experts and not model.stored_fused)
+    joined = model.experts and model.fused_experts and not model.stored_fused
+    return bool(case.sharded and not case.loads_own and joined)
 
 
 def _loading(case: Case, ranks: int) -> float:
     """Bytes of weights that a node holds while it reads them; the sources are in the head of this module."""
+    if case.loads_own:
+        return ranks * OWN_LOADER_BYTES
     whole = case.model.total_parameters * case.setting.weight_bytes
     if joins_experts(case):
         return ranks * case.model.expert_parameters * case.setting.weight_bytes

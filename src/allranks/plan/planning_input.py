@@ -60,6 +60,11 @@ class Case:
         return self.zero.stage == 3 and self.setting.quantization_bits is None
 
     @property
+    def loads_own(self) -> bool:
+        """Whether each rank reads only its own bytes of the base, and none is sent."""
+        return self.sharded and self.setting.own_loader
+
+    @property
     def tokens(self) -> int:
         """Tokens of one micro-batch on one rank, at most."""
         return self.setting.rows * self.setting.cutoff

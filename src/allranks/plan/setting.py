@@ -44,6 +44,8 @@ class Setting:
     """Whether the learning rate rises for at least a step."""
     eval_batch: int = 0
     """Samples a rank evaluates at once; 0 where nothing is evaluated."""
+    own_loader: bool = False
+    """Whether each rank reads only its own bytes of the base (`environment: {loader: own}`)."""
     experts_at_once: int = 0
     """Routed experts that are gathered together in lockstep; 0 where a layer's experts are one leaf."""
 
@@ -104,6 +106,7 @@ def setting_of(run: Run) -> Setting:
         pref_loss=str(arguments.get("pref_loss") or "sigmoid"),
         warmup=bool(arguments.get("warmup_steps") or arguments.get("warmup_ratio")),
         eval_batch=_eval_batch(arguments),
+        own_loader=run.environment.loader == "own",
         experts_at_once=run.train.experts_at_once if run.train.experts == LOCKSTEP else 0,
     )
 
