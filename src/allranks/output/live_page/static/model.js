@@ -22,7 +22,10 @@ export class RunModel {
 
   open() {
     this.source = new EventSource(`api/run/${encodeURIComponent(this.id)}/events`);
-    this.source.onmessage = (message) => this.take(JSON.parse(message.data));
+    this.source.onmessage = (message) => {
+      if (!this.run) document.documentElement.setAttribute("data-first-bytes", message.data.length);
+      this.take(JSON.parse(message.data));
+    };
     this.source.onerror = () => {
       this.connected = false;
       this.tell("connection");
