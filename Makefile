@@ -115,5 +115,10 @@ docs: setup .venvs/docs/bin/sphinx-build ## the catalogue pages under docs/, mad
 picture: setup ## docs/picture.svg from the newest run on this machine
 	@$(PY) scripts/make_picture.py
 
+.PHONY: ui-pictures
+ui-pictures: setup ## docs/ui.png and docs/ui-stall.png, the live page of made-up runs
+	@scripts/system.sh chromium
+	@$(PY) -m scripts.make_ui_pictures
+
 clean: ## what the build made, not .venv
 	@rm -rf .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build

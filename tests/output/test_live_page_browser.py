@@ -134,6 +134,9 @@ def test_the_map_by_keyboard_and_the_slowest_rank(browser, served) -> None:
         page.key(key)
     assert page.look("document.querySelector('.pointed').innerText").startswith("Rank 2 on node-0 · step 400")
     page.key("Enter")
+    page.until("document.querySelector('.rank h3')?.innerText === 'Rank 2 on node-0'")
+    page.until("document.querySelector('#plot-rank .u-over')")
+    page.look("document.querySelector('.rank a').click()")
     assert page.until("document.querySelector('.log .line')?.innerText") == "loading shard 0"
     assert page.look("document.querySelector('#log-ranks').value") == "2"
     page.close()
@@ -151,7 +154,7 @@ def x_scale(page: Page) -> list[float]:
         said = page.look(
             "document.querySelector('#plot-loss').closest('figure').querySelector('output').innerText"
         )
-        found.append(float(said.split(" ")[1].replace(",", "")))
+        found.append(float(said.split()[1].replace(",", "")))
     return found
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,37 @@ def test_another_machine_with_the_same_run_file_finds_watches_and_stops_the_run(
         said, _ = watcher.communicate(timeout=300)
         assert json.loads(said)["runs"][0]["id"] == run_id
         another("logs", file, code=0)
+
+
+def test_the_live_page_shows_and_stops_a_run_of_other_machines(rig: Rig, tmp_path: Path) -> None:
+    desk = RigDesk(rig, tmp_path)
+    with desk:
+        run_id = desk.run(desk.light("--steps", 3000), "--detach", "--no-probe")["id"]
+        desk.trains(run_id, 3)
+        page = desk.start("ui", run_id)
+        assert page.stdout is not None
+        address = page.stdout.readline().strip()
+
+        def ask(what: str, *words: str) -> str:
+            command = desk.place(["curl", "-sN", "-m", "4", *words, f"{address}api/run/{run_id}/{what}"])
+            return subprocess.run(command, capture_output=True, text=True, timeout=200).stdout
+
+        def told() -> Any:
+            """The newest table of ranks that the page was told, once the ranks train."""
+            lines = [
+                json.loads(line[6:]) for line in ask("events").splitlines() if line.startswith("data: {")
+            ]
+            return next(
+                (one["ranks"] for one in reversed(lines) if any(one.get("ranks", {}).get("step", ()))), None
+            )
+
+        assert desk.until(told)["nodes"] == ["node1", "node2", "node3"]
+        logs = {one["rank"]: one for one in json.loads(ask("logs"))["logs"] if one["rank"] is not None}
+        assert [logs[rank]["node"] for rank in range(3)] == ["node1", "node2", "node3"]
+        assert json.loads(ask(f"log?path={logs[2]['path']}"))["path"] == "nodes/node3/logs/rank-2.log"
+        body = ["-H", "content-type: application/json", "-m", "120", "-d", json.dumps({"name": run_id})]
+        assert json.loads(ask("stop", *body)) == {"state": "stopped", "left": 0, "unreadable": {}}
+        assert desk.ended(run_id)["state"] == "stopped"
 
 
 def test_a_node_that_fails_its_check_is_left_out_and_the_spare_trains(rig: Rig, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from allranks.core.untrusted import integer, mapping, mappings, text
 from allranks.output import report_plan, run_comparison
 from allranks.output.live_page import log_reader
 from allranks.output.live_page.channel import Channel, document, encoded
+from allranks.output.live_page.step_curves import short
 from allranks.output.report_findings import adapter_of
 from allranks.runs import cleanup, index
 
@@ -88,12 +89,13 @@ class Page:
         return StreamingResponse(as_events(channel.watch()), media_type="text/event-stream")
 
     async def rank(self, request: Request) -> Response:
-        """One rank's step times against the median of all, in the coarse bins that are kept of every rank."""
+        """A rank's steps in the coarse bins that are kept of every rank: first, last, seconds, waiting for data."""
         channel = await self.channel(run_of(request))
-        steps = channel.record.collector.steps
-        number = integer(int(request.path_params["rank"])) or 0
-        own = [[point.first, point.last, point.mean, point.high] for point in steps.points(number, "seconds")]
-        return answer({"rank": number, "seconds": own})
+        steps, number = channel.record.collector.steps, int(request.path_params["rank"])
+        waits = {point.first: short(point.mean) for point in steps.points(number, "data_seconds")}
+        own = steps.points(number, "seconds")
+        rows = [[one.first, one.last, short(one.mean), waits.get(one.first)] for one in own]
+        return answer({"rank": number, "steps": rows})
 
     async def plan(self, request: Request) -> Response:
         channel = await self.channel(run_of(request))

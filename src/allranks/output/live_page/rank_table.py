@@ -200,6 +200,7 @@ class RankTable:
             "slowest": self.slowest(),
             "utilization": [number(one.get("utilization")) for one in gpus],
             "temperature": [number(one.get("temperature")) for one in gpus],
+            "power": [number(one.get("power_watts")) for one in gpus],
             "gpu_bytes": [one.gpu_peak if one.gpu is None else one.gpu for one in ranks],
             "rss_bytes": [one.rss for one in ranks],
             "beat_at": [one.beat_at for one in ranks],

@@ -11,6 +11,7 @@ const METRICS = [
   { id: "utilization", label: "GPU use", format: percent, low: 0, high: 100 },
   { id: "gpu_bytes", label: "GPU memory", format: bytes, low: 0 },
   { id: "temperature", label: "GPU temperature", format: (value) => (known(value) ? `${Math.round(value)} °C` : "–"), low: 30, high: 95 },
+  { id: "power", label: "GPU power", format: (value) => (known(value) ? `${Math.round(value)} W` : "–"), low: 0 },
   { id: "rss_bytes", label: "Host memory", format: bytes, low: 0 },
   { id: "silent", label: "Silent", format: seconds, low: 0, high: 30 },
 ];

@@ -24,7 +24,10 @@ export class Plot {
   // `spec`: {id, title, lines: [{name, colour, dashed?}], format, zoomed(min, max), group}
   constructor(spec) {
     this.spec = spec;
-    this.readout = el("output", { class: "readout" });
+    this.where = el("span", {});
+    this.keys = spec.lines.map((line) => el("span", { class: `key ${line.colour.slice(2)}${line.dashed ? " dashed" : ""}` },
+      el("i", { "aria-hidden": "true" }), el("span", {})));
+    this.readout = el("output", { class: "readout" }, this.where, this.keys);
     this.frame = el("div", {
       class: "plot",
       id: `plot-${spec.id}`,
@@ -125,9 +128,12 @@ export class Plot {
     this.spec.lines.forEach((line, place) => {
       let value = this.lines[place][at];
       for (let back = at; !pointed && !known(value) && back > 0; back -= 1) value = this.lines[place][back];
-      if (known(value)) parts.push(`${line.name} ${this.spec.format(value)}`);
+      const said = known(value) ? `${line.name} ${this.spec.format(value)}` : "";
+      setText(this.keys[place].lastChild, said);
+      this.keys[place].hidden = !said;
+      if (said) parts.push(said);
     });
-    setText(this.readout, parts.join(" · "));
+    setText(this.where, parts.length && x.length ? parts[0] : "");
     if (!pointed) this.frame.setAttribute("aria-label", `${this.spec.title}. Newest: ${parts.join(", ")}. ` +
       "Arrow keys point at a step, plus and minus zoom, 0 shows the whole run.");
   }

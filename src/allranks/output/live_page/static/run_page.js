@@ -8,6 +8,7 @@ import { Heat } from "./heat.js";
 import { Logs } from "./logs.js";
 import { FINAL, RunModel } from "./model.js";
 import { Plan } from "./plan.js";
+import { RankPanel } from "./rank.js";
 import { Stacks } from "./stacks.js";
 import { stopButton } from "./stop.js";
 import { Timeline } from "./timeline.js";
@@ -32,8 +33,9 @@ export class RunPage {
     this.part = el("div", {});
     this.findings = new Findings(this.model);
     this.node = el("div", {},
-      el("div", { class: "head" }, el("p", {}, this.state, " ", this.name), this.title, this.bar, this.figures, this.note,
-        this.findings.cause, this.stop.length ? el("p", { class: "stop" }, this.stop) : null),
+      el("div", { class: "head" },
+        el("div", { class: "first" }, this.state, this.name, this.stop.length ? el("div", { class: "stop" }, this.stop) : null),
+        this.title, this.bar, this.figures, this.note, this.findings.cause),
       this.part);
     this.values = new Map();
     this.closers = [];
@@ -65,9 +67,8 @@ export class RunPage {
       put(compare);
       compare.start();
     } else {
-      const heat = new Heat(this.model, (rank) => { location.hash = `#/run/${encodeURIComponent(this.id)}/logs/${rank}`; });
-      this.overview = { heat, charts: new Charts(this.model), timeline: new Timeline(this.model), findings: this.findings };
-      put(heat, this.overview.charts, this.overview.timeline, this.overview.findings);
+      const rank = new RankPanel(this.model);
+      put(new Heat(this.model, (number) => rank.show(number)), rank, new Charts(this.model), new Timeline(this.model), this.findings);
     }
     this.update(new Set(["run", "ranks", "curves", "marks", "findings", "stacks"]));
   }
@@ -101,13 +102,14 @@ export class RunPage {
     if (whole) this.bar.value = Math.min(1, run.step / run.total_steps);
     const last = (name) => (curves && curves[name] ? curves[name].findLast(known) : undefined);
     const pace = last("seconds");
-    const left = whole && known(pace) && !FINAL.includes(run.state) ? (run.total_steps - run.step) * pace : null;
+    const still = known(last("at")) && run.now - last("at") > Math.max(30, 10 * pace);
+    const left = whole && known(pace) && !still && !FINAL.includes(run.state) ? (run.total_steps - run.step) * pace : null;
     const alive = ranks ? ranks.phase.filter((phase) => phase !== null && phase !== "ended").length : 0;
     this.figure("step", known(run.step) ? count(run.step) : "–", known(run.total_steps) ? `of ${count(run.total_steps)}` : "");
     this.figure("loss", digits(last("loss")), "");
     this.figure("step time", seconds(pace), "");
     this.figure("tokens/s", digits(last("tokens")), "");
-    this.figure("elapsed", duration(this.model.elapsed), left === null ? "" : `${duration(left)} left`);
+    this.figure("elapsed", duration(this.model.elapsed), left === null ? (still && whole && !FINAL.includes(run.state) ? "no step of late" : "") : `${duration(left)} left`);
     this.figure("ranks", ranks ? count(ranks.rank.length) : "–", FINAL.includes(run.state) ? "" : `${count(alive)} at work`);
     const over = FINAL.includes(run.state);
     this.figure(over ? "ended" : "phase", over ? moment(run.last_at) : run.phase || "–", "");
