@@ -10,6 +10,7 @@ import pytest
 
 from allranks import cli
 from allranks.cli.log_view import Lines, fold_lines, read_file
+from allranks.cli.run_verbs import journal
 from allranks.cli.verbs.stop import describe
 from allranks.node.paths import RunDirectory
 
@@ -87,6 +88,32 @@ def test_lines_are_chosen_and_noise_and_colours_are_left_out(
     said_now = capsys.readouterr()
     assert [line.split(" ", 2)[2] for line in said_now.out.splitlines()] == shown
     assert ("lines that healthy runs print are hidden" in said_now.err) is ("--noise" not in words)
+
+
+def test_a_rank_s_log_comes_with_the_journal_and_is_no_part_of_it() -> None:
+    asked: list[str] = []
+
+    class Head:
+        async def follow(self, *words: str):
+            asked.extend(words)
+            yield {"path": "keeper/journal.jsonl", "text": '{"at": 1, "kind": "joined", '}
+            yield {"path": "nodes/a/logs/rank-0.log", "text": '{"at": 2, "kind": "lost"}\n'}
+            yield {"path": "keeper/journal.jsonl", "text": '"node": "a", "rank": null, "data": {}}\n'}
+
+    async def told(*more) -> list[str]:
+        return [event.kind async for event in journal(Head(), RUN, *more)]  # type: ignore[arg-type]
+
+    said: list[str] = []
+    assert asyncio.run(told("nodes/a/logs/rank-0.log", said.append)) == ["joined"]
+    assert said == ['{"at": 2, "kind": "lost"}\n']
+    assert asked == [
+        RUN,
+        "keeper/journal.jsonl",
+        "nodes/a/logs/rank-0.log",
+        "--from",
+        "nodes/a/logs/rank-0.log",
+        "-4096",
+    ]
 
 
 def test_following_ends_with_the_run(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,15 +29,18 @@ def scraped(*runs: Followed) -> dict[tuple[str, ...], float]:
     }
 
 
+GPU = {"utilization": 80.0, "temperature": 61.0, "power_watts": 300.0}
+
+
 def trained() -> Followed:
     one = Followed("run-1", "mine", reached=True)
     one.add(Event(100.0, "phase", None, None, {"phase": "watch", "why": ""}))
     for rank, node in enumerate(("a", "b")):
         one.add(Event(101.0, "start", node, rank, {"pid": 7, "start_time": 1, "host": node, "world_size": 2}))
-        steps = [[1, 2.5, 0.5, 0.1, 1000, 0.001], [2, 2.0, 0.5 + rank, 0.1, 1000, 0.001]]
+        steps = [[1, 2.5, 0.5, 0.1, 1000, 0.001], [2, 2.0, 0.5 + rank, 0.1, 1000, 0.001, None, 1.25]]
         beat = {"phase": "training", "step": 2, "total_steps": 10, "steps": steps, "rss_bytes": 1 << 30}
         one.add(Event(102.0, "beat", node, rank, beat))
-    one.add(Event(103.0, "sample", "a", None, {"memory_available_bytes": 5, "gpus": [{"utilization": 80.0}]}))
+    one.add(Event(103.0, "sample", "a", None, {"memory_available_bytes": 5, "gpus": [GPU]}))
     one.add(Event(104.0, "finding", None, None, {"id": "x", "verdict": "warn"}))
     return one
 
@@ -57,6 +60,9 @@ def test_a_run_that_trains() -> None:
     assert found["allranks_run_tokens_per_second", "run=run-1"] == pytest.approx(2000 / 1.0 + 2000 / 2.0)
     assert found["allranks_rank_resident_memory_bytes", "node=a", "rank=0", "run=run-1"] == 1 << 30
     assert found["allranks_gpu_utilization_ratio", "gpu=0", "node=a", "run=run-1"] == 0.8
+    assert found["allranks_gpu_temperature_celsius", "gpu=0", "node=a", "run=run-1"] == 61.0
+    assert found["allranks_gpu_power_watts", "gpu=0", "node=a", "run=run-1"] == 300.0
+    assert found["allranks_run_gradient_norm_ratio", "run=run-1"] == 1.25
     assert found["allranks_node_memory_available_bytes", "node=a", "run=run-1"] == 5
     assert found["allranks_run_findings", "run=run-1", "severity=warn"] == 1
 
@@ -84,7 +90,7 @@ def test_what_a_node_sends_breaks_no_line() -> None:
 
 def test_names_follow_the_conventions() -> None:
     """Prometheus, "Metric and label naming": base units at the end, no abbreviations, one prefix."""
-    units = ("_seconds", "_bytes", "_ratio", "_info")
+    units = ("_seconds", "_bytes", "_ratio", "_info", "_celsius", "_watts")
     bare = {
         "run",
         "run_state",

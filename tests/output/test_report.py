@@ -378,11 +378,12 @@ def test_a_secret_named_in_the_job_is_not_shown(journals, tmp_path):
 
 NASTY = "</script><script>alert(1)</script>\"' onload=x \x1b[31m\u202e <b>&amp;"
 KINDS = """start settings beat saved exception end rank-gone torchrun-ended phase finding diagnosis adapter pruned
-odd"""
+sample stack evidence kernel lost restart resume replaced notice torchrun stopping copied odd"""
 FIELDS = """phase step steps total_steps rss_bytes gpu_bytes loss pid host gpu versions where saw why fix evidence
 cause collateral failures path tensors parameters whole changed removed seconds verdict id code type message shard
-shards first_seen max_difference local_rank world_size"""
-INNER = "where node rank file saw why fix evidence gpu name path steps findings line env zero_optimization"
+shards first_seen max_difference local_rank world_size gpus nics cpu frames lines why stands again from by attempt"""
+INNER = """busy utilization temperature received_bytes_per_second uuid where node rank file saw why fix evidence
+gpu name path steps findings line env zero_optimization"""
 TAGS = """html head meta title link style body main header script footer p span b code h1 h2 h3 small dl div dt dd nav
 a section article pre details summary table thead tbody tr th td caption figure figcaption svg path rect text ul
 li"""
@@ -432,6 +433,8 @@ def test_whatever_a_node_says_the_page_stays_ours(tmp_path, events, state, plan)
         json.dumps({"argv": [NASTY], "env": plan, "files": state})
     )
     (directory / "run.json").write_text(json.dumps(state))
+    ends = {"logs": [{"node": NASTY, "rank": 1, "lines": [NASTY, plan]}, state]}
+    (directory / "keeper" / "log-ends.json").write_text(json.dumps(ends))
     html = report.render(report.collect(str(directory)))
     found = Page(html)
     assert {tag for tag, _ in found.tags} <= set(TAGS.split())

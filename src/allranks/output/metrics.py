@@ -92,6 +92,7 @@ def of_runs() -> dict[str, Any]:
     gauge(found, "run_planned_steps", "How many steps the training has.")
     gauge(found, "run_loss", "The newest loss that a rank told.")
     gauge(found, "run_learning_rate_ratio", "The newest learning rate.")
+    gauge(found, "run_gradient_norm_ratio", "The newest norm of the gradients, before they are clipped.")
     gauge(found, "run_tokens_per_second", "Tokens of all ranks over the time of their last steps.")
     gauge(found, "run_step_seconds", "The median time of the last steps.")
     gauge(found, "run_saved_checkpoints", "Saves that ended, of all ranks.")
@@ -112,6 +113,8 @@ def of_runs() -> dict[str, Any]:
         "node",
         "gpu",
     )
+    gauge(found, "gpu_temperature_celsius", "The GPU's temperature, by nvidia-smi.", "node", "gpu")
+    gauge(found, "gpu_power_watts", "What the GPU draws, by nvidia-smi.", "node", "gpu")
     return found
 
 
@@ -131,6 +134,7 @@ def tell(one: Followed, families: dict[str, Any]) -> None:
     put("run_planned_steps", newest(rank.total_steps for rank in ranks))
     put("run_loss", newest(rank.loss for rank in ranks))
     put("run_learning_rate_ratio", newest(rank.learning_rate for rank in ranks))
+    put("run_gradient_norm_ratio", newest(rank.gradient_norm for rank in ranks))
     put("run_tokens_per_second", tokens_per_second(ranks))
     put("run_step_seconds", median(seconds for rank in ranks for seconds in rank.seconds))
     put("run_saved_checkpoints", float(one.saves))
@@ -157,9 +161,11 @@ def of_node(node: NodeState, put: Any) -> None:
     put("node_memory_available_bytes", node.sample.memory_available_bytes, node.name)
     put("node_memory_total_bytes", node.sample.memory_total_bytes, node.name)
     for number, gpu in enumerate(node.gpus):
-        if gpu.utilization is not None:
-            index = number if gpu.index is None else gpu.index
-            put("gpu_utilization_ratio", gpu.utilization / 100.0, node.name, str(index))
+        index = str(number if gpu.index is None else gpu.index)
+        used = None if gpu.utilization is None else gpu.utilization / 100.0
+        put("gpu_utilization_ratio", used, node.name, index)
+        put("gpu_temperature_celsius", gpu.temperature, node.name, index)
+        put("gpu_power_watts", gpu.power_watts, node.name, index)
 
 
 def newest(values: Iterable[Any]) -> float | None:
