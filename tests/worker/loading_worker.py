@@ -8,6 +8,7 @@ a run, its hooks in place before transformers comes.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -15,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from allranks.worker import activation
+from allranks.worker import activation, weight_files
 
 activation.activate()
 
@@ -140,12 +141,19 @@ def main() -> None:
     told: dict = {}
     for case in ("dense", "tied", "moe", "head", "pickle", "shape"):
         told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
-    for case in ("cut", "missing", "older"):
+    for case in ("cut", "missing", "older", "wrong", "touched", "mixed"):
         told[case] = {"own": load(out, case, "own", rank, sent)}
     if int(transformers.__version__.split(".")[0]) >= 5:
         told["fp8"] = {
             "own": load(out, "fp8", "own", rank, sent),
             "stock": load(out, "bf16", "stock", rank, sent),
+        }
+        from transformers import FineGrainedFP8Config
+
+        asked = {"quantization_config": FineGrainedFP8Config(weight_block_size=(16, 16), dequantize=True)}
+        told["fp8-asked"] = {
+            "own": load(out, "fp8", "own", rank, sent, **asked),
+            "stock": told["fp8"]["stock"],
         }
         register()
         told["converted"] = {
@@ -168,12 +176,33 @@ def register() -> None:
     register_checkpoint_conversion_mapping("llama", conversions, overwrite=True)
 
 
-def load(out: Path, case: str, loader: str, rank: int, sent: dict) -> dict:
-    os.environ["ALLRANKS_LOADER"] = loader
+@contextlib.contextmanager
+def spoilt(case: str, folder: Path, rank: int):
+    """`wrong`: rank 2 gets a wrong bit from the disk; `touched`: rank 1's files are written to meanwhile."""
+    read = weight_files.Files.read
+
+    def wrong(self, name: str, first: int, target: memoryview) -> None:
+        read(self, name, first, target)
+        if case == "wrong" and rank == 2 and "layers.1.mlp.up_proj" in name and len(target) > 5000:
+            target[0] ^= 1
+        if case == "touched" and rank == 1:
+            os.utime(folder / "model-00001-of-00003.safetensors")
+
+    weight_files.Files.read = wrong if case in ("wrong", "touched") else read
+    try:
+        yield
+    finally:
+        weight_files.Files.read = read
+
+
+def load(out: Path, case: str, loader: str, rank: int, sent: dict, **more) -> dict:
+    os.environ["ALLRANKS_LOADER"] = "stock" if case == "mixed" and rank == 1 else loader
     torch.manual_seed(7)
     folder = out / case
     if case in ("cut", "missing", "older"):  # rank 1's own copy is the bad one
         folder = out / (f"{case}-1" if rank == 1 else "dense")
+    if case in ("wrong", "touched", "mixed"):
+        folder = out / "dense"
     kind, folder = (
         (AutoModelForSequenceClassification, out / "dense")
         if case == "head"
@@ -183,7 +212,8 @@ def load(out: Path, case: str, loader: str, rank: int, sent: dict) -> dict:
     notes = activation.ACTIVE.notes
     del notes[:]
     try:
-        model = kind.from_pretrained(folder, **BF16)
+        with spoilt(case, folder, rank):
+            model = kind.from_pretrained(folder, **BF16, **more)
     except Exception as error:
         gc.collect()
         return {"error": f"{type(error).__name__}: {error}", "notes": list(notes)}

@@ -51,7 +51,7 @@ def told(tmp_path_factory) -> list[dict]:
     return loaded(tmp_path_factory.mktemp("loading"), sys.executable, os.environ["TORCH_EXTENSIONS_DIR"])
 
 
-@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "converted", "fp8"])
+@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "converted", "fp8", "fp8-asked"])
 def test_each_rank_has_what_the_stock_way_gives_it(told: list[dict], case: str) -> None:
     for rank in told:
         stock, own = rank[case]["stock"], rank[case]["own"]
@@ -92,6 +92,8 @@ def test_a_doubt_begins_anew_in_the_stock_way(told: list[dict]) -> None:
         ("cut", "00002-of-00003.safetensors has "),
         ("missing", "00002-of-00003.safetensors: No such file"),
         ("older", "The base model that rank 1 reads ("),
+        ("wrong", "layers.1.mlp.up_proj.weight is not what its file holds"),
+        ("touched", "00001-of-00003.safetensors was replaced or written to while it was read"),
     ],
 )
 def test_a_bad_copy_on_one_node_is_the_same_error_on_every_rank(
@@ -101,7 +103,13 @@ def test_a_bad_copy_on_one_node_is_the_same_error_on_every_rank(
     assert len(errors) == 1
     (error,) = errors
     assert error.startswith("BaseUnreadable: ") and said in error
-    assert case == "older" or "Rank 1 (" in error
+    assert case == "older" or f"Rank {2 if case == 'wrong' else 1} (" in error
+
+
+def test_a_rank_that_shall_load_in_the_stock_way_brings_all_others_to_it(told: list[dict]) -> None:
+    for number, rank in enumerate(told):
+        assert rank["mixed"]["own"]["digests"] == rank["dense"]["stock"]["digests"]
+        assert len(rank["mixed"]["own"]["notes"]) == (number != 1)
 
 
 @pytest.mark.legacy

@@ -14,6 +14,7 @@ from allranks.worker.zero_construction import CONSTRUCTION
 
 VARIABLE = "ALLRANKS_LOADER"
 OWN, STOCK = "own", "stock"
+NOT_AT_IT = "loader stock: not every rank asked for its own bytes, or the model is not built under zero.Init"
 KNOWN = frozenset({
     "GatheredParameters", "Module", "_apply_weight_conversions_to_state_dict", "_is_hf_initialized",
     "_load_from_state_dict", "_metadata", "_modules", "_weight_conversions", "append", "copy", "copy_",
@@ -108,8 +109,7 @@ class Loader:
             self.attempt = attempt
             with CONSTRUCTION.skipping():
                 loaded = original(cls, *args, **kwargs)
-            if attempt.own_count:
-                self.rank.notes.append(attempt.note)
+            self.rank.notes.append(attempt.note if attempt.own_count else NOT_AT_IT)
             return loaded
         except Doubt as doubt:
             why = str(doubt)
