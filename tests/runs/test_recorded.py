@@ -76,3 +76,26 @@ def test_a_nodes_job_names_what_its_script_exports_and_holds_no_value(named: tup
     env = jobs.environment(cast(Any, plan), node, "/out", places, "run-1")
     assert env["A"] == "b" and env["SET_KEY"] == "by the run file" and "HF_TOKEN" not in env
     assert jobs.secret_names(run, places, env) == ["HF_TOKEN"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("", None),
+        (", experts: leaf", None),
+        (", experts: lockstep", "lockstep:8"),
+        (", experts: lockstep, experts_at_once: 3", "lockstep:3"),
+        (", experts_at_once: 3", None),
+    ],
+)
+def test_the_ranks_are_told_how_experts_are_gathered(said: str, told: str | None) -> None:
+    from allranks.launch import jobs
+    from allranks.spec import loads
+    from allranks.worker import lockstep
+
+    run = loads(f"nodes: localhost\ntrain: {{command: [train.py]{said}}}\n")
+    plan = SimpleNamespace(run=run, environment={"all": {}})
+    places = jobs.Places("/home/u/.allranks", "", "python3", None)
+    env = jobs.environment(cast(Any, plan), run.cluster.head, "/out", places, "run-1")
+    assert env.get(lockstep.VARIABLE) == told
+    assert lockstep.asked(told) == (int(told.partition(":")[2]) if told else 0)

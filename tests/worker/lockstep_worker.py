@@ -1,11 +1,12 @@
 """Ranks that train small mixtures of experts under ZeRO-3, as leaves and in lockstep; started under torchrun.
 
-    lockstep_worker.py OUT STEPS SEEDS CASE…
+    lockstep_worker.py OUT STEPS FIRST:LAST CASE…
 
-A case is `model/way/checkpointing`, such as `shared/lockstep:4/none`. Each rank trains on texts of its own, one model
-for each seed, and writes what it saw to OUT/rank-<R>.json:
-{case: [{"losses", "live" (elements), "gathered" (bytes of the last micro-step), "seconds", "trained", "note"}
-or {"error"}, …]}.
+The seeds are FIRST to LAST − 1. A case is `model/way/checkpointing`, such as `shared/lockstep:4/none`; with `/ahead`
+behind it, one that gathers ahead and keeps what is used again soon. After its steps each model is evaluated once. Each
+rank trains on texts of its own, one model for each seed, and writes what it saw to OUT/rank-<R>.json: for each case a
+list of {"losses", "live" (elements), "gathered" (bytes of the last micro-step), "evaluated", "seconds", "trained",
+"note"} or {"error"}.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ class Model(nn.Module):
         super().__init__()
         self.embed, self.head = nn.Embedding(WORDS, WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
         self.layers = nn.ModuleList(Layer(kind != "bare") for _ in range(LAYERS))
+        # as PEFT's enable_input_require_grads does
+        self.embed.register_forward_hook(lambda module, args, output: output.requires_grad_())
         self.checkpointing = checkpointing
         if kind == "disordered":
             for layer in self.layers:
@@ -103,8 +106,6 @@ class Model(nn.Module):
 
     def forward(self, ids):
         x = self.embed(ids)
-        if self.checkpointing != "none":
-            x = x.detach().requires_grad_()
         for layer in self.layers:
             if self.checkpointing == "none":
                 x = layer(x)
@@ -168,8 +169,15 @@ CONFIG = {
 }
 
 
+AHEAD = {
+    "stage3_prefetch_bucket_size": 20_000,
+    "stage3_max_live_parameters": 60_000,
+    "stage3_max_reuse_distance": 9_000,
+}
+
+
 def train(case: str, seed: int, steps: int, live: Live) -> dict:
-    kind, way, checkpointing = case.split("/")
+    kind, way, checkpointing, *ahead = case.split("/")
     torch.manual_seed(7)
     model = deepseek(checkpointing) if kind == "deepseek" else Model(kind, checkpointing)
     model = model.to(torch.bfloat16)
@@ -178,7 +186,10 @@ def train(case: str, seed: int, steps: int, live: Live) -> dict:
     names = [name for name, _ in model.named_parameters()]
     arguments = {
         "model": model,
-        "config": json.loads(json.dumps(CONFIG)),
+        "config": {
+            **CONFIG,
+            "zero_optimization": {**CONFIG["zero_optimization"], **(AHEAD if ahead else {})},
+        },
         "optimizer": torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-3),
     }
     note, experts = moe.arrange((), arguments, way)
@@ -203,20 +214,24 @@ def train(case: str, seed: int, steps: int, live: Live) -> dict:
         engine.step()
         losses.append(loss.item())
     seconds, most = time.monotonic() - started, live.most
+    with torch.no_grad():
+        engine.eval()
+        evaluated = engine(input_ids=ids, labels=ids).loss if kind == "deepseek" else engine(ids)
     with deepspeed.zero.GatheredParameters([p for p in model.parameters() if p.requires_grad]):
         trained = sum(p.double().abs().sum().item() for p in model.parameters() if p.requires_grad)
     engine.destroy()
     seen = {"losses": losses, "live": most, "gathered": gathered, "seconds": seconds, "trained": trained}
-    return {**seen, "note": note}
+    return {**seen, "evaluated": evaluated.item(), "note": note}
 
 
 def main() -> None:
-    out, steps, seeds, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+    out, steps, cases = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[4:]
+    seeds = range(*map(int, sys.argv[3].split(":")))
     count_gathers()
     deepspeed.init_distributed("gloo")
     live, found = Live(), {}
     for case in cases:
-        found[case] = [train(case, seed, steps, live) for seed in range(seeds)]
+        found[case] = [train(case, seed, steps, live) for seed in seeds]
         if dist.get_rank() == 0:
             print(
                 case,

@@ -21,7 +21,12 @@ def steps_of(kind: str, at_once: int):
     def block() -> Node:
         shared = feed if kind != "bare" else ()
         if not at_once:
-            return add(WIDTH * EXPERTS, *feed * EXPERTS, *shared, frozen=not trains, leaf=True)
+            parts = (
+                add(WIDTH * EXPERTS).params,
+                add(*feed * EXPERTS, frozen=not trains).params,
+                add(*shared).params,
+            )
+            return Node(sum(parts, ()), leaf=True)
         router = add(WIDTH * EXPERTS)
         groups = [
             add(*feed * at_once, frozen=not trains, leaf=True, group=True) for _ in range(EXPERTS // at_once)

@@ -378,6 +378,31 @@ def test_nothing_else_is_marked(libraries, experts, config, leaf):
     assert moe.arrange((), {"model": model, "config": config}) == (None, None) and libraries == []
 
 
+@pytest.mark.parametrize(
+    ("experts", "config", "said", "marks"),
+    [
+        (
+            "one tensor",
+            THREE,
+            "is left out: no block of this model keeps its experts as separate modules.",
+            False,
+        ),
+        (
+            ModuleList([1, 2]),
+            THREE,
+            "is left out: this DeepSpeed's parameter coordinator is not known. Deep",
+            True,
+        ),
+        (ModuleList([1, 2]), {"zero_optimization": {"stage": 2}}, "needs ZeRO-3.", False),
+    ],
+)
+def test_lockstep_that_cannot_be_leaves_the_leaf_and_says_so(libraries, experts, config, said, marks):
+    model = Block(DeepseekV3MoE(experts=experts, gate="router"))
+    note, lockstep = moe.arrange((), {"model": model, "config": config}, "lockstep:8")
+    assert note.startswith("train.experts: lockstep " + said) and lockstep is None
+    assert libraries == ([DeepseekV3MoE] if marks else [])
+
+
 def test_the_stage_is_found_where_deepspeed_finds_it(tmp_path):
     path = tmp_path / "ds.json"
     path.write_text(json.dumps(THREE))

@@ -43,20 +43,21 @@ def torchrun(root: Path, out: Path, steps: int, cases: list[str], python: str = 
     extensions = binaries.parent / "torch_extensions"  # each environment has its own compiled operators
     env["TORCH_EXTENSIONS_DIR"] = str(next(extensions.glob("py3*"), extensions))
     command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
-    command += ["--rdzv-endpoint=127.0.0.1:0", str(WORKER), str(out), str(steps), "1", *cases]
+    command += ["--rdzv-endpoint=127.0.0.1:0", str(WORKER), str(out), str(steps), "0:1", *cases]
     done = subprocess.run(command, env=env, cwd=out, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return [json.loads((out / f"rank-{rank}.json").read_text()) for rank in (0, 1)]
 
 
 def same(ranks: list[dict], kind: str, checkpointing: str) -> None:
-    """Losses of every step and what was trained agree; in lockstep no more than two groups of four are whole."""
+    """Losses of every step and what was trained agree; in lockstep no more than a few groups of four are whole."""
     for found in ranks:
         leaf, ours = found[f"{kind}/leaf/{checkpointing}"][0], found[f"{kind}/lockstep:4/{checkpointing}"][0]
+        assert ours["evaluated"] == pytest.approx(leaf["evaluated"], abs=2e-3)
         assert ours["losses"] == pytest.approx(leaf["losses"], abs=2e-3)
         assert ours["trained"] == pytest.approx(leaf["trained"], rel=1e-5)
         assert leaf["live"] >= EXPERTS * EXPERT_ELEMENTS
-        assert 4 * EXPERT_ELEMENTS <= ours["live"] <= 9 * EXPERT_ELEMENTS
+        assert 4 * EXPERT_ELEMENTS <= ours["live"] <= 13 * EXPERT_ELEMENTS
     assert (
         ranks[0][f"{kind}/leaf/{checkpointing}"][0]["losses"]
         != ranks[1][f"{kind}/leaf/{checkpointing}"][0]["losses"]
@@ -65,14 +66,16 @@ def same(ranks: list[dict], kind: str, checkpointing: str) -> None:
 
 def as_planned(ranks: list[dict], kind: str, checkpointing: str) -> None:
     """The planner's replay of the coordinator gathers the bytes that were counted, and has as much whole at once."""
-    zero = Zero(stage=3, prefetch_bucket=0, max_reuse=0, max_live=0)
+    kind_of, _, ahead = checkpointing.partition("/")
+    sizes = (20_000, 9_000, 60_000) if ahead else (0, 0, 0)
+    zero = Zero(stage=3, prefetch_bucket=sizes[0], max_reuse=sizes[1], max_live=sizes[2])
     for way, at_once in (("leaf", 0), ("lockstep:4", 4)):
-        planned = replay(steps_of(kind, at_once), zero, 2, checkpointing, holds_recomputed=True)
+        planned = replay(steps_of(kind, at_once), zero, 2, kind_of, holds_recomputed=True)
         seen = ranks[0][f"{kind}/{way}/{checkpointing}"][0]
         assert (seen["gathered"], 2 * seen["live"]) == (planned.received, planned.peak), way
 
 
-KINDS = [("shared", "none"), ("bare", "non-reentrant"), ("experts-train", "reentrant")]
+KINDS = [("shared", "none"), ("bare", "non-reentrant/ahead"), ("experts-train", "reentrant")]
 
 
 @pytest.mark.training
