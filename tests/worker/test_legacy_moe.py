@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from allranks.worker import lockstep
+
 ROOT = Path(__file__).resolve().parents[2]
 LEGACY = ROOT / ".venvs" / "legacy"
 TINY = ROOT / ".cache" / "tiny-deepseek-v3"
@@ -24,9 +26,10 @@ pytestmark = [
 ]
 
 
-def train(node, told: bool) -> tuple[str, bool]:
+def train(node, told: bool, experts: str = "leaf") -> tuple[str, bool]:
     """Eight ZeRO-3 steps on two ranks whose tokens go to different experts; their output, and whether they ended."""
     env = node.environment(RANK=None, LOCAL_RANK=None, WORLD_SIZE=None, OMP_NUM_THREADS="1")
+    env[lockstep.VARIABLE] = experts
     env.update(HOME=os.environ["HOME"], TORCH_EXTENSIONS_DIR=str(LEGACY / "torch_extensions"))
     env["PATH"] = os.pathsep.join([str(LEGACY / "bin"), env["PATH"]])
     if not told:
@@ -56,6 +59,15 @@ def test_separate_experts_train_with_our_leaf_modules(node):
     assert ended, output[-2000:]
     settings = next(event["data"] for event in node.events() if event["kind"] == "settings")
     assert settings["notes"][0].startswith("DeepseekV3MoE: marked as ZeRO-3 leaf modules.")
+    assert "step 8 of 8" in node.log()
+
+
+def test_separate_experts_train_in_lockstep(node):
+    """All weights train, those of the experts too."""
+    output, ended = train(node, told=True, experts="lockstep:3")
+    assert ended, output[-2000:]
+    settings = next(event["data"] for event in node.events() if event["kind"] == "settings")
+    assert settings["notes"][0].startswith("DeepseekV3MoE: experts in lockstep, 3 at a time.")
     assert "step 8 of 8" in node.log()
 
 
