@@ -134,7 +134,7 @@ def test_a_stall_shows_where_all_ranks_stood(run_directory):
             "a.yaml",
             False,
             [{"path": "x/1", "step": 5, "whole": True}],
-            "allranks run a.yaml after the fix; it begins",
+            "allranks run a.yaml after the fix; it starts",
         ),
         ("a.yaml", True, [], "Nothing was saved before the failure. go on allranks run a.yaml after the fix"),
         (
@@ -172,6 +172,9 @@ def test_a_run_that_never_started(run_directory):
     assert "Failed before the first step: node-2: its supervisor did not reach the keeper" in text
     assert "No rank started, so nothing was measured." in text
     assert text.count("never started") == 3
+    assert text.count("did not reach the keeper") == 1, "said once"
+    assert "Cause node-did-not-join why no rank was started anywhere" in text
+    assert "Nothing was saved before the failure. go on allranks run examples/tiny-deepseek-v3.yaml" in text
 
 
 def test_many_ranks_are_a_band_with_the_odd_one_named(run_directory):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core.untrusted import integer, number, text
-from allranks.output.report_findings import CALLED, place, where_of
+from allranks.output.report_findings import CALLED, blamed, place, where_of
 from allranks.output.report_parts import section
 from allranks.output.report_text import compact_seconds, count, escape, one_line, seconds
 
@@ -117,7 +117,7 @@ _TOLD: Dict[str, Any] = {
 
 def events(data: Mapping[str, Any]) -> str:
     """The list, in the order of time."""
-    cause = (data.get("diagnosis") or {}).get("cause")
+    cause = (blamed(data) or {}).get("cause")
     told = [event for event in data["story"]["events"] if event["id"] is None or event["id"] != cause]
     start = number(data.get("started_at"))
     if not told:

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from allranks.core.text import fold, plural, spans
 from allranks.core.untrusted import integer, listing, mapping, mappings, number
 from allranks.monitor.rank_stacks import LIBRARY
-from allranks.output.report_findings import lines_of, place, saves_of
+from allranks.output.report_findings import blamed, lines_of, place, saves_of
 from allranks.output.report_parts import facts, section, state_of, verdict_sentence
 from allranks.output.report_text import count, escape, moment, readable, seconds
 
@@ -26,8 +26,8 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)')
 
 
 def failure(data: Mapping[str, Any]) -> str:
-    """Nothing of a run without a diagnosis."""
-    found = data.get("diagnosis")
+    """Nothing of a run that did not fail, or of which nobody knows why."""
+    found = blamed(data)
     if not found:
         return ""
     rows = [

@@ -58,6 +58,19 @@ def diagnosis_of(raw: Any) -> Optional[Dict[str, Any]]:
     return found
 
 
+def blamed(data: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """What ended a run: its diagnosis; of one that failed without, its first finding that is an error."""
+    found = data.get("diagnosis")
+    if found or data["state"].get("state") != "failed":
+        return found
+    errors = [finding for finding in map(finding_of, data["findings"]) if finding["verdict"] == BLOCK]
+    if not errors:
+        return None
+    first = errors[0]
+    kept = {name: first[name] for name in ("where", "why", "fix", "evidence")}
+    return {**kept, "cause": first["id"], "confidence": "", "first_seen": None, "collateral": []}
+
+
 def adapter_of(raw: Any) -> Dict[str, Any]:
     """What is known of the adapter; a bare path is one that nobody verified, nothing is an empty mapping."""
     if isinstance(raw, str):

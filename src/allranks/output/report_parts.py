@@ -10,6 +10,7 @@ from allranks.core.untrusted import integer, number
 from allranks.output.report_findings import (
     CALLED,
     Folded,
+    blamed,
     count_text,
     folded,
     lines_of,
@@ -231,7 +232,7 @@ def times(data: Mapping[str, Any]) -> str:
 
 def adapter(data: Mapping[str, Any]) -> str:
     found = data["adapter"]
-    if not found or (data.get("diagnosis") and state_of(data) == "failed"):  # the cause says what was saved
+    if not found or (blamed(data) and state_of(data) == "failed"):  # the cause says what was saved
         return ""
     rows = [("path", f"<code>{escape(found.get('path', ''))}</code>"), ("verified", verified(found))]
     if found.get("tensors") is not None:
@@ -289,8 +290,9 @@ def findings(data: Mapping[str, Any]) -> str:
     groups = folded(data["findings"])
     if not groups:
         return section("findings", "Findings", '<p class="none">None.</p>')
-    cause = str((data.get("diagnosis") or {}).get("cause"))
-    shown = [g for g in groups if g.verdict != "ok" and (g.verdict != "block" or g.text("id") != cause)]
+    cause, said = str((blamed(data) or {}).get("cause")), verdict_sentence(data)
+    told = [g for g in groups if g.verdict == "block" and g.text("id") == cause and g.text("saw") in said]
+    shown = [g for g in groups if g.verdict != "ok" and g not in told]
     summary = count_text(g for g in groups if g in shown or g.verdict == "ok")
     body = "".join(finding(group) for group in shown[:MOST_SHOWN])
     if len(shown) > MOST_SHOWN:
