@@ -24,7 +24,7 @@ SCALAR = {"type": ["string", "number", "boolean"]}
 """Where text is meant, what was written is taken as it stands: `account: 0123`."""
 
 WORD = {"type": [*SCALAR["type"], "null"]}
-"""An item of a list, where nothing counts as not given: `[train.py, --seed, null]` passes the word `null`."""
+"""A word of a command is taken as it stands, also `null`: `[train.py, --seed, null]`."""
 
 MISSING: Any = object()
 """What a key has that is absent or could not be read."""
@@ -260,7 +260,7 @@ def word(raw: str) -> str:
 LIST_OF_WORDS = listed(text(word, "a word; quotes around what YAML would read otherwise"), "[a, b]")
 
 
-@takes("a list of words, or one string", type=[*SCALAR["type"], "array"], items=WORD)
+@takes("a list of words, or one string", type=[*SCALAR["type"], "array"], items=SCALAR)
 def WORDS(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
     """A command's words: a list of them, or one string that is split as a shell would."""
     import shlex

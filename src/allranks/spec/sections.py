@@ -14,6 +14,7 @@ from allranks.spec.reading import (
     LINE,
     NAMES_OF_VARIABLES,
     PATH,
+    WORD,
     WORDS,
     Reader,
     Reading,
@@ -268,7 +269,7 @@ class Train:
         (),
         form=WORDS.form,
         unset="",
-        schema=WORDS.schema,
+        schema={**WORDS.schema, "items": WORD},
     )
     source: str | None = None
     workdir: str | None = key(
