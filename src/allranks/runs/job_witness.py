@@ -33,6 +33,7 @@ MODULES = (
 """What the look imports on a node; a test compares them with what it really imports."""
 
 FUNCTION, ECHO = "allranks.node.witness.look.look", "allranks.node.witness.echo.ask"
+USUAL_SECONDS = 2.5
 ECHO_SECONDS, ECHO_NODES = 4.0, 32
 SILENT = frozenset({"timeout", "login-timeout", "no-route", "connection-lost"})
 """The causes for which a machine counts as one that does not answer. Others are the way to it: a key, a name, a
@@ -106,13 +107,26 @@ async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
 
 
 async def _one(node: Node, program: NodeProgram, request: dict[str, Any], limit: float) -> NodeLook:
-    asked = memory_program.call(program.transport, program.python, FUNCTION, MODULES, request, limit)
+    """A look that does not end in time is of a machine that lives, if a command that does nothing has ended there."""
+    call = memory_program.call(program.transport, program.python, FUNCTION, MODULES, request, limit + 1.0)
+    asked, lives = asyncio.ensure_future(call), None
     try:
-        return job_look.read(node.name, await asyncio.wait_for(asked, limit))
-    except asyncio.TimeoutError:
-        return NodeLook(node.name, error=f"it did not answer within {limit:.0f} s", unreachable=True)
+        usual = float(request["seconds"]) + USUAL_SECONDS
+        if not (await asyncio.wait({asked}, timeout=usual))[0]:
+            lives = asyncio.ensure_future(program.transport.run(["true"], timeout_seconds=limit))
+            await asyncio.wait({asked}, timeout=limit - usual)
+        if asked.done():
+            return job_look.read(node.name, asked.result())
+        answers = lives is not None and lives.done() and lives.exception() is None
+        told = "it answers, but the look did not end" if answers else "it did not answer"
+        return NodeLook(node.name, error=f"{told} within {limit:.0f} s", unreachable=not answers)
     except Unreachable as error:
         text = f"{error.text}. {error.fix}" if error.fix else error.text
         return NodeLook(node.name, error=text, unreachable=error.cause in SILENT)
     except ProgramFailed as error:
         return NodeLook(node.name, error=error.text)
+    finally:
+        ended: list[asyncio.Future[Any]] = [asked] if lives is None else [asked, lives]
+        for task in ended:
+            task.cancel()
+        await asyncio.gather(*ended, return_exceptions=True)
