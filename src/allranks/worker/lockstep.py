@@ -82,6 +82,11 @@ class Lockstep:
         """The engine is there: from now on the groups are gathered."""
         optimizer = engine.optimizer
         offload = getattr(optimizer, "parameter_offload", optimizer)
+        if not hasattr(offload, "get_param_coordinator"):
+            raise RuntimeError(
+                "allranks: this DeepSpeed engine has no parameter coordinator, which train.experts: lockstep needs; "
+                "train.experts: leaf does not."
+            )
         self.coordinator = offload.get_param_coordinator()
 
     def gather(self, module: Any, forward: bool) -> None:
