@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import compress
 from operator import itemgetter
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
@@ -140,19 +140,22 @@ def runs(raws: Sequence[bytes], among: List[Kind], begun: int) -> Iterator[Tuple
             rows.setdefault(kind.layout, []).append(number)
     left = len(among)
     rest = next((layout for layout in layouts if layout.cut is None), None)
+    lines = raws[begun : whole.stop] if any(layout.cut is not None for layout in layouts) else []
     for layout, kinds in layouts.items():
         if layout is rest:
             continue
         numbers: Sequence[int] = whole
+        texts: Iterable[bytes] = lines
         if rows:
             numbers = rows[layout]
+            texts = map(lines.__getitem__, [number - begun for number in numbers])
         elif len(layouts) > 1:
-            numbers = list(compress(whole, map(kinds.__contains__, among)))
+            chosen = list(map(kinds.__contains__, among))
+            numbers, texts = list(compress(whole, chosen)), compress(lines, chosen)
         left -= len(numbers)
         if layout.cut is None:
             yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
             continue
-        texts = raws[begun : whole.stop] if numbers is whole else map(raws.__getitem__, numbers)
         for value, run in _values(list(map(layout.cut, texts)), numbers):
             yield layout, value, run
     if rest is not None:  # mostly the largest
