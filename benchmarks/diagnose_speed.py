@@ -4,7 +4,7 @@
     DIAGNOSE_MB=50 python -m benchmarks diagnose_speed      # smaller
 
 Writes logs of several kinds into a temporary folder: 24 files of each, 500 MB together, a hundredth of them
-tracebacks. CPU time is that of the process and of its children, start included; the least of three runs, the two
+tracebacks. CPU time is that of the process and of its children, start included; the least of RUNS runs (3), the two
 programs in turn.
 """
 
@@ -23,7 +23,7 @@ from allranks.diagnose.suspects import literals
 
 TITLE = "Reading large logs"
 FILES = 24
-RUNS = 3
+RUNS = int(os.environ.get("RUNS", "3"))
 MB = int(os.environ.get("DIAGNOSE_MB", "500"))
 PERIOD = 20_000
 """Lines after which a file repeats itself."""
@@ -73,11 +73,12 @@ KINDS: dict[str, Callable[[random.Random, int], str]] = {
 
 
 def written(folder: Path, make: Callable[[random.Random, int], str], size: int) -> None:
-    """24 files of this kind, of `size` bytes each."""
+    """24 files of this kind, of `size` bytes each, with three contents."""
     folder.mkdir()
+    picks = [random.Random(seed) for seed in range(3)]
+    parts = ["".join(make(pick, n) for n in range(PERIOD)).encode() for pick in picks]
     for number in range(FILES):
-        pick = random.Random(number)
-        part = "".join(make(pick, n + number) for n in range(PERIOD)).encode()
+        part = parts[number % len(parts)]
         with (folder / f"job-{number}.log").open("wb") as file:
             while file.tell() < size:
                 file.write(part[: size - file.tell()])
