@@ -255,7 +255,10 @@ def converted(model: Any, tensors: Dict[str, Any], mapping: Any) -> Dict[str, An
     if mapping:
         from transformers.integrations import deepspeed
 
-        tensors = deepspeed._apply_weight_conversions_to_state_dict(model, dict(tensors), mapping)
+        found: Any = deepspeed._apply_weight_conversions_to_state_dict(model, dict(tensors), mapping)
+        if not isinstance(found, dict):  # since 5.23 one dictionary for each conversion
+            found = {name: tensor for one in found for name, tensor in one.items()}
+        tensors = found
     prefix, known = getattr(model, "base_model_prefix", None), model.state_dict()
     return {
         ("%s.%s" % (prefix, name) if known.get("%s.%s" % (prefix, name)) is not None else name): tensor

@@ -21,6 +21,9 @@ KNOWN = frozenset({
     "deepspeed", "dict", "discard", "distributed", "get", "get_rank", "getattr",
     "is_deepspeed_zero3_enabled", "items", "keys", "len", "named_buffers", "named_parameters", "nn",
     "no_grad", "set", "state_dict", "torch", "zero",
+    # since 5.23 rank 0 sends the buffers
+    "broadcast", "contiguous", "current_device_name", "deepspeed.accelerator", "dtype", "empty", "get_accelerator",
+    "shape", "to",
 })  # fmt: skip
 """What transformers' `_load_state_dict_into_zero3_model` may do, if what stands here can take its place."""
 
@@ -40,13 +43,15 @@ class Loader:
             self.rank.notes.append("loader stock: this version of transformers loads in a way not known here")
             return
         pretrained = model.__dict__["from_pretrained"].__func__
+        # Since 5.23 only rank 0 reads values. Before, whoever asks for `meta` wants to look at the names.
+        places = ("cpu", "meta") if "broadcast" in names_of(into) else ("cpu",)
 
         def load_state_dict(checkpoint_file: Any, *args: Any, **kwargs: Any) -> Any:
             attempt = self.active()
             if attempt is None:
                 self.check_plain()
             place = kwargs.get("map_location", args[0] if args else "cpu")
-            if attempt is None or place != "cpu":
+            if attempt is None or place not in places:
                 return read(checkpoint_file, *args, **kwargs)
             return attempt.load_state_dict(checkpoint_file)
 
