@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core.text import plural
-from allranks.output.report_series import Series, median
+from allranks.output.report_series import Series, median, typical
 from allranks.output.report_text import count, escape, seconds
 
 COLUMNS, ROWS = 96, 64
 ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 14, 42, 320
 """Pixels."""
 
-LIMITS = (0.8, 1.1, 1.25, 1.5, 2.0)
-"""Times the median of all: the edges between the tones."""
+LIMITS = (-0.2, 0.1, 0.25, 0.5, 1.0)
+"""More than the median of all by so many steps' time: the edges between the tones. What is long beside the others, and
+short beside a step, holds nobody up."""
 
-NAMES = ("below 0.8 ×", "about the median", "1.1 to 1.25 ×", "1.25 to 1.5 ×", "1.5 to 2 ×", "2 × and more")
+NAMES = ("20 % of a step below", "about the median", "10 % of a step above", "25 %", "50 %", "100 % and more")
 SLOWEST = 12
 NAME = "heat"
 
@@ -56,19 +57,22 @@ def heat_of(series: Series) -> Dict[str, Any]:
         "columns": columns,
         "values": values,
         "median": median(every),
+        "step": median(v for v in (typical(series, rank, "seconds") for rank in ranks) if v is not None),
     }
 
 
 def heat(data: Mapping[str, Any]) -> str:
     """The figure; nothing of one rank, or of steps that nobody timed."""
     found = data["charts"]["heat"]
-    usual = found.get("median") if found else None
-    if not usual:
+    usual, step = (found.get("median"), found.get("step")) if found else (None, None)
+    if usual is None or not step:
         return ""
     rows, columns, values = found["rows"], found["columns"], found["values"]
     what = "own work" if found["of"] == "own_seconds" else "step time"
     together = rows[0][1] - rows[0][0] + 1
-    note = f"median {seconds(usual)}"
+    note = f"median {seconds(usual)}" + (
+        f" of a step of {seconds(step)}" if found["of"] == "own_seconds" else ""
+    )
     note += f"; a row is the slowest of {together} ranks" if together > 1 else ""
     if found["of"] == "own_seconds":
         note += "; what a rank does before it meets the others"
@@ -76,7 +80,7 @@ def heat(data: Mapping[str, Any]) -> str:
     height = min(max(ROW_HEIGHT * len(rows), LEAST_HEIGHT), MOST_HEIGHT)
     drawn = (
         f'<svg viewBox="0 0 {len(columns)} {len(rows)}" height="{height}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(described(title, found))}">{cells(values, usual)}</svg>'
+        f'aria-label="{escape(described(title, found))}">{cells(values, usual, step)}</svg>'
     )
     return (
         f'<figure class="chart wide" id="chart-{NAME}"><figcaption><h3>{escape(title)}</h3><p class="note">'
@@ -85,11 +89,11 @@ def heat(data: Mapping[str, Any]) -> str:
     )
 
 
-def tone(value: float, usual: float) -> int:
-    return sum(value >= limit * usual for limit in LIMITS)
+def tone(value: float, usual: float, step: float) -> int:
+    return sum(value - usual >= limit * step for limit in LIMITS)
 
 
-def cells(values: Sequence[Sequence[Optional[float]]], usual: float) -> str:
+def cells(values: Sequence[Sequence[Optional[float]]], usual: float, step: float) -> str:
     """A path for each tone, of runs of cells: a thousand ranks cost no more than sixty-four rows."""
     paths: List[List[str]] = [[] for _ in NAMES]
     for y, row in enumerate(values):
@@ -99,8 +103,8 @@ def cells(values: Sequence[Sequence[Optional[float]]], usual: float) -> str:
             begin, x = x, x + 1
             if value is None:
                 continue
-            mine = tone(value, usual)
-            while x < len(row) and row[x] is not None and tone(row[x] or 0.0, usual) == mine:
+            mine = tone(value, usual, step)
+            while x < len(row) and row[x] is not None and tone(row[x] or 0.0, usual, step) == mine:
                 x += 1
             paths[mine].append(f"M{begin} {y}h{x - begin}v1h{begin - x}z")
     return "".join(f'<path class="h{n}" d="{"".join(path)}"/>' for n, path in enumerate(paths) if path)
@@ -139,7 +143,7 @@ def slowest(found: Mapping[str, Any]) -> List[Tuple[float, int, int]]:
         (value, y, x)
         for y, row in enumerate(found["values"])
         for x, value in enumerate(row)
-        if value is not None and tone(value, found["median"]) > 1
+        if value is not None and tone(value, found["median"], found["step"]) > 1
     ]
     return sorted(cells_of, reverse=True)[:SLOWEST]
 
@@ -148,7 +152,7 @@ def described(title: str, found: Mapping[str, Any]) -> str:
     worst = slowest(found)
     ranks = plural(len(found["rows"]), "row")
     if not worst:
-        return f"{title}: {ranks}, no cell is a tenth slower than the median."
+        return f"{title}: {ranks}, no cell is a tenth of a step slower than the median."
     value, y, x = worst[0]
     where = f"{span('rank', found['rows'][y])}, {span('step', found['columns'][x])}"
     return f"{title}: {ranks}; the slowest cell is {seconds(value)}, {where}."
@@ -166,7 +170,7 @@ def table(found: Mapping[str, Any], data: Mapping[str, Any]) -> str:
         for value, y, x in slowest(found)
     ]
     if not rows:
-        return '<p class="note">No cell is a tenth slower than the median.</p>'
+        return '<p class="note">No cell is a tenth of a step slower than the median.</p>'
     head = "".join(f'<th scope="col">{name}</th>' for name in ("rank", "node", "step", "time"))
     return (
         f'<details class="data"><summary>the slowest {plural(len(rows), "cell")}</summary><div class="scroll">'

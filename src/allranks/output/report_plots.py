@@ -223,7 +223,9 @@ def step_bars(data: Mapping[str, Any]) -> str:
             row["step_seconds"] / top if top else 0.0,
             seconds(row["step_seconds"]),
             inner=min(row["waiting_share"] or 0.0, 1.0),
-            more=share(row["waiting_share"]) if row["waiting_share"] is not None else "",
+            more=share(row["waiting_share"]).replace(" ", "\u00a0")
+            if row["waiting_share"] is not None
+            else "",
             style="far" if row["rank"] in far else "",
         )
         for row in ordered(rows, lambda row: (row["rank"] in far, waited.get(row["rank"], 0.0)))

@@ -131,7 +131,7 @@ tr.wrong th,tr.wrong td{color:var(--bad);font-weight:600}
 tr.calm .bar rect:not([class^=p]){fill:var(--rule)}tr.train .bar rect:not([class^=p]){fill:var(--accent)}
 .off td,.off th{color:var(--quiet)}
 .gone td,.gone th{color:var(--bad)}.odd td,.odd th{color:var(--warn)}
-.events td{overflow-wrap:anywhere}.events td:nth-child(-n+2){width:1%;overflow-wrap:normal}
+.events td{overflow-wrap:anywhere}.events td:nth-child(-n+2){width:1%;white-space:nowrap}
 pre{background:var(--soft);padding:10px 12px;border-radius:4px;overflow:auto;max-height:460px;white-space:pre-wrap;
 overflow-wrap:anywhere;tab-size:4}
 mark{background:none;color:inherit;font-weight:600}section>.log mark,.guilty mark{color:var(--bad)}
