@@ -153,7 +153,7 @@ def test_only_and_skip_narrow_the_findings_and_say_so(check: Checking) -> None:
     code, text = check("--only", "driver-differs")
     assert code == 0 and "30 nodes judged from recorded facts, 1 check." in text
     assert "left out by --only or --skip: argument" not in text and "gpu-ecc" in text.splitlines()[-1]
-    assert "By these checks nothing stops a launch." in text and "are ready" not in text
+    assert "These checks found nothing that prevents a launch." in text and "are ready" not in text
     code, text = check("--skip", "gpu-ecc")
     assert code == 3 and "left out by --only or --skip: gpu-ecc" in text
 
@@ -162,9 +162,7 @@ def test_a_check_that_does_not_apply_proves_nothing(capsys: Any) -> None:
     words = ["--facts", str(FOLDER / "cpu"), "--only", "gpu-ecc"]
     assert main(["check", str(FOLDER / "cpu" / "run.yaml"), *words]) == 0
     said = capsys.readouterr().out
-    assert (
-        "0 checks. None of the wanted checks is about a run of this kind." in said and "are ready" not in said
-    )
+    assert "0 checks. None of these checks applies to a run of this kind." in said and "are ready" not in said
 
 
 def test_a_misspelt_id_is_bad_input(check: Checking) -> None:

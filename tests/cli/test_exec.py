@@ -54,7 +54,7 @@ def test_a_failure_is_named_with_its_nodes(home: Path, file: str, capsys) -> Non
 def test_a_command_without_dashes_before_it_is_not_guessed(home: Path, capsys, words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["exec", *words])
-    assert ended.value.code == 2 and "The command stands after --" in capsys.readouterr().err
+    assert ended.value.code == 2 and "The command comes after --" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

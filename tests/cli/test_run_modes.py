@@ -59,4 +59,4 @@ def test_the_next_rung_is_the_first_one_that_fits() -> None:
     assert lines[0] == f"next  allranks run --set deepspeed=zero3 --set network.fabric=tcp {LARGE}"
     assert "GiB per GPU" in lines[1] and "buckets of 500 M elements instead of 200 M" in lines[1]
     assert "s on 100 Gb Ethernet" in lines[1] and "InfiniBand" not in lines[1]
-    assert "did not succeed" in run_modes.next_rung(asked, {"state": "failed"})[0]
+    assert "the smoke run failed" in run_modes.next_rung(asked, {"state": "failed"})[0]

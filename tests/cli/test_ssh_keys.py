@@ -58,7 +58,7 @@ def test_the_key_goes_where_it_is_missing_and_nowhere_else(here: Path, capsys) -
 
 def test_nothing_is_done_without_a_yes(here: Path, capsys, monkeypatch) -> None:
     assert cli.main(["ssh-keys", "n1"]) == 1
-    assert copies(here) == [] and "nobody can be asked" in capsys.readouterr().err
+    assert copies(here) == [] and "there is no terminal to confirm" in capsys.readouterr().err
     assert cli.main(["ssh-keys", "n1", "-n"]) == 1
     assert copies(here) == [] and "ssh-copy-id -o StrictHostKeyChecking=yes" in capsys.readouterr().out
 

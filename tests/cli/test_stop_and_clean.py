@@ -57,7 +57,7 @@ def test_a_full_fine_tune_is_not_stopped_as_if_it_could_be_saved(stopping, capsy
     said = capsys.readouterr().err
     assert (code, stopped) == (1, [])
     assert "r-1 cannot be saved before it is stopped: its ranks cannot save on request" in said
-    assert "Its newest save is of step 400: /work/out/checkpoint-400" in said and "lost" in said
+    assert "Its newest save is of step 400: /work/out/checkpoint-400" in said and "loses" in said
     assert "stop r-1 without a save?: not done" in said
 
 
@@ -87,7 +87,7 @@ def test_a_run_that_has_ended_or_trains_nothing_yet_is_stopped_as_ever(stopping,
 
 def test_a_head_that_does_not_answer_is_said(stopping, capsys) -> None:
     assert stopping(Saving(False, why="no route to host")) == (1, [])
-    assert "nobody can tell whether it can save now (no route to host)" in capsys.readouterr().err
+    assert "it is not known whether it can save now (no route to host)" in capsys.readouterr().err
 
 
 def test_what_a_run_can_save_is_read_from_its_state() -> None:

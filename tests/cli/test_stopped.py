@@ -18,4 +18,4 @@ def test_what_could_not_be_made_is_not_offered_to_be_accepted(acceptable: bool, 
     code = say_stopped(StoppedBefore(inspection, [finding], acceptable), as_json=False)
     said = capsys.readouterr().err
     assert code == 1
-    assert ("--accept image-not-pulled" in said) == acceptable and "not started" in said
+    assert ("--accept image-not-pulled" in said) == acceptable and "Not started" in said

@@ -60,7 +60,7 @@ def test_a_difference_within_the_runs_own_variation_is_none() -> None:
 
 def test_thin_evidence_is_said() -> None:
     said = verdict(data([1.0], [1.0]), data([2.0], [2.0]))
-    assert "too few steps to tell" in said and "too few steps to compare" in said
+    assert "too few steps to distinguish" in said and "too few steps to compare" in said
     assert "Speed: unknown" in verdict(data([], []), data(SMOOTH, EVEN))
     assert "no step in common" in verdict(data([], []), data(SMOOTH, EVEN))
 

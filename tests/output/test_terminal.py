@@ -198,7 +198,7 @@ def test_the_run_its_log_and_what_ctrl_c_does_are_shown(events):
     assert re.fullmatch(r"  saved step \d+, 0:0\d ago", lines[4])
     assert lines[-2:] == [
         "  log    8 %",
-        "  Ctrl-C detaches: the run goes on.  Logs: allranks logs tiny-1120-k7 -f",
+        "  Ctrl-C detaches: the run continues.  Logs: allranks logs tiny-1120-k7 -f",
     ]
     assert not any("Ctrl-C" in line for line in drawn(events("healthy"), run_id="x"))
 
@@ -496,7 +496,7 @@ def test_the_end_of_a_good_run(journals, tmp_path):
     assert "  adapter   /home/ubuntu/.allranks/runs/x/output\n" in text
     assert "  verified  30 tensors, 28,032 parameters, step 36; logits move by up to 0.1834\n" in text
     assert f"  report    {report}\n" in text
-    assert "  allranks checkpoints verify tiny-deepseek-v3-1120-2200-k7  look at the adapter again\n" in text
+    assert "  allranks checkpoints verify tiny-deepseek-v3-1120-2200-k7  verify the adapter again\n" in text
 
 
 def test_the_end_of_a_bad_run(journals):
@@ -572,5 +572,5 @@ def test_the_first_word_of_a_failure_is_said_at_once_and_the_verdict_is_the_last
     said["evidence"] = ["rank 1 on b was ended by SIGKILL"]
     first = Event(1e9, "diagnosis", "a", None, {**said, "provisional": True})
     text = piped([Event(1e9, "phase", "a", None, {"phase": "watch"}), first, first])
-    assert text.count("rank 1 on b was ended by SIGKILL (so far") == 1
+    assert text.count("rank 1 on b was ended by SIGKILL (preliminary") == 1
     assert "so far" not in piped([Event(1e9, "diagnosis", "a", None, said)])

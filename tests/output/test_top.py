@@ -73,4 +73,4 @@ def test_the_document_holds_figures(events):
     assert (first["step"], first["ranks"], [node["lost"] for node in first["nodes"]]) == (7, 2, [False, True])
     assert first["nodes"][0]["gpus"][0]["temperature"] == 61 and second["reached"] is False
     assert lines([gone], 100)[1].split() == ["gone-1120-c3", "not", "reached"]
-    assert lines([], 100) == ["No run is at work. Start one: allranks run FILE"]
+    assert lines([], 100) == ["No run is active. Start one: allranks run FILE"]

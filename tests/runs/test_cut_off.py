@@ -102,7 +102,7 @@ def test_a_start_that_was_cut_off_is_shown_stopped_and_cleaned(
 ) -> None:
     cut_off(cluster)
     cluster.put(*names)
-    assert shown()["state"] == "lost" and shown()["why"].startswith("its start was cut off: process ")
+    assert shown()["state"] == "lost" and shown()["why"].startswith("its start was interrupted: process ")
     assert main(["stop", RUN_ID, "-y"]) == 0
     assert f"{RUN_ID} lost: 0 of its processes are left" in capsys.readouterr().out
     assert main(["clean", RUN_ID, "--files", "-y"]) == 0

@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words, command = split_command(words)
     # Set on the class: the error may be a verb's parser's, and it comes before there are options to look at.
     Parser.as_json = "--json" in words
-    Parser.hint = ". The command stands after --" if takes_command(words) else ""
+    Parser.hint = ". The command comes after --" if takes_command(words) else ""
     try:
         parser = build_parser()
         options, rest = parser.parse_known_args(words)

@@ -74,7 +74,7 @@ def whole_text(report: Mapping[str, Any], node: str | None) -> str:
     path = f"{node}:{report['path']}" if node else report["path"]
     if report["kind"] == "adapter":
         return f"{path}: whole, {report['tensors']} tensors, {report['parameters']:,} parameters"
-    return f"{path}: {report['title']}, whole as far as its files tell: {report['text']}"
+    return f"{path}: {report['title']}, whole as far as its files show: {report['text']}"
 
 
 def verified_here(place: CheckpointPlace, base: str | None) -> dict[str, Any]:

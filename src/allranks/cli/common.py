@@ -27,14 +27,14 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         nargs="?",
-        help="the run file, or a LLaMA-Factory YAML (default run.yaml); instead of it, behind `--`, the command that "
-        "you would start by hand: torchrun, deepspeed, accelerate launch, srun, mpirun, python, a script",
+        help="the run file, or a LLaMA-Factory YAML (default run.yaml); instead of it, after `--`, the command "
+        "that you would start by hand: torchrun, deepspeed, accelerate launch, srun, mpirun, python, a script",
     )
     parser.set_defaults(command=None)
     parser.add_argument("--nodes", metavar="NODES", help="node names such as node[1-3], or a hostfile")
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs (ranks) per node")
     parser.add_argument("--cpu", action="store_true", help="train on the nodes' processors")
-    parser.add_argument("--save-as", metavar="FILE", help="also write the run file that says the same")
+    parser.add_argument("--save-as", metavar="FILE", help="also write the equivalent run file")
     parser.add_argument(
         "--set",
         dest="sets",
@@ -62,7 +62,7 @@ def add_nodes(parser: argparse.ArgumentParser) -> None:
         "--nodes",
         dest="asked_nodes",
         metavar="NODES",
-        help="ask these nodes for their runs first (node[1-3], a hostfile): for runs that were started elsewhere",
+        help="first ask these nodes for their runs (node[1-3], a hostfile), to find runs that were started elsewhere",
     )
 
 
@@ -211,7 +211,7 @@ def agreed(question: str, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        print(f"{question}: not done, since nobody can be asked here. -y says yes.", file=sys.stderr)
+        print(f"{question}: not done, because there is no terminal to confirm. Use -y.", file=sys.stderr)
         return False
     # On stderr: what is read by a program stands on stdout. The end of the input (Ctrl-D) is a no.
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)

@@ -241,7 +241,7 @@ def resolve(paths: list[str], notes: list[str]) -> tuple[list[Log], list[str]]:
         elif path and Path(path).is_file():
             (dumps if is_dump_file(path) else files).append(path)
         elif not path:
-            problems.append(Problem("an empty name (an unset variable?)", do="a file, a folder or a run"))
+            problems.append(Problem("an empty name (is a variable unset?)", do="a file, a folder or a run"))
         elif Path(path).is_dir():
             logs, recorded = logs_below(path, problems, notes)
             found += logs

@@ -55,7 +55,9 @@ def targets(options: argparse.Namespace) -> Nodes:
     if options.pid is not None and options.paths:
         raise BadInput(
             Problem(
-                "--pid beside nodes.", "a process id means a process of this machine.", "--live NODES alone"
+                "--pid beside nodes.",
+                "a process id means a process of this machine.",
+                "use only --live NODES",
             )
         )
     if not options.paths:
@@ -163,7 +165,7 @@ def print_verdict(job: Job, verdict: Verdict, several: bool) -> None:
     if verdict.advances:
         print("The job advances: every rank moved between the looks.")
     elif diagnosis.cause == UNPROVEN:
-        print("Nobody can be named (unproven)")
+        print("No rank can be named (unproven)")
     else:
         print(f"{waited_for(verdict)} ({diagnosis.confidence})")
     named = diagnosis.cause != UNPROVEN and not verdict.advances

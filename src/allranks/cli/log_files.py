@@ -72,7 +72,7 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
             Problem(f"{folder}: no log in this folder", do="files named *" + ", *".join(SUFFIXES[:4]))
         )
     if other and (found or dumps):
-        notes.append(f"not read, by their names no logs: {some(other)}")
+        notes.append(f"not read, because their names are not those of logs: {some(other)}")
     return joined(found), dumps
 
 

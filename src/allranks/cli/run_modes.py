@@ -32,8 +32,8 @@ OFFLOAD = ("deepspeed=zero3-offload", "network.fabric=tcp")
 
 RUNGS = (
     (OFFLOAD, "optimizer in host memory, collectives over TCP"),
-    (("deepspeed=zero3", "network.fabric=tcp"), "optimizer on the GPUs: no way over PCIe in each step"),
-    ((), "the run file as it stands: the fastest fabric that the probe passes"),
+    (("deepspeed=zero3", "network.fabric=tcp"), "optimizer on the GPUs: no traffic over PCIe in each step"),
+    ((), "the run file unchanged: the fastest fabric that passes the probe"),
 )
 """From careful to fast, each with what it gains over the one before."""
 
@@ -45,12 +45,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--smoke",
         action="store_true",
-        help=f"{SMOKE_STEPS} steps on careful settings (offload, small buckets, TCP); then the next rung is proposed",
+        help=f"{SMOKE_STEPS} steps on careful settings (offload, small buckets, TCP); then propose the next "
+        f"faster setting",
     )
     parser.add_argument(
         "--debug",
         action="store_true",
-        help="with the debugging switches of NCCL and torch; NCCL's logs apart",
+        help="enable NCCL and torch debug logs; NCCL's logs go to separate files",
     )
 
 
@@ -72,7 +73,7 @@ def careful(options: argparse.Namespace) -> tuple[str, ...]:
         raise run.refuse(
             "train.command",
             "--smoke with train.command",
-            "how many steps a script of your own makes is its own matter.",
+            "allranks does not control the number of steps of your own script.",
             "give it its own option for a few steps in train.command",
         )
     # Without a GPU there is nothing to offload from, and gloo is TCP.
@@ -82,7 +83,7 @@ def careful(options: argparse.Namespace) -> tuple[str, ...]:
 def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
     """What to say after a smoke run: the next rung, with what it gains by the plan and the memory it needs."""
     if state.get("state") != "succeeded":
-        return ["the smoke run did not succeed: nothing faster will. The cause is above."]
+        return ["the smoke run failed, so no faster setting can succeed. The cause is above."]
     smoked = set(options.sets)
     rungs = RUNGS[1:] if smoked.issuperset(OFFLOAD) else RUNGS[2:]
     before = planned_for(options, OFFLOAD) if smoked.issuperset(OFFLOAD) else None

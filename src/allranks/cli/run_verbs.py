@@ -170,7 +170,7 @@ async def last_state(head: NodeProgram, run_id: str) -> dict[str, Any]:
     state = await status(head, run_id)
     if "silent_seconds" in state:
         raise CouldNotTell(
-            f"{run_id}: {state.get('why')}: it may be at work, or gone.\n  fix  look at its head, or stop it: "
+            f"{run_id}: {state.get('why')}: it may still run, or have ended.\n  fix  look at its head, or stop it: "
             f"allranks stop {run_id}"
         )
     if state.get("state") not in FINAL:
@@ -240,7 +240,7 @@ def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
             if stopped.acceptable
             else "This must be fixed first."
         )
-        print(f"not started. {way}", file=sys.stderr)
+        print(f"Not started. {way}", file=sys.stderr)
     return verdict_code(stopped.findings) or CouldNotTell.exit_code
 
 
@@ -249,7 +249,7 @@ def say_detached(detached: Detached, as_json: bool) -> None:
         print_json({"runs": [detached.state]})
         return
     run_id = str(detached)
-    print(f"{run_id} goes on without this terminal.")
+    print(f"{run_id} is running in the background.")
     print(f"  allranks watch {run_id}    follow it")
     print(f"  allranks stop {run_id}     stop it")
     print(f"  allranks report {run_id}   read its report")

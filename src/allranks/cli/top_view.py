@@ -37,7 +37,7 @@ def screen(out: Out, runs: dict[str, Followed], once: bool) -> contextlib.Abstra
     """The whole window, given back as it was at the end."""
     if once:
         return contextlib.nullcontext()
-    said = "Ctrl-C ends this view; the runs go on.  allranks watch RUN shows one of them"
+    said = "Ctrl-C ends this view; the runs continue.  allranks watch RUN shows one of them"
 
     def draw() -> Group:
         lines = top.frame(out, list(runs.values()), out.console.height - 2)

@@ -17,7 +17,7 @@ from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Odd, named
 
 SHORT_SECONDS = 5.0
-"""Ranks that exchanged bytes so short a time ago may be at work: a step may take as long."""
+"""Ranks that exchanged bytes so short a time ago may still run: a step may take as long."""
 
 LINES = 12
 PIPE = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"

@@ -168,7 +168,7 @@ def _stop(words: List[str]) -> Dict[str, Any]:
 def _sweep(words: List[str]) -> Dict[str, Any]:
     """`sweep RUN [--dry-run] [--gone NODE]…`; of the nodes named so the caller knows that nothing lives.
 
-    A run that may be at work is not swept: only `stop` ends one.
+    A run that may still run is not swept: only `stop` ends one.
     """
     from allranks.node import sweep
 

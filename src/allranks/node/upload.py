@@ -72,7 +72,7 @@ def code(digest: str, archive: bytes) -> Dict[str, Any]:
     """Stores a tar archive as the code of that digest, or without one says whether it is there and whole.
 
     `{"path": folder, "digest": what its files have now}`; `digest` is None where it is not there. A folder that
-    is there is never touched again: a run may be at work in it. Where somebody changed its files, the code is
+    is there is never touched again: a run may still run in it. Where somebody changed its files, the code is
     stored once more, beside it. Raises BadInput for an archive that would write outside its folder.
     """
     if not _DIGEST.fullmatch(digest):

@@ -81,14 +81,14 @@ def sentence(checked: Checked) -> list[str | tuple[str, str]]:
     asked = "judged from recorded facts" if checked.seconds is None else f"asked in {checked.seconds:.1f} s"
     text = f"{plural(total, 'node')} {asked}, {plural(len(checked.applying), 'check')}. "
     if not checked.applying and not checked.findings:
-        return [text, "None of the wanted checks is about a run of this kind."]
+        return [text, "None of these checks applies to a run of this kind."]
     if ready < total == 1:
         return [text, ("It is not ready.", "bold red")]
     if ready < total:
         return [text, (f"{ready:,} of {plural(total, 'node')} ready.", "bold red")]
     stops = bool(stopping_launch(checked.findings, checked.accept))
     if checked.narrowed and not stops:
-        return [text, "By these checks nothing stops a launch."]
+        return [text, "These checks found nothing that prevents a launch."]
     if stops:
         return [text, "All nodes are ready; ", ("the run is not.", "bold red")]
     return [text, ("Ready to run." if total == 1 else "All nodes are ready.", "bold green")]

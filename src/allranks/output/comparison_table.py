@@ -15,7 +15,7 @@ def print_comparison(found: Comparison, out: Out | None = None) -> None:
     out = out or Out()
     names = ("", found.a, found.b)
     section(out, "settings that differ", names, found.settings) if found.settings else out.line(
-        "no setting differs that either run tells of."
+        "no known setting differs."
     )
     section(out, "loss", names, found.loss)
     section(out, "speed and memory", names, [row for row in found.speed if (row.a, row.b) != (None, None)])

@@ -95,7 +95,7 @@ def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
         "id": found.get("cause"),
         "verdict": WARN,
         "where": found.get("where"),
-        "saw": f"{said[0]} (so far: the verdict follows when the run has been stopped)",
+        "saw": f"{said[0]} (preliminary; the final diagnosis follows when the run has stopped)",
     }
 
 
@@ -206,7 +206,7 @@ def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
 def told_whole(save: Mapping[str, Any]) -> str:
     """Whether a save is whole, in words."""
     if save["whole"] is None:
-        return f"not judged: {save['why']}" if save["why"] else "whether it is whole cannot be told"
+        return f"not judged: {save['why']}" if save["why"] else "whether it is whole is not known"
     return "whole, as far as its files tell" if save["whole"] else "not whole"
 
 
@@ -245,7 +245,7 @@ def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         (f"allranks logs {ident}{whose}", "what the ranks printed"),
     ]
     if adapter_of(result.get("adapter")).get("path"):
-        found.append((f"allranks checkpoints verify {ident}", "look at the adapter again"))
+        found.append((f"allranks checkpoints verify {ident}", "verify the adapter again"))
     elif saves_of(result.get("saves")):
-        found.append((f"allranks checkpoints verify {ident}", "look at the newest save again"))
+        found.append((f"allranks checkpoints verify {ident}", "verify the newest save again"))
     return found

@@ -84,13 +84,13 @@ def of_runs() -> dict[str, Any]:
         "run": InfoMetricFamily(
             "allranks_run", "A run: its name, and the cause once it failed.", labels=("run",)
         ),
-        "run_state": StateSetMetricFamily("allranks_run_state", "How the run stands.", labels=("run",)),
+        "run_state": StateSetMetricFamily("allranks_run_state", "The state of the run.", labels=("run",)),
     }
-    gauge(found, "run_reached", "Whether the run's head answers: 0 means that the other values are old.")
+    gauge(found, "run_reached", "Whether the run's head answers; at 0 the other values are old.")
     gauge(found, "run_start_timestamp_seconds", "When the run began.")
     gauge(found, "run_step", "The newest optimizer step of any rank.")
     gauge(found, "run_planned_steps", "How many steps the training has.")
-    gauge(found, "run_loss", "The newest loss that a rank told.")
+    gauge(found, "run_loss", "The newest loss that a rank reported.")
     gauge(found, "run_learning_rate_ratio", "The newest learning rate.")
     gauge(found, "run_gradient_norm_ratio", "The newest norm of the gradients, before they are clipped.")
     gauge(found, "run_tokens_per_second", "Tokens of all ranks over the time of their last steps.")

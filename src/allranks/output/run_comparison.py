@@ -185,10 +185,10 @@ def of_states(names: tuple[str, str], states: Sequence[Any]) -> list[str]:
 def of_speed(names: tuple[str, str], a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
     times = [number(mapping(one.get("summary")).get("step_seconds")) for one in (a, b)]
     if times[0] is None or times[1] is None or min(times[0], times[1]) <= 0:
-        return "Speed: unknown, since not both runs tell their step times."
+        return "Speed: unknown, because not both runs report their step times."
     spreads = [spread(one) for one in (a, b)]
     if any(s is None for s in spreads):
-        return "Speed: too few steps to tell a difference from their variation."
+        return "Speed: too few steps to distinguish a difference from their variation."
     (low_a, high_a), (low_b, high_b) = spreads  # type: ignore[misc]
     if low_a <= high_b and low_b <= high_a:
         return "Speed: no difference beyond the variation of the steps."

@@ -116,7 +116,10 @@ class LiveView:
 
     def follows(self, run_id: str) -> None:
         """From here on the run needs us no more."""
-        self.run_id, self.hint = run_id, f"Ctrl-C detaches: the run goes on.  Logs: allranks logs {run_id} -f"
+        self.run_id, self.hint = (
+            run_id,
+            f"Ctrl-C detaches: the run continues.  Logs: allranks logs {run_id} -f",
+        )
 
     def add_log(self, text: str) -> None:
         """A piece of a rank's log, of which the last line is shown."""

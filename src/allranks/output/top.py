@@ -87,7 +87,7 @@ def node_json(node: NodeState, run: RunState) -> dict[str, Any]:
 def frame(out: Out, followed: Sequence[Followed], height: int = 100) -> list[Text]:
     """Both tables; of many nodes those that ask for a look, the others counted."""
     if not followed:
-        return [out.text("No run is at work. Start one: allranks run FILE")]
+        return [out.text("No run is active. Start one: allranks run FILE")]
     runs, nodes = [], []
     for one in followed:
         with one.lock:

@@ -295,7 +295,7 @@ async def is_whole(program: NodeProgram, contained: Contained) -> bool:
 
 async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str, looks: int = 1) -> None:
     """Removes the container that this run has just made. Two starts of one run file want one name: the other's
-    container has the label of another run, and may be at work."""
+    container has the label of another run, and may still run."""
     for left in reversed(range(looks)):
         found = await inspect(program, wanted.engine, wanted.name) or {}
         if is_ours(found, wanted.home, wanted.node) and labels_of(found).get(f"{LABEL}.run") == run_id:

@@ -228,7 +228,7 @@ def without_effect(run: Run) -> list[Finding]:
             verdict=BLOCK,
             where=run.where(key),
             saw=f"{key} is carried out with launch: {{with: {queues}}} alone, and not here.",
-            why="the run would not be the one that was asked for.",
+            why="the run would not do what you asked for.",
             fix=f"launch: {{with: {queues}}}, or take {key} out of the run file",
         )
         for key, is_set in unheard.items()

@@ -18,7 +18,7 @@ class State(Enum):
 
     PREPARING = "no rank was told to start"
     TRAINING = "its ranks train"
-    FAILING = "a first sign of a failure came: the other nodes are listened to"
+    FAILING = "first sign of a failure; waiting for reports of the other nodes"
     BLOCKED = "a finding ends it"
     LEAVING = "the ranks were asked to save and to end"
     ASKED = "a stop was requested"

@@ -157,7 +157,9 @@ class Finish:
                 break
         again = "when the storage answers again: the same command with --resume auto."
         self.record.finding(keeper_saves.resume_unknown(self.job["node"], self.output_dir, trouble, again))
-        self.record.note("restart", {"again": False, "why": f"what to go on from is not known: {trouble}"})
+        self.record.note(
+            "restart", {"again": False, "why": f"the checkpoint to continue from is not known: {trouble}"}
+        )
         return None
 
     def _wait_to_look_again(self, trouble: str, is_to_end: Callable[[], bool]) -> Steps[bool]:
@@ -210,7 +212,7 @@ class Finish:
                 verdict=BLOCK,
                 where=Where(node=self.job["node"], file=self.output_dir),
                 saw=saw,
-                why="whoever loads it gets the untrained model, in whole or in part.",
+                why="a model with it is untrained, in whole or in part.",
                 fix=f"check lora_target and the learning rate; allranks checkpoints verify {self.output_dir}",
                 evidence=tuple(evidence[:20]),
             )
@@ -255,7 +257,7 @@ class Finish:
             verdict=UNKNOWN,
             where=Where(node=self.job["node"], file=self.output_dir),
             saw=f"the adapter could not be loaded onto its base: {trouble}",
-            why="its tensors are whole, what it does to the model is not shown.",
+            why="its tensors are whole, but its effect on the model is not proved.",
             fix="load it by hand with peft.PeftModel.from_pretrained.",
         )
 

@@ -89,7 +89,7 @@ def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Fin
     )
     fix = f"allranks logs {job['run_id']} --node {node}; check that the head's port is open to it."
     if cut:
-        saw = "its supervisor was never started: the submission was cut off before it came to this node."
+        saw = "its supervisor was never started: the submission was interrupted before it came to this node."
         fix = "start the run again: allranks run FILE. The controller must stay until all nodes are started."
     return Finding(
         id="submission-cut" if cut else "node-did-not-join",
@@ -108,6 +108,6 @@ def spare_lost(node: str) -> Finding:
         verdict=WARN,
         where=Where(node=node),
         saw="nothing is heard from this spare node.",
-        why="the training goes on; a node that fails has one replacement less.",
+        why="the training continues; there is one spare less for a failed node.",
         fix=f"is {node} up? It is taken again when its supervisor is heard.",
     )

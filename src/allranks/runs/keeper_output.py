@@ -95,9 +95,9 @@ def record_saves(
         "output-not-whole",
         BLOCK,
         Where(node=output.node, file=newest["path"]),
-        f"what the script saved last is not whole: {newest['why']}",
+        f"the last save of the script is not whole: {newest['why']}",
         "a checkpoint that can be loaded",
-        "the run ended with 0, and what it trained cannot be read back.",
-        f"allranks checkpoints verify {newest['path']} says it in full; an older save may be whole.",
+        "the run ended with 0, but its result cannot be loaded.",
+        f"allranks checkpoints verify {newest['path']} shows the details; an older save may be whole.",
         tuple(f"{f['id']}: {f['saw']}" for f in against[:20]),
     )

@@ -62,7 +62,7 @@ class Restarts:
             spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
             return Decision(False, spent)
         if cause is None:
-            return Decision(False, "nobody knows why it failed")
+            return Decision(False, "the reason of the failure is not known")
         may_pass = known(cause.cause).restart
         if may_pass != PASSES and not (may_pass == AFTER_A_STEP and step is not None):
             return Decision(False, f"{cause.cause} would come again: it is not a fault that passes")
@@ -195,8 +195,8 @@ def restarted(
         verdict=WARN,
         where=cause.where if cause is not None else Where(),
         saw=f"{decision.why}; the run starts again {start}.{moved}",
-        why="no verified checkpoint can be gone on from, so the steps so far are trained again; a script that"
-        " finds its own checkpoints goes on from them."
+        why="there is no verified checkpoint to continue from, so the steps so far are trained again; a script "
+        "that finds its own checkpoints continues from them."
         if resume is None
         else "the steps after that checkpoint are trained again.",
         fix="the evidence gives the cause: it may happen again.",

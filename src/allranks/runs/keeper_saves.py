@@ -183,7 +183,7 @@ class Saves:
         if first:
             return Finding(
                 "rehearsal-failed", BLOCK, where, saw, "a whole checkpoint",
-                "the run could not keep what it trains, so it stops at its first step and not after days.",
+                "the run could not save its training, so it stops at its first step and not after days.",
                 "allranks explain " + (against[0].id if against else "rehearsal-failed"), evidence,
             )  # fmt: skip
         return Finding(
@@ -198,8 +198,8 @@ class Saves:
             return Finding(
                 "save-unread", BLOCK if first else WARN, Where(node=self.job["node"], rank=0, file=self.output_dir),
                 f"step {skipped.step} was not saved: {skipped.why[:400]}", "a whole adapter",
-                "the run could not keep what it trains." if first
-                else "the training goes on; what it learns from here is lost unless a later save succeeds.",
+                "the run could not save its training." if first
+                else "the training continues; its progress from here is lost unless a later save succeeds.",
                 "look for PEFT's error: a library that was updated, or a base model whose config cannot be read; "
                 "the next save is tried again.",
             )  # fmt: skip
@@ -211,8 +211,8 @@ class Saves:
             "save-paused", BLOCK if first else WARN, Where(node=self.job["node"], file=self.output_dir),
             f"step {skipped.step} was not saved: {saw}",
             f"{planned / 2**20:,.1f} MiB for a save, and a tenth more",
-            "the run could not keep what it trains." if first
-            else "the training goes on; what it learns from here is lost with it.",
+            "the run could not save its training." if first
+            else "the training continues; its progress from here is lost without a later save.",
             "free space on that disk; the next save is tried again. allranks checkpoints prune RUN",
         )  # fmt: skip
 
@@ -262,7 +262,7 @@ class Copies:
                 "copy-failed", WARN, Where(node=self.saves.job["node"], file=target),
                 f"{name} could not be copied: {trouble}", "a verified copy",
                 "until the next copy it is only on the head node's own disk.",
-                "nothing, if the storage answers again: the next save is copied, from where this one broke off.",
+                "nothing, if the storage answers again: the next copy continues where this one stopped.",
             )
         )  # fmt: skip
 
@@ -314,6 +314,6 @@ def resume_unknown(node: str, file: str, trouble: str, fix: str) -> Finding:
     """Before the first start and before a restart: nothing trains on a guess."""
     return Finding(
         "resume-unknown", UNKNOWN, Where(node=node, file=file),
-        f"what to go on from could not be looked at: {trouble}", "",
-        "the run would begin from the start, or from a checkpoint that nobody looked at.", fix,
+        f"the checkpoint to continue from could not be read: {trouble}", "",
+        "the run would begin from the start, or from an unverified checkpoint.", fix,
     )  # fmt: skip

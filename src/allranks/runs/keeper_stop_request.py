@@ -60,7 +60,7 @@ def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
         "aborted-after-the-end", WARN, Where(node=first.node, rank=first.rank),
         f"rank {first.rank} died of {name} after its script had ended with 0; so had all {len(ranks)} ranks before.",
         "the end of every rank, and a signal",
-        "every step was trained and what was saved is verified like any other; torchrun calls the run failed.",
+        "every step was trained, and the saves are verified as always; but torchrun calls the run failed.",
         "a fault of a library's threads at the interpreter's end; torch.distributed.destroy_process_group() at the "
         "end of the script often avoids it.",
     )  # fmt: skip
@@ -93,8 +93,8 @@ def processes_left(node: str, left: Sequence[Left]) -> Finding:
         where=Where(node=node),
         saw=f"{len(left)} processes of the run would not end: {names}",
         expected=f"none, {FORCE_SECONDS:.0f} s after the first SIGKILL",
-        why="they hang in the kernel, hold their GPU memory and ports, and go on writing when their storage answers; "
-        "nothing takes their place until they are gone.",
+        why="they hang in the kernel, hold their GPU memory and ports, and write again when their storage "
+        "answers; no spare replaces the node until they are gone.",
         fix=f"on {node}: cat /proc/{left[0].pid}/stack says where; repair the file server or the driver, or "
         f"restart the node; then allranks clean",
     )

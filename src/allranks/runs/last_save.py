@@ -30,10 +30,10 @@ class Saving:
             f"its newest save is {saved_text(self.last)}; " if self.last else "no save of it has been seen; "
         )
         if self.why:
-            return f"nobody can tell whether it can save now ({self.why})."
+            return f"it is not known whether it can save now ({self.why})."
         return (
             "its ranks cannot save on request: only an adapter under a Trainer, and a loop that uses allranks' "
-            f"Checkpoints, can. {last[0].upper()}{last[1:]}what came after that is lost with a stop."
+            f"Checkpoints, can. {last[0].upper()}{last[1:]}a stop loses the progress after that."
         )
 
 
@@ -59,7 +59,7 @@ async def saving(run_id: str) -> Saving | None:
 
 def saving_of(status: Mapping[str, Any]) -> Saving:
     last = status.get("saved")
-    why = "" if status.get("state") else str(status.get("why") or "its keeper tells no state")
+    why = "" if status.get("state") else str(status.get("why") or "its keeper does not report a state")
     return Saving(
         can=status.get("can_save") is True,
         trains=status.get("step") is not None,

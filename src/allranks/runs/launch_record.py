@@ -47,7 +47,7 @@ def settled(entry: Mapping[str, Any], told: dict[str, Any], answered: bool = Tru
         return told
     if alive is None:
         return {**known, "why": f"{who} was starting it, which cannot be seen from here"}
-    return {**known, "state": "lost", "why": f"its start was cut off: {who} is gone", "cut_off": True}
+    return {**known, "state": "lost", "why": f"its start was interrupted: {who} is gone", "cut_off": True}
 
 
 def nodes_of(entry: Mapping[str, Any]) -> list[str]:

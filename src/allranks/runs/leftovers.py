@@ -40,7 +40,7 @@ class Leftovers:
                 for one in saved
             ]
             lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
-        return lines or ["nothing is left of any ended run"]
+        return lines or ["Nothing to clean up."]
 
     def as_json(self) -> dict[str, Any]:
         told = {"running": list(self.running), "unknown": self.unknown}

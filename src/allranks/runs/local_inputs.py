@@ -198,7 +198,7 @@ def script_findings(run: Run) -> list[Finding]:
         if path.is_file():
             return []
         verdict, saw = BLOCK, f"{path} is not on this machine."
-        fix = "the script's path: a relative one begins at the run file's folder"
+        fix = "the script's path; a relative path begins at the run file's folder"
     elif script.startswith(("/", "~")) or run.workdir():
         return []
     else:

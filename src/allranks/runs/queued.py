@@ -34,7 +34,7 @@ async def waiting(queue: Queue, entry: Mapping[str, Any]) -> dict[str, Any]:
             "why": f"job {job.shown} waits in {queue.NAME}'s queue: {job.reason}",
         }
     if job.runs:
-        why = f"job {job.shown} has its nodes ({job.nodes}) and waits to be told what to start"
+        why = f"job {job.shown} has its nodes ({job.nodes}) and waits for the program to start"
         return {**known, "state": "checking", "why": why}
     how = await queue.ending(number) or f"{queue.NAME} no longer knows it"
     return {**known, "state": "lost", "why": f"job {number} ended before the run began: {how}"}

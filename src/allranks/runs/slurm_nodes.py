@@ -18,9 +18,7 @@ async def nodes_of_job(number: str) -> Nodes:
     if not job.runs or not job.nodes:
         state = job.state or "unknown to SLURM"
         raise BadInput(
-            Problem(
-                f"SLURM's job {number} is {state}.", "only a job that runs can be looked at.", "squeue --me"
-            )
+            Problem(f"SLURM's job {number} is {state}.", "only a running job can be examined.", "squeue --me")
         )
     nodes = [Node(name=name, address=name, rank=rank) for rank, name in enumerate(expand(job.nodes))]
     return reached(nodes, "slurm", address=job.number)

@@ -46,14 +46,14 @@ def public_key(named: str | None) -> PublicKey:
     if path is None:
         saw = f"{named}: no such file" if named else "you have no SSH key on this machine"
         raise BadInput(
-            Problem(saw, "nodes let you in by a key.", f"ssh-keygen -t ed25519 -f {folder / NAMES[0]}")
+            Problem(saw, "nodes accept you by a key.", f"ssh-keygen -t ed25519 -f {folder / NAMES[0]}")
         )
     with path.open("rb") as file:
         line = file.read(MOST_BYTES).decode("utf-8", "replace").strip()
     if not LINE.fullmatch(line) or not line.isprintable():
         do = f"{path}.pub" if path.suffix != ".pub" else "the file that ends with .pub"
         raise BadInput(
-            Problem(f"{path} holds no public key of one line", "only a public key leaves here.", do)
+            Problem(f"{path} holds no public key of one line", "allranks sends only a public key.", do)
         )
     return PublicKey(path, line)
 

@@ -1,4 +1,4 @@
-"""Look at every node and say what would break a run.
+"""Check every node, and report what would break a run.
 
 Exit code 1 if there is an error, 3 if a node or a fact could not be read, or a part of the result is unknown.
 """
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_hosts(parser)
     parser.add_argument(
-        "--facts", metavar="DIR", help="judge recorded facts (DIR/<node>.json); touch no node"
+        "--facts", metavar="DIR", help="judge recorded facts (DIR/<node>.json) without any node"
     )
     parser.add_argument("--save-facts", metavar="DIR", help="record the facts of each node in DIR")
     parser.add_argument(
@@ -50,14 +50,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="leave this check's findings out"
     )
-    parser.add_argument(
-        "--passing", metavar="FILE", help="write the nodes on which nothing stops a launch as a hostfile"
-    )
+    parser.add_argument("--passing", metavar="FILE", help="write the nodes that are ready as a hostfile")
     parser.add_argument(
         "--failing", metavar="FILE", help="write the other nodes as a hostfile, with the reasons"
     )
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="also what becomes of each setting, and what is fine"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also show what happens to each setting, and the checks that passed",
     )
 
 

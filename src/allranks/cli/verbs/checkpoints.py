@@ -27,10 +27,12 @@ def _list(kinds: Any) -> None:
         metavar="RUN|PATH",
         nargs="?",
         default=None,
-        help=f"{PLACE}; the newest run if it is left out",
+        help=f"{PLACE}; default: the newest run",
     )
     listed.add_argument(
-        "--quick", action="store_true", help="read no weights: whether one is whole stays open"
+        "--quick",
+        action="store_true",
+        help="do not read weights: whether a checkpoint is whole stays unknown",
     )
     add_json(listed)
     add_hosts(listed)
@@ -41,7 +43,9 @@ def _fetch(kinds: Any) -> None:
         "fetch",
         help="copy one here: digests compared, from where an earlier try broke off, whole or not at all",
     )
-    fetch.add_argument("path", metavar="RUN|PATH", help=f"{PLACE}; of several the newest that is whole")
+    fetch.add_argument(
+        "path", metavar="RUN|PATH", help=f"{PLACE}; if there are several, the newest whole one"
+    )
     fetch.add_argument(
         "to", metavar="TO", nargs="?", help="the new folder; with a slash at its end the folder around it"
     )
@@ -64,8 +68,10 @@ def _prune(kinds: Any) -> None:
     prune = kinds.add_parser("prune", help="remove what neither resuming nor using needs")
     prune.add_argument("path", help=PLACE + ": all of a run")
     prune.add_argument("--keep", type=positive, default=3, help="checkpoints to keep (default 3)")
-    prune.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
-    prune.add_argument("-y", "--yes", action="store_true", help="ask nothing")
+    prune.add_argument(
+        "-n", "--dry-run", action="store_true", help="list what would be removed; remove nothing"
+    )
+    prune.add_argument("-y", "--yes", action="store_true", help="do not ask")
     add_json(prune)
     add_hosts(prune)
 
@@ -96,13 +102,13 @@ def _export(kinds: Any) -> None:
         "--compare",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="load both models and compare their outputs; by default where they fit into memory",
+        help="load both models and compare their outputs; default if they fit into memory",
     )
     export.add_argument(
         "--max-lora-rank",
         type=positive,
         metavar="N",
-        help="what the vLLM server takes (default: 512, its most)",
+        help="the limit of the vLLM server (default: 512, its maximum)",
     )
     export.add_argument(
         "--accept", action="append", default=[], metavar="ID", help="ignore this finding and continue"

@@ -1,7 +1,7 @@
-"""Remove what ended runs left: processes, temporary files, and with --files their folders.
+"""Remove leftovers of ended runs: processes, temporary files, and with --files their folders.
 
 It shows what it would remove and asks. Anything that allranks cannot prove it made is listed and left alone, and
-so are the files that the script saved: models, adapters and checkpoints go with --models alone.
+so are the files that the script saved: only --models removes models, adapters and checkpoints.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         nargs="?",
-        help="a run's id, the beginning of it, or its run file; all ended runs where it is left out",
+        help="a run's id, the beginning of it, or its run file; default: all ended runs",
     )
     add_json(parser)
     add_nodes(parser)
@@ -28,10 +28,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--models",
         action="store_true",
-        help="with --files: also what the training saved in the run directories",
+        help="with --files: also the models and checkpoints that the training saved in the run directories",
     )
-    parser.add_argument("-n", "--dry-run", action="store_true", help="show it; remove nothing")
-    parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="list what would be removed; remove nothing"
+    )
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
 def call(options: argparse.Namespace) -> int:

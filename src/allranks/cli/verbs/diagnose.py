@@ -1,9 +1,9 @@
-"""Name the cause of a failed run from its logs, without nodes; or look at a job that hangs now.
+"""Name the cause of a failed run from its logs, without nodes; or examine a job that hangs now.
 
-PATH is a log, a folder of logs, or the id of a run known here. With --live, look at a job that runs now and that
-allranks did not start: at this machine, at the nodes named (such as node[1-3]), or at those of a SLURM job. A look
-changes nothing: it reads the processes of your own ranks twice. Exit code 1 if a cause is named, 0 if nothing is wrong
-(or the job advances), 3 if nothing is proved.
+PATH is a log, a folder of logs, or the id of a run known here. With --live it examines a running job that allranks
+did not start: on this machine, on the given nodes (such as node[1-3]), or on those of a SLURM job. This changes
+nothing: it reads the processes of your own ranks twice. Exit code 1 if a cause is named, 0 if nothing is wrong (or
+the job advances), 3 if the cause is not proved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser)
     live = parser.add_argument_group("a job that hangs now")
-    live.add_argument("--live", action="store_true", help="look at processes instead of logs")
+    live.add_argument("--live", action="store_true", help="examine processes instead of logs")
     live.add_argument("--slurm-job", metavar="ID", help="the nodes of this SLURM job, through srun")
     live.add_argument("--pid", type=positive, metavar="PID", help="the job of this process of this machine")
     live.add_argument(
@@ -36,9 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"between the first look and the last ({SECONDS:g}, at most {MOST_SECONDS:g})",
     )
     live.add_argument(
-        "--no-stacks", action="store_true", help="read no process's memory; less is proved then"
+        "--no-stacks", action="store_true", help="do not read the memory of processes; this proves less"
     )
-    live.add_argument("--user", metavar="NAME", help="who logs in to the nodes")
+    live.add_argument("--user", metavar="NAME", help="the user that logs in to the nodes")
     live.add_argument(
         "--transport",
         choices=("asyncssh", "openssh"),

@@ -1,6 +1,6 @@
 """Run one command on many nodes at the same time, and fold equal answers together.
 
-The command stands after --, word by word, and runs without a shell; `-- sh -c '…'` is one. NODES are names such as
+The command comes after -- and runs without a shell; for a shell use `-- sh -c '…'`. NODES are names such as
 node[1-3], a hostfile, a run file, or the whole id of a run. Exit code 0 if the command ended with 0 on every node,
 1 if it failed on one, 3 if a node could not be asked or the command did not end in time.
 """
@@ -24,9 +24,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=above_zero,
         default=300.0,
         metavar="SECONDS",
-        help="how long the command may take on a node (300); then it is ended with all that it started",
+        help="time limit of the command per node in seconds (300); then it is ended with everything that it started",
     )
-    parser.add_argument("--user", metavar="NAME", help="who logs in, where NODES does not say so")
+    parser.add_argument("--user", metavar="NAME", help="the user that logs in, if NODES does not name one")
     parser.add_argument(
         "--transport",
         choices=("asyncssh", "openssh"),

@@ -1,6 +1,7 @@
 """Write a commented run file from a hostfile, node names, a SLURM job, or for this machine.
 
-With --from it is the run file of a script that starts training by hand, and what is wrong in that script is said.
+With --from it reads a script that starts training by hand, writes the run file for it, and reports errors in the
+script.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "nodes",
         nargs="?",
-        help="a hostfile or node names such as node[1-3]; this machine where it is left out",
+        help="a hostfile or node names such as node[1-3]; default: this machine",
     )
     parser.add_argument(
         "-o",

@@ -11,13 +11,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         nargs="?",
-        help="a run's id, the beginning of it, or its run file; the newest where it is left out",
+        help="a run's id, the beginning of it, or its run file; default: the newest run",
     )
     parser.add_argument("--rank", type=int, action="append", default=[], help="only this global rank")
     parser.add_argument("--node", action="append", default=[], help="only this node")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on as lines come, until the run ends")
+    parser.add_argument("-f", "--follow", action="store_true", help="print new lines until the run ends")
     parser.add_argument(
-        "--tail", type=positive, metavar="LINES", help="only the last LINES lines of each log that are shown"
+        "--tail", type=positive, metavar="LINES", help="only the last LINES lines of each log"
     )
     parser.add_argument(
         "--grep", metavar="PATTERN", help="only lines in which this regular expression of Python is found"
@@ -25,10 +25,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise",
         action="store_true",
-        help="also lines that healthy runs print over and over, such as deprecation warnings of libraries",
+        help="also show lines that healthy runs print over and over, such as deprecation warnings of libraries",
     )
     parser.add_argument(
-        "--fold", action="store_true", help="a line that several ranks or nodes say once, with who says it"
+        "--fold",
+        action="store_true",
+        help="print identical lines of several ranks once, with the ranks that printed them",
     )
     add_json(parser)
     add_nodes(parser)

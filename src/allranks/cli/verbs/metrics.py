@@ -1,7 +1,7 @@
-"""Serve what is known of runs to Prometheus, or write it for the node exporter.
+"""Serve metrics of runs to Prometheus, or write them for the node exporter.
 
-The nodes open no port: the values come from the runs' journals, as `allranks watch` reads them. All runs that have not
-ended are followed, or those that are named. The dashboard for Grafana is printed by --dashboard.
+The nodes open no port: the values come from the runs' journals, as `allranks watch` reads them. It follows all
+runs that have not ended, or the runs that you name. --dashboard prints the dashboard for Grafana.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="a run's id; all that have not ended if none is named"
     )
-    parser.add_argument("--port", type=tcp_port, default=9464, metavar="PORT", help="where to listen (9464)")
     parser.add_argument(
-        "--address", default="127.0.0.1", metavar="ADDRESS", help="on which address (127.0.0.1)"
+        "--port", type=tcp_port, default=9464, metavar="PORT", help="the port to listen on (9464)"
+    )
+    parser.add_argument(
+        "--address", default="127.0.0.1", metavar="ADDRESS", help="the address to listen on (127.0.0.1)"
     )
     parser.add_argument("--textfile", metavar="FILE", help="write FILE for the node exporter; open no port")
     parser.add_argument(
@@ -25,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=above_zero,
         default=15.0,
         metavar="SECONDS",
-        help="between two looks for new runs (15)",
+        help="seconds between two looks for new runs (15)",
     )
     parser.add_argument("--once", action="store_true", help="print the metrics as they are now, and end")
     parser.add_argument("--dashboard", action="store_true", help="print a dashboard for Grafana, and end")

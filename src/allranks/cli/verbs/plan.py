@@ -1,6 +1,6 @@
-"""Say what will run and what it costs, without nodes and without weights.
+"""Plan a run: memory, time and cost, without nodes and without weights.
 
-Exit code 1 if a finding blocks the run, 3 if something could not be told, such as the model's size.
+Exit code 1 if there is an error, 3 if a part is unknown, such as the model's size.
 """
 
 from __future__ import annotations
@@ -26,10 +26,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
     parser.add_argument(
-        "--explain", action="store_true", help="say the reason of each value, and what is refused and why"
+        "--explain",
+        action="store_true",
+        help="show the reason for each value, and the rejected alternatives with their reasons",
     )
     parser.add_argument(
-        "--samples", type=positive, metavar="N", help="the data set's size, where its files are not here"
+        "--samples",
+        type=positive,
+        metavar="N",
+        help="the number of samples, if the data set's files are not here",
     )
     parser.add_argument(
         "--price", type=price, metavar="X", help="the price of a GPU hour: the plan then shows the run's cost"
@@ -37,12 +42,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probe",
         metavar="JSON",
-        help="what allranks probe FILE --json printed: its bandwidths are planned with",
+        help="the output of allranks probe FILE --json: the plan uses its bandwidths",
     )
     parser.add_argument(
         "--render",
         choices=names(),
-        help="write the files that run it without allranks, for a launcher or another tool",
+        help="write files that start the run without allranks, for a launcher or another tool",
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder that --render writes, new or empty")
 
@@ -87,7 +92,7 @@ def call(options: argparse.Namespace) -> int:
     if written is not None:
         print(f"Wrote {len(written['files'])} files to {options.output}: begin with its README.md.")
     elif options.render:
-        print("Nothing was written: a finding blocks this plan. --accept ID lets it pass.")
+        print("Nothing was written: this plan has an error. --accept ID ignores it.")
     return code
 
 

@@ -1,4 +1,4 @@
-"""Try the network between the nodes before a run does: connections, bandwidth, a collective.
+"""Test the network between the nodes: connections, bandwidth, a collective.
 
 Exit code 1 if there is an error, 3 if a part could not be tried. It takes seconds on a few nodes, two minutes
 on a hundred, and never hangs.
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_json(parser)
     add_hosts(parser)
-    parser.add_argument("--no-torch", action="store_true", help="connections and bandwidth alone")
+    parser.add_argument("--no-torch", action="store_true", help="test only connections and bandwidth")
     parser.add_argument(
         "--rounds",
         type=rounds,
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="rounds of disjoint pairs that are measured (15: all pairs of 16 nodes), or all",
     )
-    parser.add_argument("--streams", type=positive, default=4, help="connections a measured pair (4)")
+    parser.add_argument("--streams", type=positive, default=4, help="connections per measured pair (4)")
     parser.add_argument(
         "--seconds",
         type=at_least_zero,
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long a collective may take once all ranks have imported torch (45)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="list what is fine, too")
+    parser.add_argument("-v", "--verbose", action="store_true", help="also list what is fine")
 
 
 def call(options: argparse.Namespace) -> int:

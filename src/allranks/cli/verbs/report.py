@@ -12,7 +12,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         nargs="?",
-        help="a run's id, the beginning of it, or its run file; the newest where it is left out",
+        help="a run's id, the beginning of it, or its run file; default: the newest run",
     )
     parser.add_argument(
         "-o",

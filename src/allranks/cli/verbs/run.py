@@ -25,24 +25,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         metavar="auto|PATH",
-        help="go on from the newest verified checkpoint, or from this one; as `resume` in the run file",
+        help="continue from the newest verified checkpoint, or from this one; like `resume` in the run file",
     )
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
     parser.add_argument(
-        "-n", "--dry-run", action="store_true", help="print what would run where; start nothing"
+        "-n", "--dry-run", action="store_true", help="print each node's command; start nothing"
     )
     parser.add_argument(
         "--probe",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="try the network between the nodes first; by default where there are several machines",
+        help="test the network between the nodes first; default if there are several machines",
     )
     parser.add_argument(
         "--exclude-unready",
         action="store_true",
-        help="leave out the nodes that fail their check: spares take their places, else fewer ranks train",
+        help="leave out nodes that fail their check: spares take their places, otherwise fewer ranks train",
     )
-    parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
 def call(options: argparse.Namespace) -> int:

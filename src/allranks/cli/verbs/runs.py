@@ -1,4 +1,4 @@
-"""Compare two runs: the settings that differ, the loss, the speed, and what follows.
+"""Compare two runs: the settings that differ, the loss, the speed, and a verdict.
 
 allranks reads a run on another machine from its head. Exit code 0 if the comparison could be made.
 """

@@ -1,8 +1,8 @@
-"""Put your public SSH key on nodes that do not let you in by it yet.
+"""Put your public SSH key on nodes that do not accept it yet.
 
-It shows the one line that each node's ~/.ssh/authorized_keys would get, asks, and calls ssh-copy-id, which asks for the
-passwords itself. Nothing is removed. A host key that is unknown or has changed stops it. Exit code 0 if every node
-lets the key in at the end, else 1.
+It shows the one line that each node's ~/.ssh/authorized_keys would get, asks, and calls ssh-copy-id, which asks
+for the passwords itself. Nothing is removed. It stops at an unknown or changed host key. Exit code 0 if every node
+accepts the key at the end, otherwise 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("nodes", metavar="NODES", help="node names, a hostfile, a run file or a run's id")
     add_json(parser)
     add_hosts(parser)
-    parser.add_argument("--user", metavar="NAME", help="who logs in, where NODES does not say so")
+    parser.add_argument("--user", metavar="NAME", help="the user that logs in, if NODES does not name one")
     parser.add_argument(
         "--key", metavar="FILE.pub", help="the public key; by default your own, ~/.ssh/id_ed25519.pub"
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="print the commands; change nothing")
-    parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
 def call(options: argparse.Namespace) -> int:

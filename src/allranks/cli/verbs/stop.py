@@ -21,9 +21,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save",
         action="store_true",
-        help="let the ranks save at their next step first, if they can; resume: auto goes on from there",
+        help="let the ranks save at their next step first, if they can; resume: auto continues from there",
     )
-    parser.add_argument("-y", "--yes", action="store_true", help="ask nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
 def call(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Serve a live page of all runs, and of one run, to the browser on this machine.
 
-The page is served on 127.0.0.1 alone, and only to who has its address, which holds a random token. The nodes open no
-port: everything comes from the runs' journals and logs, as `allranks watch` reads them.
+The page is served only on 127.0.0.1, and only to browsers with its address, which holds a random token. The nodes
+open no port: everything comes from the runs' journals and logs, as `allranks watch` reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "run",
         nargs="?",
         metavar="RUN",
-        help="a run's id, the beginning of it, or its run file: the page begins with it; else with all runs",
+        help="a run's id, the beginning of it, or its run file: the page begins with this run; default: all runs",
     )
     parser.add_argument(
         "--port",

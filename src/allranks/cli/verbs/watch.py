@@ -1,4 +1,4 @@
-"""Follow a run until it ends; Ctrl-C stops following, not the run."""
+"""Follow a run until it ends; Ctrl-C ends only the view, not the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         nargs="?",
-        help="a run's id, the beginning of it, or its run file; the newest where it is left out",
+        help="a run's id, the beginning of it, or its run file; default: the newest run",
     )
     add_json(parser)
     add_nodes(parser)

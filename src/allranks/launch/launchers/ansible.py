@@ -43,9 +43,9 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         "Before the first run, look at vars.yml: the versions in requirements.txt, `wheels` (a folder of wheels here,"
         " for nodes that reach no index), `shared_mounts` (file systems to mount; allranks guesses none), "
         "`nfs_server` and"
-        " `nfs_exports` (a node that serves folders to the others, and to nobody else), `ssh_from_head` (a key and the"
-        " host keys for a launcher that logs in from the head), `launcher_packages` (what the launcher's"
-        " own program is installed from, by the kind of system).\n"
+        " `nfs_exports` (a node that serves folders only to the others); `ssh_from_head` (a key and the"
+        " host keys for a launcher that logs in from the head); `launcher_packages` (the packages of the"
+        " launcher, by the kind of system).\n"
     )
     files = {
         "inventory.yml": File(inventory(job)),

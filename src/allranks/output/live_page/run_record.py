@@ -227,7 +227,7 @@ class RunRecord:
         shown = [
             {
                 "ranks": ranks,
-                "doing": doing(list(frames)) if frames else "nobody could read its stack",
+                "doing": doing(list(frames)) if frames else "its stack could not be read",
                 "waits": bool(frames) and waits(list(frames)),
                 "frames": [[f.file, f.line, f.function, not LIBRARY.search(f.file)] for f in frames],
             }

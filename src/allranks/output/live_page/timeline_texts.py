@@ -145,7 +145,7 @@ TEXTS: dict[str, Callable[[Data], Told]] = {
     "alert": alert,
     "lost": said("bad", "the keeper lost the node"),
     "lease-lost": said("bad", "the node heard nothing from the keeper and stops"),
-    "notice": said("warn", "the machine goes away soon"),
+    "notice": said("warn", "the machine will be taken away soon"),
     "stopping": said("note", "its processes are asked to end"),
     "save-skipped": said("warn", "a save was left out"),
     "copied": lambda data: ("good", f"copied to {mapping(data).get('target')}"),
