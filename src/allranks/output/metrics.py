@@ -114,7 +114,7 @@ def of_runs() -> dict[str, Any]:
         "gpu",
     )
     gauge(found, "gpu_temperature_celsius", "The GPU's temperature, by nvidia-smi.", "node", "gpu")
-    gauge(found, "gpu_power_watts", "What the GPU draws, by nvidia-smi.", "node", "gpu")
+    gauge(found, "gpu_power_watts", "The power of the GPU, by nvidia-smi.", "node", "gpu")
     return found
 
 
