@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -431,3 +433,42 @@ def test_of_other_kinds_old_whole_ones_go_and_nothing_within_one(run):
 
     assert present(run) == ["checkpoint-20", "checkpoint-30", "checkpoint-5"]
     assert report.removed == ("checkpoint-10",)
+
+
+def a_series(run: Path, *tags: str) -> None:
+    """Tags as `engine.save_checkpoint(folder, tag=…)` leaves them."""
+    for tag in tags:
+        test_kinds.deepspeed(run / "made")
+        (run / "made" / "global_step12").rename(run / tag)
+        shutil.rmtree(run / "made")
+        (run / "latest").write_text(tag)
+    (run / "zero_to_fp32.py").write_text("")
+
+
+def test_of_deepspeeds_own_tags_the_newest_stay(run):
+    a_series(run, "step_100", "step_900", "step_1000", "best")
+    (run / "latest").write_text("step_100")
+
+    report = checkpoints.prune(str(run), 1, marker=RUN)
+
+    assert {"best", "latest", "step_100", "step_1000", "zero_to_fp32.py"} <= set(os.listdir(run))
+    assert report.removed == ("step_900",)
+    assert report.reasons["step_100"] == "the one that DeepSpeed's file latest names"
+
+
+def test_a_tag_of_which_files_are_missing_stays(run):
+    a_series(run, "global_step5", "global_step6", "global_step7")
+    next((run / "global_step5").glob("*_rank_2_*optim*")).unlink()
+
+    report = checkpoints.prune(str(run), 1, marker=RUN)
+
+    assert report.removed == ("global_step6",)
+    assert "global_step5" in report.kept
+
+
+def test_tags_beside_a_trainers_checkpoints_are_left_alone(run):
+    a_series(run, "global_step5", "global_step6")
+    test_kinds.deepspeed(run / "checkpoint-10")
+    test_kinds.deepspeed(run / "checkpoint-20")
+
+    assert checkpoints.prune(str(run), 1, marker=RUN).removed == ("checkpoint-10",)

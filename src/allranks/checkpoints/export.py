@@ -17,15 +17,13 @@ from allranks.checkpoints import base_model, edits, manifest
 from allranks.checkpoints.adapter import Adapter
 from allranks.checkpoints.base_model import INDEX, SINGLE, BaseModel, Refused
 from allranks.checkpoints.catalogue import found
+from allranks.checkpoints.export_folder import EXPORT, Growing, room
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
 from allranks.checkpoints.weights import tensors_of
 from allranks.core import BLOCK, UNKNOWN, Finding
 from allranks.node import memory
-from allranks.worker.adapter_files import sync
 
-EXPORT = "allranks-export.json"
-EXPORTING = ".allranks-exporting-"
 ACCEPTABLE = ("adapter-wrong-base", "adapter-untrained", "adapter-layers-uneven", "adapter-shapes-disagree")
 """What a person may know better: the base has another name here, nothing trained on purpose, layers differ."""
 
@@ -48,9 +46,14 @@ def export(
 ) -> Dict[str, Any]:
     """`{"path", "findings", …}`; `path` is null where nothing was exported. Raises OSError.
 
-    `form` is `merged` or `vllm`; `compared` None compares the models' outputs where they fit into memory.
+    `form` is `merged`, `vllm`, or `weights` (of a DeepSpeed checkpoint, without an adapter); `compared` None compares
+    the models' outputs if they fit into memory.
     """
     try:
+        if form == "weights":
+            from allranks.checkpoints import deepspeed_weights
+
+            return deepspeed_weights.export(path, os.path.abspath(target))
         adapter, raw, folder = _adapter(path)
         model = _base(base, raw, form, adapter, folder)
         _verified(folder, model, adapter, dict(expect or {}), accept)
@@ -128,47 +131,6 @@ def shapes_of(model: BaseModel, adapter: Adapter) -> Dict[str, List[int]]:
     return found_shapes
 
 
-def _room(target: str, planned: int) -> None:
-    from allranks.checkpoints.space import space
-
-    finding = space(target, planned)
-    if finding.verdict != "ok":
-        raise Refused(found("export-no-space", target, finding.saw, "{:,.1f} MiB".format(planned / 2**20)))
-
-
-class Growing:
-    """The folder that an export grows in; gone unless it was `kept`."""
-
-    def __init__(self, target: str):
-        parent, name = os.path.split(target)
-        self.target, self.path = target, os.path.join(parent, EXPORTING + name)
-
-    def __enter__(self) -> "Growing":
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        if os.path.lexists(self.path):  # an earlier try that broke off
-            shutil.rmtree(self.path)
-        os.mkdir(self.path)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def keep(self, about: Dict[str, Any]) -> None:
-        """Writes the manifest, syncs, and moves the folder into place."""
-        files = sorted(name for name in os.listdir(self.path))
-        with Folder(self.path) as folder:
-            table = {}
-            for name in files:
-                size, sha = folder.digest(name)
-                table[name] = {"bytes": size, "sha256": sha}
-        with open(os.path.join(self.path, EXPORT), "w", encoding="utf-8") as file:
-            json.dump({**about, "files": table}, file, indent=2, sort_keys=True)
-        for name in (*files, EXPORT, "."):
-            sync(os.path.join(self.path, name))
-        os.rename(self.path, self.target)
-        sync(os.path.dirname(self.target))
-
-
 def _about(folder: str, model: Optional[BaseModel], raw: Mapping[str, Any], form: str) -> Dict[str, Any]:
     with Folder(folder) as opened:
         digests = {name: opened.digest(name)[1] for name in (WEIGHTS, CONFIG)}
@@ -198,7 +160,7 @@ def _merged(
     table = edits.plan(adapter, raw, model, weights)
     untied = untie(table, model, raw, weights)
     names, extra = file_names(model, untied)
-    _room(target, model.bytes + (64 << 20))
+    room(target, model.bytes + (64 << 20))
     with merging.Merge(model, weights, table, untied) as merge, Growing(target) as growing:
         lost = merging.write(merge, growing.path, names, extra)
         _beside(model, growing.path, untied, names, extra)
@@ -326,7 +288,7 @@ def _for_vllm(
     if against:
         raise Refused(*against)
     made = serving.pairs(adapter, raw, model, weights)
-    _room(target, 2 * os.path.getsize(weights) + (1 << 20))
+    room(target, 2 * os.path.getsize(weights) + (1 << 20))
     with Growing(target) as growing:
         config = serving.write(adapter, raw, made, weights, growing.path)
         # Its name says that it is unfinished, which it is until it is moved.

@@ -8,8 +8,11 @@ from typing import Any, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.kinds import deepspeed
 from allranks.checkpoints.outcome import Report
 from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
+
+STEPS = ("global_step", "step", "iter")
 
 
 def find(directory: str) -> List[str]:
@@ -17,7 +20,8 @@ def find(directory: str) -> List[str]:
 
     The layout is that of transformers and LLaMA-Factory: `checkpoint-<step>` below `directory`, and the
     final adapter in `directory` itself. The final one stands before a checkpoint of the same step; where
-    its step is not written anywhere, the time of its weights decides. A link is no checkpoint.
+    its step is not written anywhere, the time of its weights decides. A link is no checkpoint. If there is
+    none of that, the numbered tags that DeepSpeed's `save_checkpoint` left in `directory` are meant.
     """
     directory = os.fspath(directory)
     found: List[Tuple[int, int, str]] = []
@@ -30,7 +34,7 @@ def find(directory: str) -> List[str]:
     paths = [path for _, _, path in found]
     if os.path.lexists(os.path.join(directory, WEIGHTS)) or os.path.lexists(os.path.join(directory, CONFIG)):
         paths.insert(_place_of_final(directory, found), directory)
-    return paths
+    return paths or [os.path.join(directory, tag) for tag in deepspeed.series(directory)]
 
 
 def _place_of_final(directory: str, found: "List[Tuple[int, int, str]]") -> int:
@@ -62,7 +66,8 @@ def step_of(path: str) -> Optional[int]:
                     return value
     except OSError:
         pass
-    return manifests.step_of_name(path)
+    tag = deepspeed.NUMBERED.fullmatch(os.path.basename(path))
+    return int(tag[2]) if tag is not None and tag[1].startswith(STEPS) else manifests.step_of_name(path)
 
 
 def newest_verified(directory: str, expect: Optional[Mapping[str, Any]] = None) -> Optional[Report]:

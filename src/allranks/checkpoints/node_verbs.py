@@ -125,7 +125,8 @@ def existing(folder: str) -> List[str]:
     """The checkpoints of a folder, newest first; the folder itself too if it is one of another kind than an adapter."""
     try:
         found = find(folder)
-        if folder not in found and verify(folder).kind not in ("adapter", ""):
+        kind = "" if folder in found else verify(folder).kind
+        if kind not in ("adapter", "") and not (kind == "deepspeed" and found):
             found.insert(0, folder)
         return found
     except FileNotFoundError:

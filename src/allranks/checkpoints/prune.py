@@ -27,7 +27,7 @@ from allranks.core.text import printable
 MARK = ".allranks-run"
 """Lies in a run's output folder and holds {"run_id": …}: what makes the folder the run's own."""
 
-_NEVER_NEEDED = re.compile(r"zero_to_(fp32|universal)\.py|README\.md|training_args\.bin")
+_NEVER_NEEDED = re.compile(r"zero_to_(fp32|universal|torch)\.py|README\.md|training_args\.bin")
 """Written beside each checkpoint and read by nobody: DeepSpeed's converters, PEFT's model card, and the
 trainer's arguments as a pickle."""
 
@@ -37,7 +37,7 @@ _FOR_RESUME = re.compile(
 )
 """Optimizer, scheduler and random states of allranks, transformers and DeepSpeed: needed to resume, by nothing else."""
 
-_SHARDS = re.compile(r"global_step\d+|latest|zero_to_(fp32|universal)\.py|.*_(model|optim)_states\.pt")
+_SHARDS = re.compile(r"global_step\d+|latest|zero_to_(fp32|universal|torch)\.py|.*_(model|optim)_states\.pt")
 """What DeepSpeed writes into the final folder when the gather flag is off: nothing resumes from there."""
 
 
@@ -178,6 +178,7 @@ class _Pruning:
         """The paths that stay, each with its reason. `reports` are newest first."""
         staying: Set[str] = set()
         best = best_checkpoint(self.directory, [r.path for r in reports])
+        latest = _latest(self.home, self.home.fd)
         whole = 0
         for report in reports:
             final = os.path.realpath(report.path) == self.directory
@@ -192,6 +193,8 @@ class _Pruning:
                 )
             elif report.path == best:
                 reason = "the best one"
+            elif os.path.basename(report.path) == latest:
+                reason = "the one that DeepSpeed's file latest names"
             elif not report.whole and report.kind != "adapter":
                 reason = "it is not an adapter, and it is not whole: whether it is still of use is not known"
             elif any(f.verdict == UNKNOWN for f in report.findings):

@@ -68,7 +68,7 @@ def lacks(path: str) -> str:
     except OSError as error:
         return "it cannot be read: %s" % error.strerror
     missing = [name for name in (*STATE, manifests.TRAINER_STATE) if name not in names]
-    if missing and any(name.startswith("global_step") for name in names):
+    if missing and any(name.startswith("global_step") or name.endswith("_states.pt") for name in names):
         return "its state is DeepSpeed's pickled shards"
     if missing and "optimizer.pt" in names:
         return "its state is the trainer's pickled optimizer.pt"

@@ -11,13 +11,17 @@ import os
 import re
 from typing import Dict, List, Optional, Set, Tuple
 
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.kind import MOST_FILES, Kind, Place, Seen
 from allranks.checkpoints.kinds import torch_file
 from allranks.checkpoints.weights import Damaged
 from allranks.core.text import printable, spans
 
 LATEST = "latest"
 TAG = re.compile(r"global_step(\d{1,12})")
+NUMBERED = re.compile(r"(global_step|(?:step|iter|iteration|checkpoint|ckpt|epoch)[-_=]?)(\d{1,12})")
+"""A tag of a series, of which old ones may go. `best` or `before-merge` is of none: its user named it to find it."""
+
 OF_RANK = re.compile(r"((?:bf16_|fp16_)?zero_pp_rank_)(\d+)(_mp_rank_\d+_(?:model|optim)_states\.pt)")
 
 
@@ -39,6 +43,21 @@ def tags(place: Place) -> List[str]:
                 found.append(name)
             below.folder.close()
     return sorted(found, key=lambda name: (_step(name) or 0, name))
+
+
+def series(directory: str) -> List[str]:
+    """The tags of a series in a folder, newest first; of several series by the time of their files."""
+    place = Place(Folder(directory), ())
+    with place.folder:
+        place = Place(place.folder, tuple(place.folder.names()[:MOST_FILES]))
+        named = [(match, tag) for tag in tags(place) for match in [NUMBERED.fullmatch(tag)] if match]
+    if len({match[1] for match, _ in named}) == 1:
+        return [tag for _, tag in sorted(named, key=lambda one: -int(one[0][2]))]
+    return sorted((tag for _, tag in named), key=lambda tag: -_written(os.path.join(directory, tag)))
+
+
+def _written(folder: str) -> float:
+    return max((entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(folder)), default=0.0)
 
 
 def _step(tag: str) -> Optional[int]:

@@ -86,9 +86,9 @@ def _export(kinds: Any) -> None:
     export.add_argument(
         "--for",
         dest="form",
-        choices=("merged", "vllm"),
+        choices=("merged", "vllm", "weights"),
         default="merged",
-        help="a whole model (default), or an adapter that vLLM loads",
+        help="a whole model (default), an adapter that vLLM loads, or the whole weights of a DeepSpeed checkpoint",
     )
     export.add_argument(
         "--base", metavar="DIR", help="the base model's folder; by default the one that the adapter names"
