@@ -69,6 +69,7 @@ def write_svg(
     out = Out(file=io.StringIO(), width=WIDTH, live=True, record=True)
     out.line(("$ ", "dim"), (command, "bold"))
     view = LiveView(out=out, clock=lambda: 0.0)
+    view.run_id = str((state or state_from(events)).get("id") or "")
     for event in events:
         view.add(event)
         view.progress_at = float("-inf")

@@ -28,8 +28,9 @@ class Story:
         said = _TOLD[kind](data) if kind in _TOLD else None
         if said is None:
             return
-        where = place([where_of({"node": event.get("node"), "rank": event.get("rank"), **_place(data)})])
-        key = (kind, said, where if kind != "saved" else "")
+        told_by = {"node": event.get("node"), "rank": event.get("rank"), **_place(data)}
+        where = "" if kind == "saved" else place([where_of(told_by)])  # all ranks tell of one save
+        key = (kind, said, where)
         if key in self.seen:
             return
         amount = self.amounts[kind] = self.amounts.get(kind, 0) + 1
