@@ -121,6 +121,30 @@ class Run(NamedTuple):
     last: int
 
 
+class Sum:
+    """What one place printed in a stretch so far; `plain` and `step` are the last line of their kind, with its number
+    in the stretch."""
+
+    __slots__ = ("first", "last", "lines", "plain", "step", "steps")
+
+    def __init__(self, first: int) -> None:
+        self.first, self.last, self.lines, self.steps = first, 0, 0, 0
+        self.plain: Optional[Tuple[int, bytes]] = None
+        self.step: Optional[Tuple[int, bytes]] = None
+
+    def add(self, role: int, run: Run, before: int, raws: Sequence[bytes]) -> None:
+        """`before` turns a number in the block into one in the stretch."""
+        last = before + run.last
+        self.lines += run.lines
+        self.first, self.last = min(self.first, before + run.first), max(self.last, last)
+        if role == STEP:
+            self.steps += run.lines
+            if self.step is None or last > self.step[0]:
+                self.step = last, raws[run.last]
+        elif role == PLAIN and (self.plain is None or last > self.plain[0]):
+            self.plain = last, raws[run.last]
+
+
 LAYOUTS_APART = 4
 """Layouts in one stretch that are looked for one after the other; of more, line after line."""
 

@@ -27,7 +27,7 @@ from allranks.diagnose.kinds import (
     Kinds,
     Layout,
     Place,
-    Run,
+    Sum,
     runs,
 )
 from allranks.diagnose.lines import LINE_LIMIT, TRACEBACK, Line, Reader, ends
@@ -39,7 +39,9 @@ from allranks.diagnose.streams import LOOSE, opens
 from allranks.diagnose.stretches import Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
 
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = (1 << 17) - 4096
+"""Small enough for a core's own cache with the lines that are cut from it."""
+
 LONGEST = 1 << 20
 """Bytes of a line that are held; of a longer one the ends alone."""
 
@@ -109,6 +111,7 @@ def scan(
     scanner = _Scanner(source, node, kinds or Kinds())
     for block in blocks:
         yield from scanner.block(block)
+    yield from scanner.waiting()
 
 
 class _Scanner:
@@ -123,6 +126,10 @@ class _Scanner:
         self.learned = 0
         self.place = self.reader.place
         self.number = 0
+        self.lines, self.time = 0, None
+        self.sums: Dict[Place, Sum] = {}
+        """The stretch that waits to be given out."""
+
         self.cases: Dict[Any, Case] = {}
         self.closed: Set[Any] = set()
         """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
@@ -133,10 +140,10 @@ class _Scanner:
         kinds: List[Optional[Kind]] = list(map(self.known.get, forms))
         begun = 0
         for number in self._speaking(raws, forms, kinds):
-            yield from self._counted(raws, kinds, begun, number)
+            yield from self._between(raws, kinds, begun, number)
             yield from self._read(raws[number], kinds[number])
             begun = number + 1
-        yield from self._counted(raws, kinds, begun, len(raws))
+        self._count(raws, kinds, begun, len(raws))
 
     # ---- which lines are read ----
 
@@ -291,47 +298,55 @@ class _Scanner:
             case = self.cases[key] = Case(place, role, _stream(place, self.reader.source))
         return case
 
-    def _counted(
+    def _between(
         self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int
     ) -> Iterator[Union[Line, Stretch]]:
+        """The lines before one that is read."""
+        if end - begun >= FEW:
+            self._count(raws, kinds, begun, end)
+        yield from self.waiting()
         if end - begun < FEW:
             for raw, kind in zip(raws[begun:end], kinds[begun:end]):
                 yield from self._read(raw, kind)
+
+    def _count(self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int) -> None:
+        """Adds lines to the stretch that waits."""
+        if begun == end:
             return
-        among = kinds[begun:end]
-        groups: Dict[Place, List[List[Run]]] = {}
+        among, before = kinds[begun:end], self.lines - begun + 1
         for layout, said, run in runs(raws, among, begun):
             case = self._case(layout, said, raws[run.last])
-            groups.setdefault(case.place, [[], [], []])[case.role].append(run)
-        parts = [self._part(place, rows, raws, begun) for place, rows in groups.items()]
+            one = self.sums.get(case.place)
+            if one is None:
+                one = self.sums[case.place] = Sum(before + run.first)
+            one.add(case.role, run, before, raws)
+        if any(kind.timed for kind in set(among)):
+            self.time = self._time(raws, kinds, begun, end) or self.time
+        self.lines += end - begun
+
+    def waiting(self) -> Iterator[Stretch]:
+        """The stretch that waits, if there is one: what comes now is no part of it."""
+        if not self.lines:
+            return
+        parts = [self._part(place, one) for place, one in self.sums.items()]
         parts.sort(key=lambda part: part.first)
-        timed = any(kind.timed for kind in set(among))
-        time = self._time(raws, kinds, begun, end) if timed else None
-        self.number += end - begun
-        yield Stretch(self.reader.source, end - begun, time, tuple(parts))
+        yield Stretch(self.reader.source, self.lines, self.time, tuple(parts))
+        self.number += self.lines
+        self.lines, self.time, self.sums = 0, None, {}
 
-    def _part(self, place: Place, rows: List[List[Run]], raws: Sequence[bytes], begun: int) -> Part:
+    def _part(self, place: Place, one: Sum) -> Part:
         rank, node, local, task = place
-        steps, plain, _ = rows
-        if steps:
+        if one.steps:
             self.closed.add(_stream(place, self.reader.source))
-        runs = [run for row in rows for run in row]
-        return Part(
-            Line("", rank, node, self.reader.source, None, local, task),
-            sum(run.lines for run in runs),
-            min(run.first for run in runs) - begun + 1,
-            max(run.last for run in runs) - begun + 1,
-            self._last(plain, raws, begun),
-            sum(run.lines for run in steps),
-            self._last(steps, raws, begun),
-        )
+        nobody = Line("", rank, node, self.reader.source, None, local, task)
+        plain, step = self._last(one.plain), self._last(one.step)
+        return Part(nobody, one.lines, one.first, one.last, plain, one.steps, step)
 
-    def _last(self, runs: List[Run], raws: Sequence[bytes], begun: int) -> Optional[Tuple[int, Line]]:
-        if not runs:
+    def _last(self, told: Optional[Tuple[int, bytes]]) -> Optional[Tuple[int, Line]]:
+        if told is None:
             return None
-        number = max(run.last for run in runs)
-        text, at = raws[number].decode("utf-8", "replace"), number - begun + 1
-        return at, self.reader.line(text, list(self.reader.place), self.number + at)
+        at, raw = told
+        return at, self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), self.number + at)
 
     def _time(self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int) -> Optional[str]:
         """The last time stamp in a stretch."""
