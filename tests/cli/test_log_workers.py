@@ -43,7 +43,7 @@ def test_workers_find_what_one_process_finds(logs, on_two_cores, monkeypatch):
     found = items(logs, notes)
     monkeypatch.setattr(log_workers, "cores", lambda: 1)
     assert found == items(logs, alone) and len(found) > 3
-    assert notes == alone and "it is no text" in notes[0]
+    assert notes == alone and "not read" in notes[0]
 
 
 def test_a_log_whose_worker_died_is_read_here(logs, on_two_cores, monkeypatch):
