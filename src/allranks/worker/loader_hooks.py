@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, Dict, Optional
 
 from allranks.worker import block_scales, guard
@@ -40,7 +41,7 @@ class Loader:
         model = module.PreTrainedModel
         read, into = module.load_state_dict, module._load_state_dict_into_zero3_model
         if not names_of(into) <= KNOWN:
-            self.rank.notes.append("loader stock: this version of transformers loads in a way not known here")
+            self.note("loader stock: this version of transformers loads in a way not known here")
             return
         pretrained = model.__dict__["from_pretrained"].__func__
         # Since 5.23 only rank 0 reads values. Before, whoever asks for `meta` wants to look at the names.
@@ -72,6 +73,11 @@ class Loader:
         module.load_state_dict = guard.dressed(load_state_dict, read)
         module._load_state_dict_into_zero3_model = guard.dressed(_load_state_dict_into_zero3_model, into)
         model.from_pretrained = classmethod(guard.dressed(from_pretrained, pretrained))
+
+    def note(self, text: str) -> None:
+        """Told with the settings, and in the rank's log."""
+        self.rank.notes.append(text)
+        sys.stderr.write("allranks: %s\n" % text)
 
     def without_quantizer(self, original: Any) -> Any:
         """transformers' `get_hf_quantizer`: a base in fp8 that is to be dequantized is a model in bf16 from here on."""
@@ -114,14 +120,14 @@ class Loader:
             self.attempt = attempt
             with CONSTRUCTION.skipping():
                 loaded = original(cls, *args, **kwargs)
-            self.rank.notes.append(attempt.note if attempt.own_count else NOT_AT_IT)
+            self.note(attempt.note if attempt.own_count else NOT_AT_IT)
             return loaded
         except Doubt as doubt:
             why = str(doubt)
         finally:
             self.attempt = None
             attempt.files.close()
-        self.rank.notes.append("loader stock: %s" % why)
+        self.note("loader stock: %s" % why)
         attempt.torch.set_rng_state(attempt.random)
         return original(cls, *args, **kwargs)
 
