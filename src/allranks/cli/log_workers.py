@@ -125,9 +125,11 @@ def work(folder: str, logs: list[tuple[int, Log, str | None]], scan: Scan) -> No
 
 
 def _pack(found: Iterator[Any], file: IO[bytes]) -> None:
+    from allranks.diagnose import Line
+
     batch: list[Any] = []
     for one in found:
-        batch.append(_plain(one))
+        batch.append(tuple(one) if type(one) is Line else _plain(one))
         if len(batch) == BATCH:
             marshal.dump(batch, file)
             batch = []
@@ -151,7 +153,7 @@ def _unpacked(path: Path) -> Iterator[Any]:
         while file.tell() < size:
             for one in marshal.load(file):  # written by our own worker, in a folder that is ours alone
                 if len(one) == len(Line._fields):
-                    yield Line(*one)
+                    yield Line._make(one)
                 else:
                     parts = (
                         Part(Line(*place), lines, first, last, told(plain), steps, told(step))
