@@ -25,8 +25,9 @@ def job(rig: Rig) -> Iterator[LiveJob]:
 
 
 def lying_about(rig: Rig) -> list[bytes]:
-    """All files of a node's home and temporary folders, without the job's own."""
-    find = "find /root /tmp /dev/shm /var/tmp -xdev -not -path '*/torch*' | sort"
+    """What lies in a node's home and in the folders that it shares with no other, without the job's own files. Deeper
+    in its home there is this machine's, which others change."""
+    find = "ls -A /root; find /tmp /dev/shm -not -path '*/torch*' | sort"
     return [rig.run(number, ["sh", "-c", find]).stdout for number in (1, 2, 3)]
 
 

@@ -38,7 +38,7 @@ ECHO_SECONDS, ECHO_NODES = 4.0, 32
 SILENT = frozenset({"timeout", "login-timeout", "no-route", "connection-lost"})
 """The causes for which a machine counts as one that does not answer. Others are the way to it: a key, a name, a
 Python."""
-CONNECT_SECONDS, EACH_SECONDS = 4.5, 0.05
+CONNECT_SECONDS, EACH_SECONDS = 4.0, 0.05
 """Beyond the look itself: the connection, the program, the slowest reader; and so much more for each node. A machine
 that needs longer is told as one that does not answer."""
 
