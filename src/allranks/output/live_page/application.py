@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from allranks.core import AllranksError, BadInput
+from allranks.core import AllranksError, BadInput, Problem
 from allranks.core.untrusted import integer, mapping, mappings, text
 from allranks.output import report_plan, run_comparison
 from allranks.output.live_page import log_reader
@@ -60,7 +60,8 @@ class Page:
         found = self.channels.pop(run_id, None)
         if found is None:
             if not index.entry(run_id) and run_id not in {run["id"] for run in await self.all_runs()}:
-                await index.find(run_id)
+                why = f"no run {run_id} is known here"
+                raise BadInput(Problem(why, do="allranks ps lists the runs"))
             idle = [name for name, one in self.channels.items() if not one.watchers]
             for name in idle[: max(0, len(self.channels) + 1 - MOST_CHANNELS)]:
                 await self.channels.pop(name).close()
@@ -132,9 +133,10 @@ class Page:
         if not log_reader.known([path]):
             return refused("There is no such log.")
         offset = integer(whole(request.query_params.get("offset", "")))
-        return answer(
-            await log_reader.piece(run_id, path, -log_reader.CHUNK_BYTES if offset is None else offset)
-        )
+        size = whole(request.query_params.get("bytes", "")) or log_reader.CHUNK_BYTES
+        start = -log_reader.CHUNK_BYTES if offset is None else offset
+        size = max(1, min(size, log_reader.CHUNK_BYTES))
+        return answer(await log_reader.piece(run_id, path, start, size))
 
     async def follow_logs(self, request: Request) -> Response:
         run_id = await self.known(request)

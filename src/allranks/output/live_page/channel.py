@@ -30,7 +30,7 @@ MOST_DOCUMENT = 16 << 20
 WAITING = 8
 """Messages that a watcher may be behind."""
 
-FIRST_SECONDS = 0.7
+FIRST_SECONDS = 1.5
 ALIVE_SECONDS = 15.0
 """So often an idle watcher hears something, and a closed page is noticed."""
 
@@ -67,8 +67,8 @@ class Channel:
                     await self.read(next(iter(nodes.programs.values())))
                 finally:
                     await nodes.close()
-            except AllranksError as error:
-                self.record.reached, self.record.why = False, str(error)
+            except (AllranksError, OSError, ValueError) as error:
+                self.record.reached, self.record.why = False, str(error) or type(error).__name__
             self.record.changed.add("run")
             self.caught_up.set()
             if not self.record.ended:

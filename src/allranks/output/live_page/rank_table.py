@@ -161,24 +161,29 @@ class RankTable:
         With collectives all ranks take the same time a step. So what a rank does by itself counts first, then how long
         it waits for data, and the whole step only if nothing else is told.
         """
+        whole = median([median(one.recent) for one in self.ranks.values() if one.recent] or [0.0])
         for by in ("owns", "waits", "recent"):
-            values = {
-                number: median(getattr(one, by)) for number, one in self.ranks.items() if getattr(one, by)
-            }
-            whole = median([median(one.recent) for one in self.ranks.values() if one.recent] or [0.0])
-            if len(values) < 2 or not any(values.values()):
-                continue
-            middle = median(values.values())
-            worst = outliers(values, 1)
-            if worst and values[worst[0]] - middle > WORTH * whole:
-                found = {
-                    "rank": worst[0],
-                    "by": NAMES[by],
-                    "value": short(values[worst[0]]),
-                    "median": short(middle),
-                }
-                return found
+            values = self.medians(by)
+            worst = outliers(values, 1) if any(values.values()) else []
+            if worst and values[worst[0]] - median(values.values()) > WORTH * whole:
+                return self.explained(worst[0], by)
         return None
+
+    def medians(self, by: str) -> dict[int, float]:
+        return {number: median(getattr(one, by)) for number, one in self.ranks.items() if getattr(one, by)}
+
+    def explained(self, rank: int, by: str) -> dict[str, Any]:
+        """What a rank does by itself holds its waiting for data: if that is most of what it takes more, it is named."""
+        values, waits = self.medians(by), self.medians("waits")
+        more = values[rank] - median(values.values())
+        if by == "owns" and rank in waits and waits[rank] - median(waits.values()) > more / 2:
+            by, values = "waits", waits
+        return {
+            "rank": rank,
+            "by": NAMES[by],
+            "value": short(values[rank]),
+            "median": short(median(values.values())),
+        }
 
     def columns(self) -> dict[str, Any]:
         """One list a quantity, in the order of ranks; None stands for what is not known."""

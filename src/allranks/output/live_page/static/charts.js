@@ -3,6 +3,9 @@
 import { digits, el, known, replace, seconds } from "./dom.js";
 import { Plot } from "./plot.js";
 
+// Points of a line that are drawn at most, about; a chart is no wider on most screens.
+const MOST_POINTS = 1500;
+
 const PANELS = [
   { id: "loss", title: "Loss", lines: [{ name: "loss", column: "loss", colour: "--c0" }], format: digits },
   { id: "step", title: "Step time", format: seconds, lines: [
@@ -22,7 +25,8 @@ export class Charts {
   constructor(model) {
     this.model = model;
     this.view = { time: false, log: false, weight: 0, zoom: null };
-    this.plots = PANELS.map((panel) => new Plot({ ...panel, group: "steps", zoomed: (range) => this.zoom(range) }));
+    this.plots = PANELS.map((panel) => new Plot({ ...panel, group: "steps", zoomed: (range) => this.zoom(range),
+      shown: () => this.next() }));
     this.grid = el("div", { class: "charts" }, this.plots.map((plot) => plot.figure));
     this.bad = el("p", { class: "said bad", hidden: true });
     this.node = el("section", { "aria-labelledby": "charts-title" },
@@ -85,7 +89,8 @@ export class Charts {
   x() {
     const curves = this.model.curves;
     if (!curves) return [];
-    if (this.kept && this.kept.curves === curves && this.kept.time === this.view.time) return this.kept.x;
+    const { version } = curves;
+    if (this.kept && this.kept.curves === curves && this.kept.version === version && this.kept.time === this.view.time) return this.kept.x;
     const { width } = curves;
     const x = [];
     const places = [];
@@ -99,34 +104,91 @@ export class Charts {
       } else x.push(place * width + (width - 1) / 2);
       places.push(place);
     }
-    this.kept = { curves, time: this.view.time, x, places };
+    this.kept = { curves, version, time: this.view.time, x, places };
     return x;
   }
 
-  draw() {
-    const curves = this.model.curves;
-    if (!curves || !this.node.isConnected) return;
-    const x = this.x();
-    const { places } = this.kept;
+  // `soon`: one chart a frame, so that no update holds up the page.
+  draw(soon) {
+    if (!this.model.curves || !this.node.isConnected) return;
     this.plots.forEach((plot, number) => {
-      const panel = PANELS[number];
-      const lines = panel.lines.map((line) => {
-        const column = curves[line.column] || [];
-        return places.map((place) => column[place] ?? null);
-      });
-      const there = lines.some((line) => line.some(known));
-      plot.frame.hidden = !there;
-      plot.note.hidden = there || !x.length;
-      if (there) plot.draw(x, lines, this.view);
-      else replace(plot.note, panel.absent || "Nothing is told of it yet.");
+      const work = () => this.one(plot, PANELS[number]);
+      if (!soon || !plot.u) {
+        plot.waiting = null;
+        work();
+      } else plot.waiting = work;
     });
-    const bad = curves.bad.length;
-    this.bad.hidden = !bad;
-    if (bad) replace(this.bad, `The loss is not a number in ${bad === 1 ? "one step" : `${bad} steps`}, the first of them ${curves.bad[0] * curves.width}.`);
+    if (soon) this.next();
+    const { bad, width } = this.model.curves;
+    this.bad.hidden = !bad.length;
+    if (bad.length) replace(this.bad, `The loss is not a number in ${bad.length === 1 ? "one step" : `${bad.length} steps`}, the first of them ${bad[0] * width}.`);
+  }
+
+  next() {
+    if (this.drawing) return;
+    const plot = this.plots.find((one) => one.waiting && one.seen);
+    if (!plot) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = 0;
+      const work = plot.waiting;
+      plot.waiting = null;
+      if (work && this.node.isConnected) work();
+      this.next();
+    });
+  }
+
+  one(plot, panel) {
+    const { curves } = this.model;
+    const x = this.x();
+    const columns = panel.lines.map((line) => curves[line.column] || []);
+    const there = columns.some((column) => column.some(known));
+    plot.frame.hidden = plot.readout.hidden = !there;
+    plot.note.hidden = there || !x.length;
+    if (!there) {
+      replace(plot.note, panel.absent || "Nothing is told of it yet.");
+      return;
+    }
+    const { places } = this.kept;
+    const lines = columns.map((column) => places.map((place) => column[place] ?? null));
+    const [few, shown] = this.view.weight ? [x, lines] : thinned(x, lines, this.view.zoom);
+    plot.draw(few, shown, this.view);
   }
 
   close() {
+    cancelAnimationFrame(this.drawing);
     this.dark.removeEventListener("change", this.recolour);
     this.plots.forEach((plot) => plot.close());
   }
+}
+
+// Of more points than pixels, those that are seen: of each few neighbours the lowest and the highest of each line.
+export function thinned(x, lines, zoom) {
+  let first = 0;
+  let last = x.length;
+  if (zoom) {
+    while (first < x.length && x[first] < zoom.min) first += 1;
+    while (last > first && x[last - 1] > zoom.max) last -= 1;
+    first = Math.max(0, first - 1);
+    last = Math.min(x.length, last + 1);
+  }
+  const each = Math.ceil((last - first) / MOST_POINTS);
+  if (each <= 1) return [x, lines];
+  const kept = [];
+  if (first > 0) kept.push(0);
+  for (let from = first; from < last; from += 2 * each) {
+    const until = Math.min(last, from + 2 * each);
+    const chosen = new Set([from, until - 1]);
+    for (const line of lines) {
+      let [low, high] = [-1, -1];
+      for (let place = from; place < until; place += 1) {
+        if (line[place] === null) continue;
+        if (low < 0 || line[place] < line[low]) low = place;
+        if (high < 0 || line[place] > line[high]) high = place;
+      }
+      if (low >= 0) chosen.add(low).add(high);
+    }
+    kept.push(...[...chosen].sort((a, b) => a - b));
+  }
+  if (last < x.length) kept.push(x.length - 1);
+  return [kept.map((place) => x[place]), lines.map((line) => kept.map((place) => line[place]))];
 }

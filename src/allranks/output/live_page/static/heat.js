@@ -3,6 +3,7 @@
 import { bytes, count, el, known, percent, replace, seconds, setText, share } from "./dom.js";
 
 const LEVELS = 9;
+const LABELLED = 256;
 const METRICS = [
   { id: "seconds", label: "Step time", format: seconds, low: "least" },
   { id: "own", label: "Own work", format: seconds, low: "least" },
@@ -80,6 +81,7 @@ export class Heat {
         cell.className = look;
         setText(cell, ended ? "×" : slow ? "▲" : "");
       }
+      if (this.cells.length > LABELLED && place !== this.at) continue;
       const label = `rank ${ranks.rank[place]}: ${this.metric.format(value)}${slow ? ", the slowest" : ""}${ended ? `, exit code ${ranks.code[place]}` : ""}`;
       if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label);
     }
@@ -150,6 +152,7 @@ export class Heat {
     this.cells[this.at].tabIndex = -1;
     this.at = place;
     this.cells[place].tabIndex = 0;
+    this.cells[place].setAttribute("aria-label", `rank ${this.model.ranks.rank[place]}`);
     this.cells[place].focus();
     this.tell(place);
   }

@@ -15,7 +15,7 @@ class Column {
     this.log = log;
     this.lines = [];
     this.first = 0;
-    this.earlier = el("button", { type: "button", onclick: () => this.load(true) }, "Earlier lines");
+    this.earlier = el("button", { type: "button", onclick: () => this.load(true).then(() => page.draw(), (error) => page.say(error.message)) }, "Earlier lines");
     this.size = el("span", { class: "quiet" });
     this.text = el("div", { class: "log", tabindex: "0", role: "region", "aria-label": `log of ${named(log)}` });
     this.node = el("article", { class: "column" },
@@ -25,19 +25,10 @@ class Column {
   async load(earlier) {
     const most = 262144;
     const from = earlier ? Math.max(0, this.first - most) : -most;
-    const told = await ask(`${this.page.path}/log?path=${encodeURIComponent(this.log.path)}&offset=${from}`);
-    if (earlier) {
-      // The piece reaches a little into what is there already: whole lines up to where that begins.
-      let at = told.first;
-      const before = [];
-      const encoder = new TextEncoder();
-      for (const line of told.lines) {
-        if (at >= this.first) break;
-        before.push(line);
-        at += encoder.encode(line).length + 1;
-      }
-      this.lines = before.concat(this.lines).slice(0, MOST_LINES);
-    } else {
+    const size = earlier ? this.first - from : most;
+    const told = await ask(`${this.page.path}/log?path=${encodeURIComponent(this.log.path)}&offset=${from}&bytes=${size}`);
+    if (earlier) this.lines = told.lines.concat(this.lines).slice(0, MOST_LINES);
+    else {
       this.lines = told.lines.slice(-MOST_LINES);
       this.next = told.next;
     }
@@ -94,6 +85,10 @@ export class Logs {
     else await this.choose(wanted.length ? wanted : ranks.slice(0, Math.min(2, ranks.length)));
   }
 
+  say(text) {
+    setText(this.status, text);
+  }
+
   torchrun() {
     this.show(this.all.filter((log) => !known(log.rank)).slice(0, SIDE_BY_SIDE));
   }
@@ -126,7 +121,10 @@ export class Logs {
     const columns = this.columns;
     this.source = new EventSource(`${this.path}/log-lines?${from}`);
     this.source.addEventListener("end", () => this.source.close());
-    this.source.onerror = () => this.source.close();
+    this.source.onerror = () => {
+      this.source.close();
+      this.say("The connection is lost: new lines no longer come. Choose the ranks again.");
+    };
     this.source.onmessage = (message) => {
       const told = JSON.parse(message.data);
       if (told.error) setText(this.status, told.error);

@@ -11,7 +11,7 @@ let page = null;
 let about = { first: null, may_stop: false };
 
 function route() {
-  const words = location.hash.replace(/^#\/?/, "").split("/").map((word) => decodeURIComponent(word));
+  const words = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   const [kind, id, part, more] = words;
   if (kind === "run" && id) {
     if (!(page instanceof RunPage) || page.id !== id) {
@@ -37,6 +37,14 @@ function route() {
   document.title = "Runs: allranks";
   replace(main, page.node);
   page.start();
+}
+
+function decoded(word) {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
 }
 
 async function start() {

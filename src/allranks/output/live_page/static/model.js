@@ -3,6 +3,7 @@
 const LISTS = ["at", "loss", "learning_rate", "seconds", "slowest", "slowest_rank", "waiting", "tokens", "grad_norm",
   "loss_low", "loss_high"];
 const MOST_FINDINGS = 2000;
+const HIDDEN_MS = 10000;
 
 export class RunModel {
   constructor(id) {
@@ -20,7 +21,18 @@ export class RunModel {
     this.changed = new Set();
   }
 
+  // A browser opens six connections to one server: a page that nobody looks at gives its own back.
   open() {
+    this.look = () => {
+      clearTimeout(this.leaving);
+      if (document.hidden) this.leaving = setTimeout(() => this.source.close(), HIDDEN_MS);
+      else if (this.source.readyState === EventSource.CLOSED) this.connect();
+    };
+    document.addEventListener("visibilitychange", this.look);
+    return this.connect();
+  }
+
+  connect() {
     this.source = new EventSource(`api/run/${encodeURIComponent(this.id)}/events`);
     this.source.onmessage = (message) => {
       if (!this.run) document.documentElement.setAttribute("data-first-bytes", message.data.length);
@@ -34,7 +46,9 @@ export class RunModel {
   }
 
   close() {
-    if (this.source) this.source.close();
+    document.removeEventListener("visibilitychange", this.look);
+    clearTimeout(this.leaving);
+    this.source.close();
     this.listeners.clear();
   }
 
@@ -101,16 +115,18 @@ export class RunModel {
 
 export const FINAL = ["succeeded", "failed", "stopped", "unproven", "lost"];
 
-// The bins up to the first that changed, and what was told of it and the later ones.
+// Puts what was told of the first bin that changed, and of the later ones, in place of what was known of them.
 export function joined(known, told) {
   const first = told.from;
-  if (!known || first === 0 || known.width !== told.width) return { ...told, from: 0 };
-  const found = { width: told.width, from: 0, bad: known.bad.filter((one) => one < first).concat(told.bad) };
+  if (!known || first === 0 || known.width !== told.width) return { ...told, from: 0, version: 0 };
+  known.bad = known.bad.filter((one) => one < first).concat(told.bad);
   for (const name of LISTS) {
     if (!told[name]) continue;
-    const kept = (known[name] || []).slice(0, first);
-    while (kept.length < first) kept.push(null);
-    found[name] = kept.concat(told[name]);
+    const column = (known[name] ||= []);
+    while (column.length < first) column.push(null);
+    column.length = first;
+    for (const value of told[name]) column.push(value);
   }
-  return found;
+  known.version += 1;
+  return known;
 }

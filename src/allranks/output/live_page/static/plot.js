@@ -4,6 +4,7 @@ import uPlot from "./vendor/uplot/uPlot.esm.js";
 import { clock, count, el, known, setText } from "./dom.js";
 
 const HEIGHT = 190;
+const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((one) => one * 10 ** power));
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -42,8 +43,14 @@ export class Plot {
       el("figcaption", {}, el("h3", {}, spec.title), this.readout), this.frame, this.note);
     this.u = null;
     this.at = null;
-    this.seen = new ResizeObserver(() => this.resize());
-    this.seen.observe(this.frame);
+    this.sizes = new ResizeObserver(() => this.resize());
+    this.sizes.observe(this.frame);
+    this.seen = true;
+    this.views = new IntersectionObserver((told) => {
+      this.seen = told[told.length - 1].isIntersecting;
+      if (this.seen && spec.shown) spec.shown();
+    });
+    this.views.observe(this.figure);
   }
 
   // `view`: {time, log, weight, zoom}. `x` and one list a line; drawn anew if the way of drawing has changed.
@@ -91,7 +98,7 @@ export class Plot {
       },
       scales: { x: { time: view.time }, y: { distr: view.log ? 3 : 1 } },
       axes: [
-        { ...axis, size: 34, values: view.time ? undefined : (_, ticks) => ticks.map((one) => count(one)) },
+        { ...axis, size: 34, incrs: view.time ? undefined : STEPS, values: view.time ? undefined : (_, ticks) => ticks.map((one) => count(one)) },
         { ...axis, size: 62, values: (_, ticks) => ticks.map((one) => (one === null ? "" : spec.format(one))) },
       ],
       series,
@@ -170,7 +177,8 @@ export class Plot {
   }
 
   close() {
-    this.seen.disconnect();
+    this.sizes.disconnect();
+    this.views.disconnect();
     if (this.u) this.u.destroy();
     this.u = null;
   }

@@ -78,7 +78,7 @@ export class RunPage {
     if (changed.has("findings") || changed.has("run")) this.findings.update();
     for (const view of this.views || []) {
       if (view instanceof Heat && changed.has("ranks")) view.update();
-      if (view instanceof Charts && changed.has("curves")) view.draw();
+      if (view instanceof Charts && changed.has("curves")) view.draw(true);
       if (view instanceof Timeline && (changed.has("marks") || changed.has("run"))) view.update();
       if (view instanceof Stacks && changed.has("stacks")) view.update();
     }

@@ -99,7 +99,8 @@ export class Timeline {
       if (known_) {
         known_.count += 1;
         known_.at = mark.at;
-      } else folded.set(key, { ...mark, count: 1 });
+        known_.places.add(place(mark));
+      } else folded.set(key, { ...mark, count: 1, places: new Set([place(mark)]) });
     }
     const found = [...folded.values()].sort((a, b) => b.at - a.at);
     const key = `${found.length}|${found.length ? found[0].at + found[0].text + found[0].count : ""}|${[...this.shown].join()}`;
@@ -107,8 +108,8 @@ export class Timeline {
     this.listed = key;
     replace(this.list, found.slice(0, LISTED).map((mark) => el("li", { class: mark.tone },
       el("time", {}, clock(mark.at)), el("span", { class: "tone" }, word(mark.tone)),
-      el("span", { class: "what" }, place(mark) ? el("b", {}, place(mark)) : null, " ", mark.text,
-        mark.count > 1 ? el("span", { class: "quiet" }, ` (${mark.count} times)`) : null))));
+      el("span", { class: "what" }, el("b", {}, ...named(mark.places)), " ", mark.text,
+        mark.count > mark.places.size ? el("span", { class: "quiet" }, ` (${mark.count} times)`) : null))));
     const left = found.length - LISTED;
     replace(this.more, found.length ? (left > 0 ? `${left} older events are not shown.` : "") : "No events yet.");
   }
@@ -118,4 +119,8 @@ export class Timeline {
   }
 }
 
+const named = (places) => {
+  const [first, ...more] = [...places];
+  return more.length > 2 ? [`${first} and ${more.length} others`] : [[first, ...more].join(", ")];
+};
 const word = (tone) => ({ good: "ok", note: "note", warn: "warning", bad: "error" })[tone];
