@@ -79,13 +79,17 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         collateral=lost,
         why=who
         or f"rank {rank.rank} raised it first"
-        + (f"; {plural(len(lost), 'other rank')} only lost their peer." if lost else "."),
+        + (f"; {plural(len(lost), 'other rank')} only lost {peer_of(lost)}." if lost else "."),
         fix=f"the rank was in {clean(folder)}: write the file's whole path, or name its folder in train.workdir."
         if folder
         else "change the configuration or the script, not the machines."
         if everywhere
         else "look at that line and its data.",
     )
+
+
+def peer_of(lost: Collection[Where]) -> str:
+    return "its peer" if len(lost) == 1 else "their peer"
 
 
 def _frames(event: Event) -> List[str]:
