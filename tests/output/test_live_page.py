@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from allranks.core import BadInput
 from allranks.output.live_page import application as served
 from allranks.output.live_page import log_reader
 from allranks.output.live_page.access import Guard
@@ -15,7 +16,7 @@ from allranks.output.live_page.application import Page, application
 from allranks.output.live_page.channel import Channel, encoded
 from allranks.output.live_page.run_record import RunRecord
 from allranks.output.live_page.step_curves import StepCurves
-from allranks.runs import cleanup
+from allranks.runs import cleanup, index
 
 TOKEN, PORT = "right-token", 9470
 HOST = f"127.0.0.1:{PORT}"
@@ -164,6 +165,27 @@ def test_a_page_that_only_reads_stops_nothing(stoppable: Any) -> None:
     body = b'{"name": "night"}'
     assert (asked(page, STOP, "POST", body, content_type="application/json")[0], stopped) == (403, [])
     assert asked(page, STOP)[0] in (404, 405)
+
+
+def test_a_run_that_has_just_begun_is_found(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
+    """The list of runs is kept for some seconds; a run that is not on it is looked for anew."""
+    known = [{"id": "old-1"}]
+
+    async def all_runs() -> list[dict[str, Any]]:
+        return list(known)
+
+    async def opened() -> str:
+        page = Page()
+        await page.all_runs()
+        known.append({"id": "new-1"})
+        found = (await page.channel("new-1")).id
+        with pytest.raises(BadInput, match="no run gone-1"):
+            await page.channel("gone-1")
+        await page.close()
+        return found
+
+    monkeypatch.setattr(index, "all_runs", all_runs)
+    assert asyncio.run(opened()) == "new-1"
 
 
 # ---- logs ----

@@ -59,7 +59,9 @@ class Page:
         """The run's channel, begun when first asked for. Raises BadInput for a run that nobody knows."""
         found = self.channels.pop(run_id, None)
         if found is None:
-            if not index.entry(run_id) and run_id not in {run["id"] for run in await self.all_runs()}:
+            if not index.entry(run_id) and run_id not in {
+                run["id"] for run in await self.all_runs(anew=True)
+            }:
                 why = f"no run {run_id} is known here"
                 raise BadInput(Problem(why, do="allranks ps lists the runs"))
             idle = [name for name, one in self.channels.items() if not one.watchers]
@@ -70,9 +72,9 @@ class Page:
         self.channels[run_id] = found  # the newest asked for stands last
         return found
 
-    async def all_runs(self) -> list[dict[str, Any]]:
+    async def all_runs(self, anew: bool = False) -> list[dict[str, Any]]:
         async with self.asking:
-            if time.monotonic() - self.runs[0] > RUNS_SECONDS:
+            if anew or time.monotonic() - self.runs[0] > RUNS_SECONDS:
                 told = [short_run(run) for run in await index.all_runs()]
                 self.runs = (time.monotonic(), told)
         return self.runs[1]

@@ -4,6 +4,7 @@ const LISTS = ["at", "loss", "learning_rate", "seconds", "slowest", "slowest_ran
   "loss_low", "loss_high"];
 const MOST_FINDINGS = 2000;
 const HIDDEN_MS = 10000;
+const AGAIN_MS = 5000;
 
 export class RunModel {
   constructor(id) {
@@ -41,6 +42,8 @@ export class RunModel {
     this.source.onerror = () => {
       this.connected = false;
       this.tell("connection");
+      // After an answer that is an error a browser does not ask again by itself.
+      if (this.source.readyState === EventSource.CLOSED) this.again = setTimeout(() => this.connect(), AGAIN_MS);
     };
     return this;
   }
@@ -48,6 +51,7 @@ export class RunModel {
   close() {
     document.removeEventListener("visibilitychange", this.look);
     clearTimeout(this.leaving);
+    clearTimeout(this.again);
     this.source.close();
     this.listeners.clear();
   }
