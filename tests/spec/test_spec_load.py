@@ -271,7 +271,7 @@ def test_problems_of_the_trainers_yaml_have_its_lines(tmp_path):
     ("content", "saw"),
     [
         ("", "it is empty."),
-        ("- a", "a list stands where its keys should."),
+        ("- a", "this is a list, not its keys."),
         ("nodes: a\ntrain: {}\n", "is a run file itself."),
         (
             "model: m\npeft_config: {name: lora}\n",
@@ -504,7 +504,7 @@ class TestFiles:
             (b"nodes: a\n\0", 2, "a NUL byte: this is a binary file, or UTF-16 without its mark."),
             ("nodes: a".encode("utf-16"), None, "it is written in UTF-16."),
             (b"nodes: a\nname: \xe9\n", 2, "byte 0xe9 is not UTF-8."),
-            (b"- a\n", 1, "a list stands where the run file's keys should."),
+            (b"- a\n", 1, "this is a list, not the run file's keys."),
             (b"x" * (2 << 20), None, "2,097,152 bytes; at most 1,048,576 are read."),
             (b"\x1f\x8b\x08\x00abc", 1, "a NUL byte: this is a binary file, or UTF-16 without its mark."),
         ],

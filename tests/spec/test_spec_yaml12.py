@@ -122,8 +122,8 @@ REFUSED = {
     'a: "\\0"': (1, "a NUL or half a surrogate pair.", "no program takes it."),
     "a: " + "9" * 101: (1, "a number of 101 characters.", ""),
     "[" * 33 + "]" * 33: (1, "more than 32 levels inside each other.", "no run file is that deep."),
-    "a:\n\tb: 1": (2, "not YAML: found a tab character.", "a tab stands where YAML wants spaces."),
-    "a: 1\n\tb: 1": (2, None, "a tab stands where YAML wants spaces."),
+    "a:\n\tb: 1": (2, "not YAML: found a tab character.", "there is a tab where YAML wants spaces."),
+    "a: 1\n\tb: 1": (2, None, "there is a tab where YAML wants spaces."),
     "a: 1\nb: 'x\nc: 1": (
         2,
         "not YAML: found unexpected end of stream.",

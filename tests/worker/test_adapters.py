@@ -140,7 +140,7 @@ def test_one_that_stays_wrong_is_refused_on_every_rank(trained):
 
     for told in ranks:
         for way in ("always", "trainer"):
-            assert told[way].startswith(f"{told['name']} as it was gathered is not what rank 1 holds")
+            assert told[way].startswith(f"the gathered {told['name']} is not what rank 1 holds")
     assert not (out / "always").exists() and not (out / "trainer").exists()
     assert (out / "after" / FILES[0]).read_bytes() == (out / "right" / FILES[0]).read_bytes()
 

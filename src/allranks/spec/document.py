@@ -22,9 +22,7 @@ def parsed(text: str, reading: Reading) -> Table:
         )
     tree = parse(text, reading.label, reading.problems)
     if not isinstance(tree, Table):
-        seen = (
-            "it is empty." if tree is None else f"{described(tree)} stands where the run file's keys should."
-        )
+        seen = "it is empty." if tree is None else f"this is {described(tree)}, not the run file's keys."
         do = "`allranks init -o run.yaml` writes one that is ready to edit"
         if names_hosts(text):
             seen = "a hostfile, not a run file."

@@ -68,7 +68,7 @@ def splice(train: Tree | None, reading: Reading) -> str | None:
         reading.adopt(error, node, "train.llamafactory")
         return None
     if not isinstance(tree, Table):
-        seen = "it is empty." if tree is None else f"{described(tree)} stands where its keys should."
+        seen = "it is empty." if tree is None else f"this is {described(tree)}, not its keys."
         reading.wrong(node, f"train.llamafactory: {shown(node.raw)}: {seen}", do="a LLaMA-Factory YAML")
         return None
     if "train" in tree.entries and "nodes" in tree.entries:

@@ -20,8 +20,8 @@ MAX_PARTS = 100_000
 TAGS = {f"tag:yaml.org,2002:{name}": name for name in ("str", "int", "float", "bool", "null", "map", "seq")}
 
 EXPLAINED = (
-    ("tab", "a tab stands where YAML wants spaces.", "indent with spaces"),
-    ("\\t", "a tab stands where YAML wants spaces.", "indent with spaces"),
+    ("tab", "there is a tab where YAML wants spaces.", "indent with spaces"),
+    ("\\t", "there is a tab where YAML wants spaces.", "indent with spaces"),
     (
         "mapping values are not allowed",
         "a second `: ` is in this line, or the indentation of this line does not match.",
