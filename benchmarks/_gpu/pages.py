@@ -57,11 +57,13 @@ def overview(folder: Path) -> str:
         rows.append(f"| {name} | {stage(name).TITLE} | {state(on_gpu, name)} | {state(on_cpu, name)} |")
     said = (
         f"No GPU has measured {', '.join(open_stages)} yet. A try on a CPU proves that the code runs; "
-        "its figures are not those of a GPU and stand nowhere."
+        "its figures are not those of a GPU and are not published."
         if open_stages
         else "Every stage has run on a GPU."
     )
-    alone = "What rests on arithmetic alone until then: [the GPU pack](gpu.md#what-no-gpu-has-measured)."
+    alone = (
+        "These figures rest on arithmetic alone until then: [the GPU pack](gpu.md#what-no-gpu-has-measured)."
+    )
     body = "\n".join([said, alone, "", *rows])
     return _page.section("gpu", TITLE, "`make bench-gpu`; how it is used: [the GPU pack](gpu.md).", body)
 

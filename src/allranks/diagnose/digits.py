@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 ALIKE = bytes(0x30 if 0x30 <= b <= 0x39 else b for b in range(256))
-"""For `bytes.translate`: every digit becomes 0."""
+ALIKE_TEXT = {n: "0" for n in range(0x30, 0x3A)}
+"""For `bytes.translate` and `str.translate`: every digit becomes 0."""
 
 _ANY_DIGIT = re.compile(r"\\[^0-9]|\{\d{0,9},?\d{0,9}\}|0-9")
 

@@ -11,7 +11,7 @@ import re
 from itertools import compress
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
-from allranks.diagnose.digits import ALIKE
+from allranks.diagnose.digits import ALIKE, ALIKE_TEXT
 from allranks.diagnose.kinds import (
     CLOSES,
     FRAME,
@@ -235,7 +235,7 @@ class _Scanner:
         if not shape.says_nothing:
             role = SPEAKS
         if role == STEP and b"| 0/" in form:
-            spans += _places_of(text.translate(_ALIKE_TEXT), DRAWN)
+            spans += _places_of(text.translate(ALIKE_TEXT), DRAWN)
         timed = line.time is not None or _EPOCH.search(text) is not None
         if role == PLAIN and self.kinds.matcher is not None:
             self._keep_head(text, form, timed)
@@ -381,9 +381,6 @@ def _effect(shape: Shape, text: str) -> int:
     if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
         return CLOSES
     return FRAME if text.startswith('  File "') else NOTHING
-
-
-_ALIKE_TEXT = {n: "0" for n in range(0x30, 0x3A)}
 
 
 def _places_of(text: str, drawn: str) -> Spans:

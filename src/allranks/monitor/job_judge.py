@@ -23,6 +23,7 @@ from allranks.diagnose.symptoms.node_failure import CAUSE as NODE_FAILURE
 from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NODE_NETWORK_BROKEN
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor import flight_dumps, sockets
+from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.job_case import (
     WORKS,
     Case,
@@ -113,7 +114,7 @@ def _stopped(case: Case) -> Optional[Diagnosis]:
     ):
         return None
     odd = odd_one(case.run)
-    return of_odd(case, odd) if odd is not None and odd.cause == "rank-silent" and odd.proven else None
+    return of_odd(case, odd) if odd is not None and odd.cause == RANK_SILENT.id and odd.proven else None
 
 
 def _advances(case: Case) -> Optional[Diagnosis]:

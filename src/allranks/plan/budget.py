@@ -175,7 +175,10 @@ def _host_fix(run: Run, case: Case, phase: str, fitting: list[Change]) -> str:
     return "fewer ranks per node, or more nodes"
 
 
-OWN_LOADER = "environment: {loader: own}, with which each rank reads only its own bytes"
+OWN_LOADER = (
+    "environment: {loader: own}, with which each rank reads only its own bytes, or transformers==4.52.4, which loads "
+    "file by file"
+)
 
 
 def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from allranks.core.run_states import NOT_SEEN
 from allranks.core.untrusted import integer, listing, mapping, number, text
 
 LONGEST = 400
@@ -32,7 +33,7 @@ def at_step(data: Data) -> str:
 
 def state(data: Data) -> Told:
     name = text(data.get("state")) or ""
-    tone = {"succeeded": "good", "failed": "bad", "lost": "bad", "stopped": "warn", "unproven": "warn"}
+    tone = {"succeeded": "good", "failed": "bad", "lost": "bad", "stopped": "warn", NOT_SEEN: "warn"}
     return (tone.get(name, "note"), why_of(data, name)) if name else None
 
 
