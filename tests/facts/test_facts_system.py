@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -399,3 +400,24 @@ def test_a_program_is_found_as_shutil_finds_it(tmp_path, monkeypatch):
         assert _commands.which(name, path) == shutil.which(name, path=path)
     monkeypatch.setenv("PATH", path)
     assert _commands.which("tool") == str(tmp_path / "b" / "tool")
+
+
+LFS = """#!/bin/sh
+[ "$1 $2" = "getstripe --stripe-count" ] || exit 2
+case $3 in *1.safetensors) echo 4 ;; *) echo "no such thing" >&2; exit 1 ;; esac
+"""
+
+
+def test_on_lustre_the_stripes_of_the_weights_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lfs").write_text(LFS)
+    (tmp_path / "lfs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    files = {"model-1.safetensors": 5, "model-2.safetensors": 4, "config.json": 9}
+    assert "stripes" not in storage.read_stripes(str(tmp_path), files)
+    monkeypatch.setattr(storage, "mount_of", lambda path, mounts: {"type": "lustre"})
+    found = storage.read_stripes(str(tmp_path), files)
+    assert found == {"type": "lustre", "stripes": {"model-1.safetensors": 4}}
+    (tmp_path / "lfs").unlink()
+    assert storage.read_stripes(str(tmp_path), files) == {"type": "lustre", "stripes": {}}

@@ -12,7 +12,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.node.facts import _reader_processes
-from allranks.node.facts._commands import text
+from allranks.node.facts._commands import run, text
 from allranks.node.facts._reading import Reading, Unreadable, why
 from allranks.node.paths import home
 
@@ -27,6 +27,9 @@ WRITE_BYTES = 1 << 20
 MOST_CONFIG_BYTES = 1 << 20
 MOST_FILES = 4096
 SMALL_FILE_BYTES = 256 << 10
+WEIGHTS = (".safetensors", ".bin", ".pt")
+MOST_STRIPED = 16
+"""Files whose layout is read: a model has one, or many that are laid out alike."""
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
@@ -194,7 +197,31 @@ def read_model(folder: str) -> Dict[str, Any]:
     if index is not None:
         found.update(read_index(os.path.join(folder, index), files))
     found["cut_short"] = cut_short(folder, files)
+    found.update(read_stripes(folder, files))
     return found
+
+
+def read_stripes(folder: str, files: Mapping[str, int]) -> Dict[str, Any]:
+    """`type` of the file system and, on Lustre, `stripes`: over how many storage targets each large file lies. Empty if
+    `lfs` cannot say it."""
+    mounts = parse_mounts(text("/proc/self/mountinfo", 8 << 20))
+    kind = mount_of(os.path.realpath(folder), mounts).get("type")
+    found: Dict[str, Any] = {"type": kind}
+    if kind == "lustre":
+        large = sorted((n for n in files if n.endswith(WEIGHTS)), key=lambda n: -files[n])[:MOST_STRIPED]
+        counts = {name: stripes(os.path.join(folder, name)) for name in large}
+        found["stripes"] = {name: count for name, count in counts.items() if count is not None}
+    return found
+
+
+def stripes(path: str) -> Optional[int]:
+    """`lfs getstripe --stripe-count` prints the number alone, for a composite layout that of its last component."""
+    try:
+        answer = run(["lfs", "getstripe", "--stripe-count", path], 2.0)
+    except Unreadable:
+        return None
+    word = answer.out.strip()
+    return int(word) if answer.code == 0 and word.isdigit() and len(word) < 6 else None
 
 
 def read_config(path: str) -> Tuple[Optional[Dict[str, Any]], Optional[str]]:
