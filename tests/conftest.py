@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from allranks.core import extensions
+from tests import measured
 from tests.plan import shared
 from tests.tiers import SELDOM, SLOW, tier_of
 
@@ -46,7 +47,7 @@ NEEDS = {
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m fast` does not import a file that is of another tier as a whole: torch alone takes two seconds a worker."""
-    if config.option.markexpr == "fast" and collection_path.name.startswith("test_"):
+    if config.option.markexpr in ("fast", "fast or measured") and collection_path.name.startswith("test_"):
         return True if OTHERS.search(collection_path.read_text()) else None
     return None
 
@@ -75,7 +76,10 @@ RERUNS = 2
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test carries its tier's mark, for `-m`. In CI one that failed is tried once more, and both are told; at a
     desk a failure is one at once."""
+    slow = measured.listed()
     for item in items:
+        if measured.function_of(item.nodeid) in slow:
+            item.add_marker("measured")
         item.add_marker(tier_of({mark.name for mark in item.iter_markers()}))
         if os.environ.get("CI"):
             item.add_marker(pytest.mark.flaky(reruns=1))

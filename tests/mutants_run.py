@@ -24,7 +24,7 @@ OURS = ("allranks", "tests", "benchmarks")
 OPTIONS = (
     "-q",
     "-m",
-    "fast",
+    "fast or measured",
     "-p",
     "no:cacheprovider",
     "--assert=plain",
