@@ -115,6 +115,39 @@ def test_a_plain_loop_with_workers_is_told_and_unchanged(node):
     assert phases[0] == "importing" and phases[-1] == "done" and "training" in phases
 
 
+SAVES = """
+import os, time, torch, torch.distributed as dist, torch.distributed.checkpoint as dcp
+from safetensors.torch import save_file
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.ones(2, 4)).sum().backward(); optimizer.step()
+    state = model.state_dict()
+    dcp.save(state, checkpoint_id="whole")
+    dcp.save(state, storage_writer=dcp.FileSystemWriter("written"))
+    dcp.async_save(state, checkpoint_id="later").result()
+    if dist.get_rank() == 0:
+        save_file(state, "model.safetensors")
+        with open("model.pt", "wb") as file:
+            torch.save(state, file)
+    dist.barrier(); dist.destroy_process_group()
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_saves_of_every_way_are_told_with_their_path(node):
+    torchrun(node, SAVES, ranks=2)
+    work = node.root / "work"
+    whole = [str(work / name) for name in ("whole", "written", "later")]
+    assert [save["path"] for save in data(node, "saved", 1)] == whole
+    first = [save["path"] for save in data(node, "saved", 0)]
+    assert first == [*whole, str(work / "model.safetensors"), str(work / "model.pt")]
+    assert all((work / name / ".metadata").is_file() for name in ("whole", "written", "later"))
+    assert [beat["trouble"] for beat in data(node, "beat") if "trouble" in beat] == []
+
+
 def test_a_rank_that_waits_for_a_dead_one_says_that_the_communication_failed(node):
     script = (
         "import os, time, torch, torch.distributed as dist\n"

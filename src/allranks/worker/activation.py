@@ -66,6 +66,8 @@ def watch_imports(rank: Rank) -> None:
             "torch.cuda.graphs": later("compilation", "on_graphs"),
             "torch.utils.cpp_extension": later("compilation", "on_extensions"),
             "torch.utils.data.dataloader": later("data_loading", "on_dataloader"),
+            "torch.distributed.checkpoint.state_dict_saver": later("saver_hooks", "on_distributed"),
+            "safetensors.torch": later("saver_hooks", "on_safetensors"),
             "torch.amp.grad_scaler": later("torch_hooks", "on_grad_scaler"),
             "transformers.trainer": later("transformers_hooks", "on_trainer"),
             "transformers.modeling_utils": later("model_loading", "on_modeling"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
@@ -141,8 +142,13 @@ def watch_save(rank: Rank, torch: Any) -> None:
 
     def before(args: Any, kwargs: Any) -> Any:
         target = args[1] if len(args) > 1 else kwargs.get("f")
+        if hasattr(target, "write"):
+            target = getattr(
+                target, "name", None
+            )  # `with open("model.pt", "wb") as file`; a buffer has no name
         now = time.monotonic()
-        if rank.owner != "torch" or hasattr(target, "write") or now - last[0] < SAVES_SECONDS:
+        is_part = not isinstance(target, (str, os.PathLike)) or os.fspath(target).endswith(".distcp")
+        if rank.owner != "torch" or is_part or now - last[0] < SAVES_SECONDS:
             return None
         last[0] = now
         return save_events.begin(rank, target)

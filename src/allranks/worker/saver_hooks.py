@@ -1,0 +1,91 @@
+"""Saves besides torch.save: torch's distributed checkpoints, and files that safetensors writes."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Optional, Set
+
+from allranks.worker import guard, save_events
+from allranks.worker.rank_reporter import Rank
+
+SAVES_SECONDS = 1.0
+"""safetensors is also called for one file of many: between two saves that are told there is at least this time."""
+
+
+def on_distributed(rank: Rank, module: Any) -> None:
+    """torch.distributed.checkpoint.state_dict_saver (torch 2.2 and later)."""
+    later: Set[Optional[str]] = (
+        set()
+    )  # paths of saves in the background: those call `save` again, in a thread
+
+    def before(args: Any, kwargs: Any) -> Any:
+        path = folder_of(args, kwargs)
+        return None if path is not None and path in later else save_events.begin(rank, path)
+
+    module.save = guard.around(module.save, before, lambda begun: save_events.finish(rank, begun))
+    if hasattr(module, "async_save"):
+        module.async_save = in_background(rank, module.async_save, later)
+
+
+def in_background(rank: Rank, original: Callable[..., Any], later: Set[Optional[str]]) -> Callable[..., Any]:
+    """`async_save`: its save goes on in another thread or process, and is told when it has ended well."""
+    watch = guard.guarded(watch_future)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        path = guard.guarded(folder_of)(args, kwargs)
+        later.add(path)
+        try:
+            answer = original(*args, **kwargs)
+        except BaseException:
+            later.discard(path)
+            raise
+        watch(rank, path, answer, later)
+        return answer
+
+    return guard.dressed(wrapped, original)
+
+
+def folder_of(args: Any, kwargs: Any) -> Optional[str]:
+    """Where `save(state_dict, *, checkpoint_id, storage_writer)` writes; None if only its writer knows."""
+    for given in (kwargs.get("checkpoint_id"), getattr(kwargs.get("storage_writer"), "path", None)):
+        if isinstance(given, (str, os.PathLike)):
+            return os.fspath(given)
+    return None
+
+
+def watch_future(rank: Rank, path: Optional[str], answer: Any, later: Set[Optional[str]]) -> None:
+    future = getattr(answer, "upload_completion", answer)
+    begun, step = time.monotonic(), rank.step
+    if path is None or not hasattr(future, "add_done_callback") or not rank.is_here:
+        return
+    where = os.path.abspath(path)[:2000]
+    rank.emit("saving", {"step": step, "path": where})
+
+    def ended(done: Any) -> None:
+        later.discard(path)
+        if not done.cancelled() and done.exception() is None:
+            rank.emit("saved", {"step": step, "path": where, "seconds": round(time.monotonic() - begun, 3)})
+
+    future.add_done_callback(guard.guarded(ended))
+
+
+def on_safetensors(rank: Rank, module: Any) -> None:
+    """safetensors.torch: `save_file(tensors, filename)` and `save_model(model, filename)`, of a loop of the user's own.
+    Trainers tell their saves as a whole."""
+    last = [0.0]
+
+    def before(args: Any, kwargs: Any) -> Any:
+        target = args[1] if len(args) > 1 else kwargs.get("filename")
+        now = time.monotonic()
+        if rank.owner != "torch" or now - last[0] < SAVES_SECONDS:
+            return None
+        last[0] = now
+        return save_events.begin(rank, target)
+
+    for name in ("save_file", "save_model"):
+        setattr(
+            module,
+            name,
+            guard.around(getattr(module, name), before, lambda begun: save_events.finish(rank, begun)),
+        )
