@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.node import bundle
+from allranks.node import bundle, reserved_port
 from allranks.node.probing import dialer, end, protocol, ranks
 from allranks.node.probing import listener as listen
 
@@ -141,6 +141,16 @@ def test_an_interface_that_cannot_be_had_is_a_reason() -> None:
         port = held.getsockname()[1]
         with listening(ports=[port]) as there:
             assert "in use" in there["ports"][str(port)]
+
+
+def test_with_port_auto_the_listener_takes_the_port_that_a_run_would_take() -> None:
+    """Also if a run on this node, which has only begun, holds one: it does not listen yet."""
+    held, taken = reserved_port.reserve()
+    assert held is not None
+    with held, listening(any_port=True) as there:
+        ((port, reason),) = there["ports"].items()
+        assert reason is None and int(port) != taken
+        assert reserved_port.FIRST <= int(port) <= reserved_port.LAST
 
 
 def test_gloo_s_choice_among_an_interface_s_addresses() -> None:

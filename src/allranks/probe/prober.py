@@ -60,7 +60,7 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
     asked = tcp.Asked(
         key=secrets.token_hex(32),
         head=run.cluster.head.name,
-        port=run.network.rendezvous_port,
+        port=run.network.port,
         interfaces=told_interfaces(run, plan),
         streams=options.streams,
         seconds=options.seconds,
@@ -138,6 +138,8 @@ async def over_torch(
     against = stopping_launch(judge(results, run), run.accept)
     if against:
         return replace(results, skipped={**results.skipped, "torch": f"{against[0].id} prevents it"})
+    head = results.ears.get(run.cluster.head.name)
+    port = (head and head.rendezvous_port) or run.network.rendezvous_port
     done: list[Collective] = []
     without = [ear.node for ear in results.ears.values() if not ear.nvidia]
     if 0 < len(without) < len(results.ears):
@@ -148,7 +150,7 @@ async def over_torch(
         ranks = collective.Ranks(
             key=secrets.token_hex(32),
             python={name: options.pythons.get(name, options.python) for name in results.nodes},
-            master=(run.cluster.head.address, run.network.rendezvous_port),
+            master=(run.cluster.head.address, port),
             placed=placed(plan, step),
             environment={name: {**found["all"], **found["nodes"].get(name, {})} for name in results.nodes},
             import_seconds=options.import_seconds,

@@ -39,6 +39,11 @@ class Ear:
     rdma: int = 0
     """GPUs and RDMA devices (InfiniBand, RoCE) that the node's drivers list."""
 
+    @property
+    def rendezvous_port(self) -> int | None:
+        """The run's port that it listens on; None if it could not."""
+        return next((port for port, reason in self.ports.items() if reason is None), None)
+
 
 @dataclass(frozen=True)
 class Dial:

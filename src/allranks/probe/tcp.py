@@ -36,7 +36,9 @@ class Asked:
 
     key: str
     head: str
-    port: int
+    port: int | None
+    """The rendezvous port; None for any that is free on the head."""
+
     interfaces: Mapping[str, str] = field(default_factory=dict)
     streams: int = 4
     seconds: float = 0.3
@@ -77,7 +79,8 @@ class Listeners:
             "head": self.asked.head,
             "peers": {other.name: other.address for other in self.nodes.nodes.values()},
             "interface": self.asked.interfaces.get(node.name),
-            "ports": [self.asked.port] if node.name == self.asked.head else [],
+            "ports": [self.asked.port] if node.name == self.asked.head and self.asked.port else [],
+            "any_port": node.name == self.asked.head and not self.asked.port,
             "seconds": self.asked.listen_seconds,
         }
         stream = lines(program, "listen", wanted)
@@ -157,12 +160,13 @@ def targets_of(node: str, ears: Mapping[str, Ear], asked: Asked, addresses: Mapp
     node's data address."""
     found: list[dict[str, Any]] = []
     head = ears.get(asked.head)
-    if head is not None and head.ports.get(asked.port, "") is None:
+    port = None if head is None else head.rendezvous_port
+    if port is not None:
         found.append(
             {
                 "node": asked.head,
                 "address": addresses[asked.head],
-                "port": asked.port,
+                "port": port,
                 "kind": RENDEZVOUS,
                 "clock": node != asked.head,
             }

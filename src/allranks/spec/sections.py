@@ -186,7 +186,7 @@ class Network:
 
     @property
     def rendezvous_port(self) -> int:
-        """The port in scripts that run without allranks, and for trying the network."""
+        """The port in scripts that run without allranks."""
         return self.port or FIRST_PORT
 
     fabric: str = key(

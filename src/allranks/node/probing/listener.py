@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
+from allranks.node import reserved_port
 from allranks.node.facts import network
 from allranks.node.facts._reading import why
 from allranks.node.probing import protocol
@@ -45,8 +46,8 @@ def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[st
 
 
 class Listener:
-    """`wanted`: `node`, `key` (hex), `ports` (those of the run), `interface` (or null), `peers` (names to
-    addresses), `head` (a name), `seconds` (how long at most)."""
+    """`wanted`: `node`, `key` (hex), `ports` (those of the run), `any_port` (true: a free one, too), `interface` (or
+    null), `peers` (names to addresses), `head` (a name), `seconds` (how long at most)."""
 
     def __init__(self, wanted: Mapping[str, Any]):
         self.node, self.key = str(wanted["node"]), bytes.fromhex(str(wanted["key"]))
@@ -75,6 +76,9 @@ class Listener:
         }
         for port in self.wanted.get("ports") or []:
             answer["ports"][str(port)] = self._everywhere(int(port))
+        if self.wanted.get("any_port"):
+            port = self._free_port()
+            answer["ports"][str(port)] = self._everywhere(port)
         answer.update(self._data(interfaces, interface))
         return answer
 
@@ -98,6 +102,14 @@ class Listener:
             sock.close()
 
     # ---- binding ----
+
+    @staticmethod
+    def _free_port() -> int:
+        """The port that a run with `network.port: auto` would take now; its first one if none is free."""
+        held, port = reserved_port.reserve()
+        if held is not None:
+            held.close()
+        return port or reserved_port.FIRST
 
     def _everywhere(self, port: int) -> Optional[str]:
         """Listens on all addresses; the reason where that cannot be."""
