@@ -112,6 +112,10 @@ docs: setup .venvs/docs/bin/sphinx-build ## the catalogue pages under docs/, mad
 	@scripts/locked.sh .venvs/docs docs
 	@touch $@
 
+.PHONY: package
+package: setup ## dist/: sdist and wheel, whose README has the links of BASE=https://…/REPOSITORY
+	@$(PY) scripts/package.py $(BASE)
+
 picture: setup ## docs/picture.svg from the newest run on this machine
 	@$(PY) scripts/make_picture.py
 
