@@ -129,7 +129,7 @@ export class Heat {
     this.slow.hidden = !one;
     if (!one) return;
     const node = ranks.nodes[ranks.node[ranks.rank.indexOf(one.rank)]];
-    const text = `▲ Rank ${one.rank} on ${node} holds the others up: ${one.by} ${seconds(one.value)} a step, the median rank ${seconds(one.median)}.`;
+    const text = `▲ Rank ${one.rank} on ${node} holds the others up: ${one.by} ${seconds(one.value)} per step, the median rank ${seconds(one.median)}.`;
     setText(this.slow, text);
   }
 

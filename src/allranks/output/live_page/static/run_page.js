@@ -19,6 +19,14 @@ function setReady(at) {
 
 export const PARTS = [["", "Overview"], ["logs", "Logs"], ["stacks", "Stacks"], ["plan", "Plan"], ["compare", "Compare"]];
 
+/** While the run is watched, what most ranks do says more than that. */
+function phaseOf(run, ranks) {
+  if (run.phase !== "watch" || !ranks) return run.phase;
+  const counts = new Map();
+  for (const phase of ranks.phase) if (phase && phase !== "ended") counts.set(phase, (counts.get(phase) || 0) + 1);
+  return [...counts].reduce((best, one) => (one[1] > best[1] ? one : best), [run.phase, 0])[0];
+}
+
 export class RunPage {
   constructor(id, about) {
     this.id = id;
@@ -112,7 +120,7 @@ export class RunPage {
     this.figure("elapsed", duration(this.model.elapsed), left === null ? (still && whole && !FINAL.includes(run.state) ? "no step of late" : "") : `${duration(left)} left`);
     this.figure("ranks", ranks ? count(ranks.rank.length) : "–", FINAL.includes(run.state) ? "" : `${count(alive)} at work`);
     const over = FINAL.includes(run.state);
-    this.figure(over ? "ended" : "phase", over ? moment(run.last_at) : run.phase || "–", "");
+    this.figure(over ? "ended" : "phase", over ? moment(run.last_at) : phaseOf(run, ranks) || "–", "");
     const notes = [];
     if (!this.model.connected) notes.push("The connection to the page's server is lost. It is tried again; the figures are old.");
     else if (!run.reached && !run.ended) notes.push(`The run's head cannot be asked now: ${run.why || "no answer yet"}. It is tried again.`);
