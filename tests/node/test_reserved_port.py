@@ -41,6 +41,21 @@ def test_the_runs_own_store_listens_on_it_and_a_stranger_does_not(first: int) ->
         pass
 
 
+def test_a_port_whose_connections_have_just_ended_is_free_and_one_that_listens_is_not(first: int) -> None:
+    with socket.create_server(("", first)) as server:
+        assert reserve(first, first) == (None, 0)
+        client = socket.create_connection(("127.0.0.1", first))
+        server.accept()[
+            0
+        ].close()  # who closes first is left with TIME_WAIT: a plain bind would fail for a minute
+        with client:
+            assert client.recv(1) == b""
+    held, port = reserve(first, first)
+    assert held is not None and port == first
+    held.close()
+    assert reserve(first, first)[1] == first
+
+
 def test_the_word_of_torchrun_is_filled_in_and_no_other() -> None:
     job = {"argv": ["python", "--master-port=0", "train.py", "--master-port=00"], "rendezvous_port": 0}
     assert with_port(job, 39501) == {

@@ -2,8 +2,9 @@
 
 A socket that is bound and does not listen keeps the port: no other program gets it, neither by `bind` nor for an
 outgoing connection. torch's store listens on it all the same, since both sockets allow the address's reuse (Linux:
-a socket that listens is the only one that forbids it). The option is set after the bind, so that two runs cannot hold
-one port.
+a socket that listens is the only one that forbids it). The option also gets a port whose last connections are still
+in TIME_WAIT, as a probe leaves them for a minute; a firewall may let in the first port alone. Two runs could hold one
+port so: a name of the kernel's (an abstract socket, gone with its process) goes to one of them only.
 """
 
 from __future__ import annotations
@@ -26,13 +27,27 @@ def reserve(first: int = FIRST, last: int = LAST) -> Tuple[Optional[socket.socke
     return None, 0
 
 
+class Held(socket.socket):
+    """The bound socket, and the name that says that the port is held."""
+
+    name: Optional[socket.socket] = None
+
+    def close(self) -> None:
+        super().close()
+        if self.name is not None:
+            self.name.close()
+
+
 def _held(family: int, port: int) -> Optional[socket.socket]:
-    held = socket.socket(family, socket.SOCK_STREAM)
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    held = Held(family, socket.SOCK_STREAM)
+    held.name = name
     try:
+        name.bind("\0allranks-rendezvous-%d" % port)
         if family == socket.AF_INET6:
             held.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        held.bind(("", port))
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("", port))
         return held
     except OSError:
         held.close()
