@@ -62,15 +62,16 @@ def targets(options: argparse.Namespace) -> Nodes:
         )
     if not options.paths:
         from allranks.core import Node
+        from allranks.spec import launchers
 
-        return reached([Node(name=HERE, address="127.0.0.1", rank=0)], "local")
+        return reached([Node(name=HERE, address="127.0.0.1", rank=0)], launchers.LOCAL)
     access = Access(options.user, options.transport, options.accept_new_hosts)
     return open_targets(",".join(options.paths), access)
 
 
 def nodes_of_slurm(job: str) -> Nodes:
     """The nodes that SLURM gives to a job, reached by `srun --overlap`."""
-    from allranks.runs.slurm_nodes import nodes_of_job
+    from allranks.launch.launchers.slurm.job_nodes import nodes_of_job
 
     return asyncio.run(nodes_of_job(job))
 

@@ -8,9 +8,9 @@ import pytest
 
 from allranks.core import BadInput
 from allranks.launch.launchers.slurm import jobs
+from allranks.launch.launchers.slurm.job_nodes import nodes_of_job
 from allranks.launch.launchers.slurm.jobs import Job
 from allranks.launch.launchers.slurm.transport import SlurmTransport
-from allranks.runs.slurm_nodes import nodes_of_job
 
 
 def told(monkeypatch: pytest.MonkeyPatch, job: Job) -> None:
