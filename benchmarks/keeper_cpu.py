@@ -10,12 +10,15 @@ own words each second. CPU is this process's own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
 import resource
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,8 +106,11 @@ def job_of(shape: Shape, names: list[str], output: Path) -> dict[str, Any]:
     }
 
 
-def cost(shape: Shape) -> dict[str, float]:
-    """CPU seconds a second while all ranks train, microseconds a beat, how late beats were, MiB at most."""
+def cost(
+    shape: Shape, beside: Callable[[str], AbstractContextManager[Any]] | None = None
+) -> dict[str, float]:
+    """CPU seconds a second while all ranks train, microseconds a beat, how late beats were, MiB at most. `beside(home)`
+    is entered before the time is taken: somebody who looks at the run."""
     names = sorted(names_of(shape))
     with tempfile.TemporaryDirectory(prefix="keeper-") as folder:
         directory = RunDirectory(RUN, folder)
@@ -117,11 +123,13 @@ def cost(shape: Shape) -> dict[str, float]:
         feeder = spawn.Process(target=feed, args=(keeper.port, shape, begin, ended), daemon=True)
         feeder.start()
         begin.wait(300.0)
-        time.sleep(shape.load_seconds + SETTLE_SECONDS)
-        spent, at, beats, first = time.process_time(), time.time(), hearing.beats, len(hearing.late)
-        ended.wait(600.0)
-        spent, seconds = time.process_time() - spent, time.time() - at
-        told, late = hearing.beats - beats, hearing.late[first:]
+        time.sleep(shape.load_seconds)
+        with beside(folder) if beside else contextlib.nullcontext():
+            time.sleep(SETTLE_SECONDS)
+            spent, at, beats, first = time.process_time(), time.time(), hearing.beats, len(hearing.late)
+            ended.wait(600.0)
+            spent, seconds = time.process_time() - spent, time.time() - at
+            told, late = hearing.beats - beats, hearing.late[first:]
         keeper.join(180.0)
         state = json.loads(Path(directory.keeper.state).read_text())
         feeder.terminate()
