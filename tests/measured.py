@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from tests.slowest import durations
@@ -20,6 +21,7 @@ LIMIT = 0.15
 """Seconds. With it 4 % of the functions took 57 % of the tier's time (2 cores, 2026-11-23)."""
 
 
+@lru_cache(maxsize=1)
 def listed() -> frozenset[str]:
     """`tests/room/test_file.py::test_name` of each."""
     return frozenset(LIST.read_text(encoding="utf-8").split())

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tests import measured
 from tests.tiers import TIERS, tier_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -156,8 +157,8 @@ class Tree:
         return sorted(self.reached(begun) & set(self.tests))
 
 
-def tiers(text: str) -> list[str]:
-    """The tiers of the tests in a file, by the marks in its text."""
+def tiers(text: str, name: str = "") -> list[str]:
+    """The tiers of the tests in a file, by the marks in its text; what was measured in `name` is marked, too."""
     tree = ast.parse(text)
     whole: set[str] = set()
     for node in tree.body:
@@ -166,7 +167,8 @@ def tiers(text: str) -> list[str]:
     found = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-            found.add(tier_of(whole.union(*map(marks, node.decorator_list))))
+            slow = {"measured"} if f"{name}::{node.name}" in measured.listed() else set()
+            found.add(tier_of(whole.union(slow, *map(marks, node.decorator_list))))
     return [tier for tier in TIERS if tier in found]
 
 
@@ -196,7 +198,7 @@ def changed_since(base: str) -> list[str]:
 def main(words: list[str]) -> int:
     base = words[0] if words else "main"
     tree = Tree(ROOT)
-    found = {name: tiers(tree.files[name]) for name in tree.asked_for(changed_since(base))}
+    found = {name: tiers(tree.files[name], name) for name in tree.asked_for(changed_since(base))}
     for name, theirs in found.items():
         print(f"{', '.join(theirs):20} {name}")
     seldom = [name for name, theirs in found.items() if "seldom" in theirs]
