@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from allranks.core.errors import BadInput, Problem
+from allranks.output.json_values import finite
 
 if TYPE_CHECKING:
     from allranks.spec import Run, Typed
@@ -194,16 +195,6 @@ def _finite(text: str, text_of: str, fits: Callable[[float], bool]) -> float:
 def print_json(data: Any) -> None:
     """One document. What is no number in JSON (NaN, infinity) becomes null."""
     print(json.dumps(finite(data), indent=2, default=str, allow_nan=False))
-
-
-def finite(data: Any) -> Any:
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, dict):
-        return {str(key): finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [finite(value) for value in data]
-    return data
 
 
 def agreed(question: str, yes: bool) -> bool:

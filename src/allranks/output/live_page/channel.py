@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import math
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from allranks.core import AllranksError
 from allranks.core.untrusted import integer
+from allranks.output.json_values import finite
 from allranks.output.live_page.run_record import RunRecord
 from allranks.runs import index
 from allranks.runs.keeper_stop_request import journal_unwritten
@@ -193,13 +193,3 @@ def encoded(data: Any) -> bytes:
     except ValueError:
         text = json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
     return text.encode()
-
-
-def finite(data: Any) -> Any:
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, dict):
-        return {str(key): finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [finite(value) for value in data]
-    return data
