@@ -30,8 +30,15 @@ def metrics_command(options: argparse.Namespace) -> int:
     registry.register(RunCollector(runs))
     if not (options.once or options.textfile):
         listen(options, registry)
+
+    def turn() -> None:
+        if options.once:
+            print(generate_latest(registry).decode(), end="")
+        elif options.textfile:
+            write(options.textfile, registry)
+
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(follow(options, runs, registry))
+        asyncio.run(follow(options.runs, runs, options.once, options.every, turn))
     return 0
 
 
@@ -44,21 +51,33 @@ def listen(options: argparse.Namespace, registry: CollectorRegistry) -> None:
     print(f"metrics on http://{options.address}:{options.port}/metrics; Ctrl-C ends", file=sys.stderr)
 
 
-async def follow(options: argparse.Namespace, runs: dict[str, Followed], registry: CollectorRegistry) -> None:
+def complain(said: str) -> None:
+    print(spelt_out(said), file=sys.stderr)
+
+
+async def follow(
+    names: list[str],
+    runs: dict[str, Followed],
+    once: bool,
+    every: float,
+    turn: Callable[[], None],
+    say: Callable[[str], None] = complain,
+) -> None:
+    """Fills `runs` with what the heads of these runs say (of all active ones if none is named), and calls `turn` every
+    so many seconds; with `once` a single time, when all have answered."""
     tasks: dict[str, asyncio.Task[None]] = {}
     try:
         while True:
-            for run_id, name in await wanted(options.runs):
+            for run_id, name in await wanted(names):
                 if run_id not in runs:
                     runs[run_id] = Followed(run_id, name)
-                    tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], options.once))
-            if options.once:
+                    tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], once, say))
+            if once:
                 await caught_up(runs, tasks)
-                print(generate_latest(registry).decode(), end="")
+            turn()
+            if once:
                 return
-            if options.textfile:
-                write(options.textfile, registry)
-            await asyncio.sleep(options.every)
+            await asyncio.sleep(every)
     finally:
         for task in tasks.values():
             task.cancel()
@@ -91,10 +110,6 @@ async def wanted(names: list[str]) -> list[tuple[str, str]]:
         return [(run_id, str(index.entry(run_id).get("name") or "")) for run_id in found]
     known = [entry for entry in await index.all_runs() if entry.get("state") not in FINAL]
     return [(str(entry["id"]), str(entry.get("name") or "")) for entry in known]
-
-
-def complain(said: str) -> None:
-    print(spelt_out(said), file=sys.stderr)
 
 
 async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = complain) -> None:

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.live import Live
 
 from allranks.cli.common import print_json
-from allranks.cli.metrics_verb import caught_up, one_run, wanted
+from allranks.cli.metrics_verb import follow
 from allranks.output import top
 from allranks.output.console import Out
 from allranks.output.metrics import Followed
@@ -24,7 +24,7 @@ def top_command(options: argparse.Namespace) -> int:
     out = Out()
     once = options.once or options.json or not out.live
     with contextlib.suppress(KeyboardInterrupt), screen(out, runs, once):
-        asyncio.run(follow(options, runs, once))
+        asyncio.run(follow(options.runs, runs, once, EVERY_SECONDS, lambda: None, say=nobody))
     if options.json:
         print_json(top.as_json(list(runs.values())))
     elif once:
@@ -44,24 +44,6 @@ def screen(out: Out, runs: dict[str, Followed], once: bool) -> contextlib.Abstra
         return Group(*lines, out.text(), out.text((said, "dim")))
 
     return Live(get_renderable=draw, console=out.console, screen=True, refresh_per_second=2)
-
-
-async def follow(options: argparse.Namespace, runs: dict[str, Followed], once: bool) -> None:
-    tasks: dict[str, asyncio.Task[None]] = {}
-    try:
-        while True:
-            for run_id, name in await wanted(options.runs):
-                if run_id not in runs:
-                    runs[run_id] = Followed(run_id, name)
-                    tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], once, say=nobody))
-            if once:
-                await caught_up(runs, tasks)
-                return
-            await asyncio.sleep(EVERY_SECONDS)
-    finally:
-        for task in tasks.values():
-            task.cancel()
-        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
 def nobody(said: str) -> None:
