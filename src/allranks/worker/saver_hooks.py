@@ -15,9 +15,8 @@ SAVES_SECONDS = 1.0
 
 def on_distributed(rank: Rank, module: Any) -> None:
     """torch.distributed.checkpoint.state_dict_saver (torch 2.2 and later)."""
-    later: Set[Optional[str]] = (
-        set()
-    )  # paths of saves in the background: those call `save` again, in a thread
+    # Paths of saves in the background: those call `save` again, in a thread.
+    later: Set[Optional[str]] = set()
 
     def before(args: Any, kwargs: Any) -> Any:
         path = folder_of(args, kwargs)
@@ -58,6 +57,7 @@ def watch_future(rank: Rank, path: Optional[str], answer: Any, later: Set[Option
     future = getattr(answer, "upload_completion", answer)
     begun, step = time.monotonic(), rank.step
     if path is None or not hasattr(future, "add_done_callback") or not rank.is_here:
+        later.discard(path)  # nobody would do it later, and the next save to that path would not be told
         return
     where = os.path.abspath(path)[:2000]
     rank.emit("saving", {"step": step, "path": where})
