@@ -62,7 +62,7 @@ def located(path: str) -> Tuple[str, str]:
         tag = kind.latest(place, seen) if kind.holds(place) else ""
     if not tag:
         saw = "no files of DeepSpeed's ranks (`*_model_states.pt`) are in it"
-        raise Refused(*(seen.findings or [found("export-unsupported", path, saw)]))
+        raise Refused(*(seen.findings or [found("export-not-joined", path, saw)]))
     return path, tag
 
 
@@ -143,10 +143,10 @@ def joined(folder: str, tag: str) -> Dict[str, Any]:
         return dict(state or {})
     except ImportError:
         saw = "this Python has no DeepSpeed, which joins the parts"
-        raise Refused(found("export-unsupported", folder, saw)) from None
+        raise Refused(found("export-not-joined", folder, saw)) from None
     except (ValueError, KeyError, RuntimeError, AssertionError) as error:
         saw = "DeepSpeed refuses it: %s: %s" % (type(error).__name__, printable(str(error))[:300])
-        raise Refused(found("export-unsupported", folder, saw)) from None
+        raise Refused(found("export-not-joined", folder, saw)) from None
 
 
 # ---- the second reading ----
