@@ -1,9 +1,10 @@
-"""Finds habits of English that docs/contributing/style.md drops, in every sentence that a user can read.
+"""Finds habits of English that docs/contributing/style.md drops, in every sentence that a user or a developer reads.
 
     python scripts/language.py [--list [ROOM…]] [--write]
 
 It reads Markdown (README.md, docs/), and in `src` the texts of the program: string literals that are sentences or
-parts of one, and the docstrings that are pages of `allranks explain` or helps of verbs.
+parts of one, and the docstrings that are pages of `allranks explain` or helps of verbs. It also reads all other
+docstrings and the comments of `src`; these count apart, as `code of ROOM`.
 `scripts/language_baseline.json` holds how many are left in each room. A room with more fails; `--write` lowers the
 numbers and never raises one. A line that says `language: allow` (a comment in Python, `<!-- language: allow -->` in
 Markdown) is passed over.
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import io
 import json
 import re
 import sys
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,8 +150,8 @@ class Text:
     path: str
     line: int
     text: str
-    prose: bool = True
-    """Whole sentences: their length counts."""
+    of_code: bool = False
+    """Only readers of the source see it."""
 
 
 @dataclass(frozen=True)
@@ -157,12 +160,13 @@ class Hit:
     line: int
     habit: str
     sentence: str
+    of_code: bool = False
 
     @property
     def room(self) -> str:
         parts = self.path.split("/")
         if parts[0] == "src":
-            return parts[2].removesuffix(".py")
+            return ("code of " if self.of_code else "") + parts[2].removesuffix(".py")
         return parts[0].removesuffix(".md")
 
 
@@ -256,6 +260,38 @@ def python(path: Path) -> Iterator[Text]:
             yield Text(name, node.lineno, text)
 
 
+TOOL_COMMENT = re.compile(r"(?:noqa|type:|pyright:|fmt:|pragma|language:|!)")
+
+
+def comments(path: Path) -> Iterator[Text]:
+    """A module's comments, and the docstrings that are not pages."""
+    name = str(path.relative_to(ROOT))
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if node is tree and PAGES.search(name):
+            body = tree.body[1:]
+        for one in body if isinstance(body, list) else ():
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
+                yield Text(name, one.lineno, str(one.value.value), of_code=True)
+    block: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not TOOL_COMMENT.match(token.string.lstrip("# ")):
+            # Comments in lines of their own are one text; a comment behind code is another.
+            alone = not token.line[: token.start[1]].strip()
+            if block and not (alone and token.start[0] == block[-1].start[0] + 1):
+                yield joined(name, block)
+                block = []
+            block.append(token)
+    if block:
+        yield joined(name, block)
+
+
+def joined(name: str, block: list[tokenize.TokenInfo]) -> Text:
+    return Text(name, block[0].start[0], "\n".join(one.string.lstrip("# ") for one in block), of_code=True)
+
+
 def hits(text: Text) -> Iterator[Hit]:
     bare = HEADING.sub("", HTML.sub("", LINK.sub("]", CODE.sub("`x`", text.text))))
     at = 0
@@ -268,10 +304,10 @@ def hits(text: Text) -> Iterator[Hit]:
             continue
         for name, one in HABITS.items():
             for _ in one.pattern.finditer(sentence):
-                yield Hit(text.path, line, name, sentence)
+                yield Hit(text.path, line, name, sentence, text.of_code)
         # A list after a colon counts apart.
         if max(len(re.findall(r"[A-Za-z][\w'-]*", part)) for part in sentence.split(": ")) > LONGEST:
-            yield Hit(text.path, line, "long", sentence)
+            yield Hit(text.path, line, "long", sentence, text.of_code)
 
 
 def all_texts() -> Iterator[Text]:
@@ -280,6 +316,7 @@ def all_texts() -> Iterator[Text]:
             yield from markdown(path)
     for path in sorted((ROOT / "src").rglob("*.py")):
         yield from python(path)
+        yield from comments(path)
 
 
 def all_hits() -> list[Hit]:

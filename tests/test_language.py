@@ -88,6 +88,24 @@ def test_it_reads_texts_of_a_module_and_neither_comments_nor_patterns(
     assert [(hit.line, hit.habit) for hit in found] == [(4, "is-no")]
 
 
+def test_docstrings_and_comments_count_apart(
+    language: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(language, "ROOT", tmp_path)
+    path = tmp_path / "src" / "allranks" / "core" / "x.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        '"""One line of ours."""\n# This is no\n# page.\nX = 1  # noqa: this is no page\n'
+        'def f():\n    """Mend it."""\n    return "a fault of ours"\n'
+    )
+    found = [hit for text in language.comments(path) for hit in language.hits(text)]
+    assert sorted((hit.line, hit.habit, hit.room) for hit in found) == [
+        (1, "of-ours", "code of core"),
+        (2, "is-no", "code of core"),
+        (6, "mend", "code of core"),
+    ]
+
+
 def test_the_baseline_only_falls(
     language: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
