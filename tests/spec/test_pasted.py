@@ -144,7 +144,7 @@ REFUSED = {
     "line 1: torchrun).",
     "mpirun -np 3 -H a,b python t.py": "train.command: mpirun -np 3: 3 ranks on 2 machines.",
     "deepspeed --include a:0@b:1 t.py": "train.command: deepspeed --include a:0@b:1: other GPUs on each machine.",
-    "ray start --head": "train.command: ray start --head starts no training.",
+    "ray start --head": "train.command: ray start --head does not start a training.",
     "env -i t.py": "train.command: env -i.",
     "tune run --nproc_per_node 2 full_finetune_distributed --config c.yaml": "train.command: "
     "full_finetune_distributed is a name that torchtune alone resolves, to a file inside its package.",
@@ -418,7 +418,7 @@ def test_accelerates_own_default_is_read_where_it_would_be(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("line", "saw"),
     [
-        ("accelerate config", "accelerate config starts no training."),
+        ("accelerate config", "accelerate config does not start a training."),
         ("accelerate launch --tpu t.py", "accelerate --tpu."),
         ("accelerate launch --config_file no.yaml t.py", "no.yaml: file not found."),
         (
@@ -468,7 +468,7 @@ def test_llamafactorys_yaml_in_a_command_is_its_yaml(tmp_path: Path, monkeypatch
     assert run.where("train.llamafactory.stage").file == "x.yaml"
     assert typed("llamafactory-cli train x.yaml").train.source == "x.yaml"
     assert problem("llamafactory-cli export x.yaml") == (
-        "train.command: llamafactory-cli export starts no training."
+        "train.command: llamafactory-cli export does not start a training."
     )
     first = "-m llamafactory.v1.launcher sft x.yaml"
     assert " ".join(typed("USE_V1=1 llamafactory-cli sft x.yaml").train.command) == first

@@ -76,9 +76,10 @@ def understood(node: Scalar | Sequence, reading: Reading, values: Mapping[str, s
         given = session.words
     else:
         given = [word_of(item.raw, values) for item in node.items if isinstance(item, Scalar)]
-        command.words = leading_variables(command, list(given))
+        command.words = list(given)
+        commands.take_variables(command)
     if not command.words or not command.words[0].strip():
-        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+        raise commands.no_script()
     finish(command, values)
     command.said["given"] = shlex.join(given)
     return command
@@ -137,14 +138,6 @@ def protected(word: str) -> str:
     if not NEAT.fullmatch(word):
         return word
     return REFERENCE.sub(lambda match: "\\" + match.group() if not match.group(1) else match.group(), word)
-
-
-def leading_variables(command: Command, words: list[str]) -> list[str]:
-    """`A=1 B=2 train.py`: what stands before the program, as a shell takes it."""
-    while words and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*", words[0]):
-        name, _, value = words.pop(0).partition("=")
-        command.variable(name, value)
-    return words
 
 
 def take_session(command: Command, session: Session) -> None:

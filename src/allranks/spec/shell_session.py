@@ -177,7 +177,7 @@ def chosen(started: list[Started], end: Session) -> Session:
             started = strong
             break
     if not started:
-        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+        raise commands.no_script()
     if len(started) > 1:
         places = " and ".join(f"line {one.line}: {shown(one.first)}" for one, _, _ in started[:3])
         raise Wrong(

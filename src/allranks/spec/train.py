@@ -9,7 +9,7 @@ from typing import Any
 from allranks.core import BadInput
 from allranks.spec import text as files
 from allranks.spec import validate
-from allranks.spec.commands import llamafactory
+from allranks.spec.commands import llamafactory, no_script
 from allranks.spec.keys import declared
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.reading import MISSING, WORDS, Reading, described, mapping
@@ -171,7 +171,7 @@ def read_command(tree: Tree, key: str, reading: Reading) -> tuple[str, ...]:
 
 def check_script(command: Sequence[str]) -> None:
     if not command or not command[0].strip():
-        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+        raise no_script()
     first = command[0].rsplit("/", 1)[-1]
     if first in STARTS_RANKS:
         raise Wrong(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -148,11 +149,27 @@ def own(takes: int = 1, why: str = OWN) -> Option:
     return Option(takes, None, why)
 
 
+def each(names: str, option: Option) -> dict[str, Option]:
+    """One option under several names, or several options with one meaning, with blanks between them."""
+    return dict.fromkeys(names.split(), option)
+
+
 def refused(why: str, fix: str, takes: int = 0) -> Option:
     def act(command: Command, value: str, said: str) -> None:
         raise Wrong(f"{said}.", why, fix)
 
     return Option(takes, act)
+
+
+NOT_PYTHON = refused("allranks starts Python scripts.", "a script, or -m and a module")
+
+
+def _module(command: Command, value: str, said: str) -> None:
+    command.module = True
+
+
+MODULE = Option(0, _module)
+"""`-m`: a module follows in place of a script."""
 
 
 def port(text: str) -> int:
@@ -171,13 +188,16 @@ def whole(text: str) -> int:
 class Form:
     """One program that starts training: by which names it is called, its options, what it does with the rest.
 
-    `options` are by their names without dashes, with `-` for `_`. `short` says that `-N4` is `-N 4`. `read` is called
-    with the command once the options are gone. `ranks` says that it starts the ranks of its node itself.
+    `options` are by their names without dashes, with `-` for `_`. `short` says that `-N4` is `-N 4`. `task` are the
+    words behind the program that start a training, as in `example`. `read` is called with the command once the options
+    are gone. `ranks` says that it starts the ranks of its node itself.
     """
 
     programs: tuple[str, ...]
     options: Mapping[str, Option] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    example: str = ""
     read: Any = None
     short: bool = False
     ranks: bool = False
@@ -187,11 +207,21 @@ class Form:
     def take(self, command: Command) -> None:
         """Takes the program and its options from the front of the command."""
         name = command.words.pop(0)
+        self.take_task(command, posixpath.basename(name))
         if self.ranks:
             command.launchers.append(self.programs[0])
         self.take_options(command, name)
+        if command.module:
+            command.words.insert(0, "-m")
+            command.module = False
         if self.read is not None:
             self.read(command)
+
+    def take_task(self, command: Command, program: str) -> None:
+        words = command.words[: len(self.task)]
+        if tuple(words) != self.task:
+            raise no_training(program, words, [" ".join(self.task)], self.example)
+        del command.words[: len(self.task)]
 
     def take_options(self, command: Command, program: str) -> None:
         words = command.words
@@ -230,6 +260,27 @@ class Form:
         )
 
 
+def no_training(program: str, words: Sequence[str], tasks: Sequence[str], example: str) -> Wrong:
+    """The error for a task of a program that trains with other ones."""
+    said = " ".join((program, *words))
+    return Wrong(
+        f"{shown(said)} does not start a training.",
+        f"{program} does so with {', '.join(f'`{task}`' for task in tasks)}.",
+        example,
+    )
+
+
+def no_script() -> Wrong:
+    return Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+
+
+def take_variables(command: Command) -> None:
+    """`A=1 B=2 train.py`: takes the variables that stand before the program."""
+    while command.words and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*", command.words[0]):
+        name, _, value = command.words.pop(0).partition("=")
+        command.variable(name, value)
+
+
 def str_like(word: str, text: str) -> str:
     """A piece of a word that is not known is not known either."""
     return Unknown(text, word.needs) if isinstance(word, Unknown) and "$" in text else text
@@ -243,6 +294,10 @@ def hosts(text: str) -> list[tuple[str, int | None]]:
         if name:
             found.append((name, whole(slots) if slots else None))
     return found
+
+
+def hostfile(command: Command, value: str, said: str) -> None:
+    command.put("nodes", value if "/" in value else f"./{value}", said)
 
 
 def put_hosts(command: Command, found: Sequence[tuple[str, int | None]], said: str) -> None:

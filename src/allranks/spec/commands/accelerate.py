@@ -6,12 +6,23 @@ compares ours with its own.
 
 from __future__ import annotations
 
-import posixpath
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Option, count, own, port, refused
-from allranks.spec.commands.torchrun import head, module
+from allranks.spec.commands._command import (
+    MODULE,
+    NOT_PYTHON,
+    Command,
+    Form,
+    Option,
+    count,
+    each,
+    hostfile,
+    own,
+    port,
+    refused,
+)
+from allranks.spec.commands.torchrun import head
 from allranks.spec.problems import Problems, Wrong, shown
 from allranks.spec.tree import plain
 from allranks.spec.yaml12 import parse
@@ -73,16 +84,27 @@ def setting(name: str, takes: int = 1) -> Option:
     return Option(takes, act)
 
 
-def config(command: Command, value: str, said: str) -> None:
-    command.settings["config_file"] = value
-
+SAGEMAKER = refused("allranks starts nothing at SageMaker.", "leave it out", takes=1)
+SWITCHES = (
+    "use_deepspeed use_fsdp use_megatron_lm use_parallelism_config dynamo_use_fullgraph dynamo_use_dynamic "
+    "dynamo_use_regional_compilation fp8_use_autocast_during_eval"
+)
+VALUES = "dynamo_backend dynamo_mode"
+GROUPS = {
+    "parallelism_config": " ".join((*PARALLELISM, "cp_comm_strategy")),
+    "megatron_lm": "tp_degree pp_degree num_micro_batches sequence_parallelism recompute_activations "
+    "use_distributed_optimizer gradient_clipping",
+    "fp8": "backend margin interval format amax_history_len amax_compute_algo override_linear_precision opt_level",
+}
+"""Options of which the script hears through a variable, in Accelerate's names."""
 
 OPTIONS: dict[str, Option] = {
-    "config-file": Option(1, config),
-    "quiet": own(0),
-    "q": own(0),
+    **each("quiet q multi-gpu same-network tpu-cluster no-tpu-cluster tpu-use-sudo downcast-bf16", own(0)),
+    **each("machine-rank t tee log-dir role rdzv-backend rdzv-conf monitor-interval vm env use-xpu", own()),
+    **each("main-training-function deepspeed-multinode-launcher mpirun-hostfile mpirun-ccl", own()),
+    **each("m module", MODULE),
+    "config-file": setting("config_file"),
     "cpu": setting("use_cpu", 0),
-    "multi-gpu": own(0),
     "tpu": refused("allranks trains on GPUs and processors.", "leave it out"),
     "mixed-precision": setting("mixed_precision"),
     "num-processes": count("total"),
@@ -90,103 +112,31 @@ OPTIONS: dict[str, Option] = {
     "num-cpu-threads-per-process": Option(1, lambda c, v, s: c.variable("OMP_NUM_THREADS", v, s)),
     "enable-cpu-affinity": Option(0, lambda c, v, s: c.variable("ACCELERATE_CPU_AFFINITY", "1", s)),
     "gpu-ids": setting("gpu_ids"),
-    "same-network": own(0),
-    "machine-rank": own(),
     "main-process-ip": Option(1, head),
     "main-process-port": Option(1, lambda c, v, s: v in ("0", "") or c.put("network.port", port(v), s)),
-    "t": own(),
-    "tee": own(),
-    "log-dir": own(),
-    "role": own(),
-    "rdzv-backend": own(),
-    "rdzv-conf": own(),
     "max-restarts": Option(1, lambda c, v, s: v == "0" or c.put("launch.restarts", int(v), s)),
-    "monitor-interval": own(),
-    "m": Option(0, module),
-    "module": Option(0, module),
-    "no-python": refused("allranks starts Python scripts.", "a script, or -m and a module"),
-    "tpu-cluster": own(0),
-    "no-tpu-cluster": own(0),
-    "tpu-use-sudo": own(0),
-    "vm": own(),
-    "env": own(),
-    "main-training-function": own(),
-    "downcast-bf16": own(0),
-    "use-xpu": own(0),
-    "deepspeed-hostfile": Option(1, lambda c, v, s: c.put("nodes", v if "/" in v else f"./{v}", s)),
+    "no-python": NOT_PYTHON,
+    "deepspeed-hostfile": Option(1, hostfile),
     "deepspeed-exclusion-filter": refused("the nodes that train are named.", "nodes without them", takes=1),
     "deepspeed-inclusion-filter": refused("the nodes that train are named.", "nodes: those alone", takes=1),
-    "deepspeed-multinode-launcher": own(),
     "offload-optimizer-nvme-path": setting("offload_optimizer_nvme_path"),
     "offload-param-nvme-path": setting("offload_param_nvme_path"),
-    "aws-access-key-id": refused("allranks starts nothing at SageMaker.", "leave it out", takes=1),
-    "aws-secret-access-key": refused("allranks starts nothing at SageMaker.", "leave it out", takes=1),
+    **each("aws-access-key-id aws-secret-access-key", SAGEMAKER),
     "debug": Option(0, lambda c, v, s: c.variable("ACCELERATE_DEBUG_MODE", "true", s)),
-    "mpirun-hostfile": own(),
-    "mpirun-ccl": own(),
+    **{name.replace("_", "-"): setting(name, 0) for name in SWITCHES.split()},
+    **{name.replace("_", "-"): setting(name) for name in (*VALUES.split(), *FSDP, *DEEPSPEED)},
     **{
-        name.replace("_", "-"): setting(name, 0)
-        for name in (
-            "use_deepspeed",
-            "use_fsdp",
-            "use_megatron_lm",
-            "use_parallelism_config",
-            "dynamo_use_fullgraph",
-            "dynamo_use_dynamic",
-            "dynamo_use_regional_compilation",
-            "fp8_use_autocast_during_eval",
-        )
-    },
-    **{
-        name.replace("_", "-"): setting(name)
-        for name in (
-            "dynamo_backend",
-            "dynamo_mode",
-            *FSDP,
-            *DEEPSPEED,
-            *(f"parallelism_config_{name}" for name in (*PARALLELISM, "cp_comm_strategy")),
-            *(
-                f"megatron_lm_{name}"
-                for name in (
-                    "tp_degree",
-                    "pp_degree",
-                    "num_micro_batches",
-                    "sequence_parallelism",
-                    "recompute_activations",
-                    "use_distributed_optimizer",
-                    "gradient_clipping",
-                )
-            ),
-            *(
-                f"fp8_{name}"
-                for name in (
-                    "backend",
-                    "margin",
-                    "interval",
-                    "format",
-                    "amax_history_len",
-                    "amax_compute_algo",
-                    "override_linear_precision",
-                    "opt_level",
-                )
-            ),
-        )
+        f"{group}-{name}".replace("_", "-"): setting(f"{group}_{name}")
+        for group, names in GROUPS.items()
+        for name in names.split()
     },
 }
 
 
 class Accelerate(Form):
-    def take(self, command: Command) -> None:
-        name = posixpath.basename(command.words[0])
-        if name in ("accelerate", "accelerate.commands.accelerate_cli"):
-            if command.words[1:2] != ["launch"]:
-                raise Wrong(
-                    f"accelerate {shown(' '.join(command.words[1:2]))} starts no training.",
-                    "of accelerate, `launch` starts one.",
-                    "accelerate launch train.py",
-                )
-            command.words.pop(1)
-        super().take(command)
+    def take_task(self, command: Command, program: str) -> None:
+        if program in ("accelerate", "accelerate.commands.accelerate_cli"):
+            super().take_task(command, program)
 
 
 def read(command: Command) -> None:
@@ -207,9 +157,6 @@ def read(command: Command) -> None:
         command.variable("CUDA_VISIBLE_DEVICES", settings["gpu_ids"], "accelerate --gpu_ids")
     if settings.get("use_cpu") == "true":
         command.cpu = True
-    if command.module:
-        command.words.insert(0, "-m")
-        command.module = False
 
 
 def below(command: Command, path: str) -> None:
@@ -340,6 +287,8 @@ FORM = Accelerate(
     programs=("accelerate", "accelerate-launch"),
     modules=("accelerate.commands.launch", "accelerate.commands.accelerate_cli"),
     options=OPTIONS,
+    task=("launch",),
+    example="accelerate launch train.py",
     read=read,
     ranks=True,
 )

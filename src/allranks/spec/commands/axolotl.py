@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from allranks.spec.commands._command import Command, Form
+from allranks.spec.commands._command import Command, Form, no_training
 from allranks.spec.problems import Wrong, shown
 
 
 class Axolotl(Form):
     def take(self, command: Command) -> None:
-        _, *rest = command.words
-        if rest[:1] != ["train"]:
-            raise Wrong(
-                f"axolotl {shown(' '.join(rest[:1]))} starts no training.",
-                "of it, `train` starts one; `preprocess` runs once, before.",
-                "axolotl train config.yml",
-            )
-        words = rest[1:]
+        _, *words = command.words
+        if words[:1] != ["train"]:
+            raise no_training("axolotl", words[:1], ["train"], "axolotl train config.yml")
+        del words[0]
         launcher = "accelerate"
         kept: list[str] = []
         while words:

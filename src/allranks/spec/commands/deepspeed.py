@@ -6,16 +6,20 @@ import re
 
 from allranks.core import NOTE
 from allranks.spec.commands._command import (
+    MODULE,
+    NOT_PYTHON,
     Command,
     Form,
     Option,
     count,
+    each,
+    hostfile,
     key,
     own,
     port,
     refused,
 )
-from allranks.spec.commands.torchrun import head, module
+from allranks.spec.commands.torchrun import head
 from allranks.spec.problems import Wrong, shown
 
 ENGINES = {
@@ -58,53 +62,31 @@ def engine(command: Command, value: str, said: str) -> None:
     command.put("launch.with", name, said)
 
 
-def hostfile(command: Command, value: str, said: str) -> None:
-    command.put("nodes", value if "/" in value else f"./{value}", said)
-
-
+EXCLUDED = refused("the nodes that train are named.", "nodes without them", takes=1)
 OPTIONS = {
-    "H": Option(1, hostfile),
-    "hostfile": Option(1, hostfile),
-    "i": Option(1, included),
-    "include": Option(1, included),
-    "e": refused("the nodes that train are named.", "nodes without them", takes=1),
-    "exclude": refused("the nodes that train are named.", "nodes without them", takes=1),
+    **each("H hostfile", Option(1, hostfile)),
+    **each("i include", Option(1, included)),
+    **each("e exclude", EXCLUDED),
     "num-nodes": count("nodes"),
-    "num-gpus": count("ranks"),
-    "num-accelerators": count("ranks"),
+    **each("num-gpus num-accelerators", count("ranks")),
     "master-port": key("network.port", port),
     "master-addr": Option(1, head),
-    "node-rank": own(),
     "launcher": Option(1, engine),
     "launcher-args": key("launch.extra", str.split),
-    "module": Option(0, module),
-    "no-python": refused("allranks starts Python scripts.", "a script, or -m and a module"),
+    "module": MODULE,
+    "no-python": NOT_PYTHON,
     "no-local-rank": Option(0, lambda command, value, said: command.said.update(local_rank="no")),
-    "no-ssh": own(0),
-    "no-ssh-check": own(0),
-    "force-multi": own(0),
-    "save-pid": own(0),
-    "enable-each-rank-log": own(),
     "autotuning": refused(
         "allranks starts one training.", "the deepspeed launcher for its autotuning", takes=1
     ),
-    "elastic-training": own(0),
-    "min-elastic-nodes": own(),
-    "max-elastic-nodes": own(),
-    "bind-cores-to-rank": own(0),
-    "bind-core-list": own(),
-    "ssh-port": own(),
     "venv-script": key("environment.activate"),
-    "log-level": own(),
-    "q": own(0),
-    "quiet": own(0),
+    **each("no-ssh no-ssh-check force-multi save-pid elastic-training bind-cores-to-rank q quiet", own(0)),
+    **each("node-rank enable-each-rank-log min-elastic-nodes max-elastic-nodes bind-core-list", own()),
+    **each("ssh-port log-level", own()),
 }
 
 
 def read(command: Command) -> None:
-    if command.module:
-        command.words.insert(0, "-m")
-        command.module = False
     if "local_rank" not in command.said and not any(w.startswith("--local_rank") for w in command.words):
         command.note(
             "launcher-dropped",

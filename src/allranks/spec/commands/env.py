@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
-from allranks.spec.commands._command import Command, Form, own, refused
-from allranks.spec.problems import Wrong
+from allranks.spec.commands._command import Command, Form, each, no_script, own, refused, take_variables
 
 OPTIONS = {
-    "u": refused("a variable that is not set needs no word.", "leave it out", takes=1),
-    "unset": refused("a variable that is not set needs no word.", "leave it out", takes=1),
-    "i": refused("the ranks need the variables of their environment.", "leave it out"),
-    "ignore-environment": refused("the ranks need the variables of their environment.", "leave it out"),
-    "p": own(0),
-    "v": own(0),
-    "cpunodebind": own(),
-    "membind": own(),
-    "interleave": own(),
-    "n": own(),
-    "N": own(),
-    "C": own(),
-    "m": own(),
-    "physcpubind": own(),
-    "localalloc": own(0),
-    "l": own(0),
-    "c": own(),
+    **each("u unset", refused("a variable that is not set needs no word.", "leave it out", takes=1)),
+    **each(
+        "i ignore-environment", refused("the ranks need the variables of their environment.", "leave it out")
+    ),
+    **each("p v l localalloc", own(0)),
+    **each("cpunodebind membind interleave n N C c m physcpubind", own()),
 }
 
 
 def read(command: Command) -> None:
-    words = command.words
-    while words and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*", words[0]):
-        name, _, value = words.pop(0).partition("=")
-        command.variable(name, value)
-    if not words:
-        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
+    take_variables(command)
+    if not command.words:
+        raise no_script()
 
 
 FORM = Form(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import posixpath
-
 from allranks.spec.commands._command import Command, Form, Option, key, own, port
 from allranks.spec.commands.torchrun import head
-from allranks.spec.problems import Wrong, shown
 
 
 def told(name: str) -> Option:
@@ -48,22 +45,21 @@ OPTIONS = {
 
 
 class Fabric(Form):
-    def take(self, command: Command) -> None:
-        words = command.words
-        if words[1:2] != ["run"]:
-            raise Wrong(
-                f"{posixpath.basename(words[0])} {shown(' '.join(words[1:2]))} starts no training.",
-                "of it, `run` starts one.",
-                "fabric run train.py",
-            )
-        del words[1]
-        if words[1:2] == ["model"]:
-            del words[1]
-        super().take(command)
+    def take_task(self, command: Command, program: str) -> None:
+        super().take_task(command, program)
+        if command.words[:1] == ["model"]:
+            del command.words[0]
 
 
 def read(command: Command) -> None:
     command.variable("LT_CLI_USED", "1", "fabric run")
 
 
-FORM = Fabric(programs=("fabric", "lightning"), options=OPTIONS, read=read, ranks=True)
+FORM = Fabric(
+    programs=("fabric", "lightning"),
+    options=OPTIONS,
+    task=("run",),
+    example="fabric run train.py",
+    read=read,
+    ranks=True,
+)

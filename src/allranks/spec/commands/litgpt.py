@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from allranks.spec.commands._command import Command, Form
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.commands._command import Command, Form, no_training
 
 TASKS = ("finetune", "finetune_full", "finetune_lora", "finetune_adapter", "finetune_adapter_v2", "pretrain")
 
@@ -12,11 +11,7 @@ class LitGPT(Form):
     def take(self, command: Command) -> None:
         _, *rest = command.words
         if not rest or rest[0] not in TASKS:
-            raise Wrong(
-                f"litgpt {shown(' '.join(rest[:1]))} starts no training.",
-                f"of it, {', '.join(TASKS)} do.",
-                "litgpt finetune_lora MODEL",
-            )
+            raise no_training("litgpt", rest[:1], TASKS, "litgpt finetune_lora MODEL")
         for name, what in (("--devices", "ranks"), ("--num_nodes", "nodes")):
             for at, word in enumerate(rest):
                 value = word.partition("=")[2] if "=" in word else rest[at + 1] if at + 1 < len(rest) else ""

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Unknown
+from allranks.spec.commands._command import Command, Form, Unknown, no_training
 from allranks.spec.problems import Wrong, shown
 
 SCRIPTS = ("train.py", "train_bash.py")
@@ -118,11 +118,7 @@ class LlamaFactory(Form):
                 command.words = ["-m", V1, *rest]
                 return
             if rest[:1] != ["train"]:
-                raise Wrong(
-                    f"{program} {shown(' '.join(rest[:1]))} starts no training.",
-                    "of it, `train` starts one.",
-                    "llamafactory-cli train sft.yaml",
-                )
+                raise no_training(program, rest[:1], ["train"], "llamafactory-cli train sft.yaml")
             rest = rest[1:]
         train(command, rest)
 

@@ -10,14 +10,15 @@ from allranks.spec.commands._command import (
     Option,
     Unknown,
     count,
+    each,
+    hostfile,
     hosts,
     key,
     own,
     put_hosts,
     refused,
 )
-from allranks.spec.commands.deepspeed import hostfile
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.problems import Wrong
 
 
 def named(command: Command, value: str, said: str) -> None:
@@ -55,70 +56,30 @@ def mapped(command: Command, value: str, said: str) -> None:
         command.count("tasks", match.group(1), said)
 
 
-def several(command: Command, value: str, said: str) -> None:
-    raise Wrong(f"{shown(said)}.", "each rank runs the same command.", "one command for all ranks")
-
-
+SEVERAL = refused("each rank runs the same command.", "one command for all ranks", takes=1)
 OPTIONS = {
-    "np": count("all tasks"),
-    "n": count("all tasks"),
-    "c": count("all tasks"),
-    "npernode": count("tasks"),
-    "N": count("tasks"),
-    "ppn": count("tasks"),
-    "perhost": count("tasks"),
-    "H": Option(1, named),
-    "host": Option(1, named),
-    "hosts": Option(1, named),
-    "hostfile": Option(1, hostfile),
-    "machinefile": Option(1, hostfile),
-    "f": Option(1, hostfile),
-    "default-hostfile": Option(1, hostfile),
+    **each("np n c", count("all tasks")),
+    **each("npernode N ppn perhost", count("tasks")),
+    **each("H host hosts", Option(1, named)),
+    **each("hostfile machinefile f default-hostfile", Option(1, hostfile)),
     "x": Option(1, variable),
-    "genv": Option(2, pair),
-    "env": Option(2, pair),
-    "genvall": own(0),
+    **each("genv env", Option(2, pair)),
     "map-by": Option(1, mapped),
-    "rank-by": own(),
-    "bind-to": own(),
-    "bind-to-none": own(0),
-    "mca": own(2),
-    "gmca": own(2),
-    "prtemca": own(2),
-    "pmixmca": own(2),
-    "am": own(),
-    "allow-run-as-root": own(0),
-    "oversubscribe": own(0),
-    "use-hwthread-cpus": own(0),
-    "report-bindings": own(0),
-    "tag-output": own(0),
-    "prefix": own(),
-    "wdir": key("train.workdir"),
-    "wd": key("train.workdir"),
-    "output-filename": own(),
-    "timestamp-output": own(0),
-    "verbose": own(0),
-    "v": own(0),
-    "q": own(0),
-    "quiet": own(0),
-    "display-map": own(0),
-    "display": own(),
-    "launcher": own(),
-    "bootstrap": own(),
-    "iface": own(),
-    "l": own(0),
-    "prepend-rank": own(0),
-    "print-rank-map": own(0),
-    "nolocal": own(0),
-    "merge-stderr-to-stdout": own(0),
-    "app": refused("each rank runs the same command.", "one command for all ranks", takes=1),
-    "configfile": refused("each rank runs the same command.", "one command for all ranks", takes=1),
+    **each("wdir wd", key("train.workdir")),
+    **each("app configfile", SEVERAL),
+    **each("mca gmca prtemca pmixmca", own(2)),
+    **each("rank-by bind-to am prefix output-filename display launcher bootstrap iface", own()),
+    **each("genvall bind-to-none allow-run-as-root oversubscribe use-hwthread-cpus report-bindings", own(0)),
+    **each("tag-output timestamp-output verbose v q quiet display-map l prepend-rank print-rank-map", own(0)),
+    **each("nolocal merge-stderr-to-stdout", own(0)),
 }
 
 
 def read(command: Command) -> None:
     if ":" in command.words:
-        several(command, ":", ":")
+        raise Wrong(
+            "`:` between two commands.", "each rank runs the same command.", "one command for all ranks"
+        )
     nodes = command.keys.get("nodes")
     if nodes is not None and nodes != "localhost":
         command.put("launch.with", "mpi", "mpirun")
@@ -128,6 +89,5 @@ FORM = Form(
     programs=("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"),
     options=OPTIONS,
     read=read,
-    short=False,
     prefixes=False,
 )

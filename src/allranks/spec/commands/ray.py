@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Option, Unknown, key, own, refused
+from allranks.spec.commands._command import Command, Form, Option, Unknown, each, key, own, refused
 from allranks.spec.problems import Wrong, shown
 
 
@@ -60,37 +60,15 @@ OPTIONS = {
     "working-dir": key("code"),
     "runtime-env": Option(1, runtime_file),
     "runtime-env-json": Option(1, runtime),
-    "submission-id": own(),
-    "job-id": own(),
     "no-wait": Option(
         0, lambda c, v, s: c.left_out(s, "it is an option of allranks.", "allranks run --detach")
     ),
-    "metadata-json": own(),
-    "entrypoint-num-cpus": own(),
-    "entrypoint-num-gpus": own(),
-    "entrypoint-memory": own(),
-    "entrypoint-resources": own(),
+    **each("submission-id job-id metadata-json headers verify log-style log-color", own()),
+    **each("entrypoint-num-cpus entrypoint-num-gpus entrypoint-memory entrypoint-resources", own()),
     "entrypoint-label-selector": own(),
-    "headers": own(),
-    "verify": own(),
-    "log-style": own(),
-    "log-color": own(),
-    "v": own(0),
-    "verbose": own(0),
+    **each("v verbose", own(0)),
     "no-verify": refused("the cluster's certificate is checked.", "leave it out"),
 }
-
-
-class RayJob(Form):
-    def take(self, command: Command) -> None:
-        if command.words[1:3] != ["job", "submit"]:
-            raise Wrong(
-                f"ray {shown(' '.join(command.words[1:3]))} starts no training.",
-                "of ray, `job submit` starts one.",
-                "ray job submit -- python train.py",
-            )
-        command.words[1:3] = []
-        super().take(command)
 
 
 def read(command: Command) -> None:
@@ -107,4 +85,10 @@ def read(command: Command) -> None:
     )
 
 
-FORM = RayJob(programs=("ray",), options=OPTIONS, read=read)
+FORM = Form(
+    programs=("ray",),
+    options=OPTIONS,
+    task=("job", "submit"),
+    example="ray job submit -- python train.py",
+    read=read,
+)

@@ -7,41 +7,18 @@ import shlex
 
 from allranks.core import WARN
 from allranks.spec.commands import srun
-from allranks.spec.commands._command import Command, own, refused
+from allranks.spec.commands._command import Command, each, own, refused
 from allranks.spec.problems import Wrong, shown
 
 LINE = re.compile(r"^#SBATCH[ \t]+(.*)$", re.MULTILINE)
 OPTIONS = {
     **srun.OPTIONS,
-    "a": refused("a run trains one thing.", "a sweep: sweep: {learning_rate: [1e-5, 5e-5]}", takes=1),
-    "array": refused("a run trains one thing.", "a sweep: sweep: {learning_rate: [1e-5, 5e-5]}", takes=1),
-    "d": own(),
-    "dependency": own(),
-    "requeue": srun.extra(0),
-    "no-requeue": own(0),
-    "open-mode": own(),
-    "parsable": own(0),
-    "comment": own(),
-    "get-user-env": own(),
-    "hold": own(0),
-    "licenses": srun.extra(),
-    "L": srun.extra(),
-    "nice": own(0),
-    "oversubscribe": own(0),
-    "s": own(0),
-    "sockets-per-node": own(),
-    "switches": srun.extra(),
-    "threads-per-core": srun.extra(),
-    "cluster-constraint": srun.extra(),
-    "M": srun.extra(),
-    "clusters": srun.extra(),
+    **each("a array", refused("a run trains one thing.", "sweep: {learning_rate: [1e-5, 5e-5]}", takes=1)),
     "wrap": refused("its command is one word.", "the training command itself after `--`", takes=1),
-    "W": own(0),
-    "S": own(),
-    "core-spec": own(),
-    "profile": own(),
-    "tmp": srun.extra(),
-    "bell": own(0),
+    "requeue": srun.extra(0),
+    **each("licenses L switches threads-per-core cluster-constraint M clusters tmp", srun.extra()),
+    **each("d dependency open-mode comment get-user-env sockets-per-node S core-spec profile", own()),
+    **each("no-requeue parsable hold nice oversubscribe s W bell", own(0)),
 }
 INSIDE = srun.Srun(programs=("#SBATCH",), options=OPTIONS, short=True)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from allranks.spec.commands._command import Command, Form
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.commands._command import Command, Form, no_training
 
 TASKS = ("pt", "sft", "rlhf", "eval", "infer")
 
@@ -11,14 +10,10 @@ TASKS = ("pt", "sft", "rlhf", "eval", "infer")
 class Swift(Form):
     def take(self, command: Command) -> None:
         program, *rest = command.words
-        if rest[:1] and rest[0] not in TASKS:
-            raise Wrong(
-                f"swift {shown(rest[0])} starts no training that is known here.",
-                f"of it, {', '.join(TASKS[:3])} do.",
-                "-m and its module",
+        if not rest or rest[0] not in TASKS:
+            raise no_training(
+                "swift", rest[:1], TASKS[:3], "swift sft --model …, or -m and the task's module"
             )
-        if not rest:
-            raise Wrong("swift without a task.", do="swift sft --model …")
         command.launchers.append("swift")
         inner = "swift.cli._megatron" if program == "megatron" else "swift.cli"
         command.words = ["-m", f"{inner}.{rest[0]}", *rest[1:]]

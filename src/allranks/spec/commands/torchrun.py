@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from allranks.spec.commands._command import (
+    MODULE,
+    NOT_PYTHON,
     Command,
     Form,
     Option,
     count,
+    each,
     key,
     own,
     port,
-    refused,
     whole,
 )
-from allranks.spec.problems import Wrong
 
 
 def nodes(command: Command, value: str, said: str) -> None:
@@ -43,63 +44,27 @@ def restarts(command: Command, value: str, said: str) -> None:
         command.put("launch.restarts", whole(value), said)
 
 
-def module(command: Command, value: str, said: str) -> None:
-    command.module = True
-
-
 OPTIONS = {
     "nnodes": Option(1, nodes),
     "nproc-per-node": count("ranks"),
-    "rdzv-backend": own(),
     "rdzv-endpoint": Option(1, endpoint),
-    "rdzv-id": own(),
-    "rdzv-conf": own(),
     "standalone": Option(0, lambda command, value, said: command.count("nodes", "1", said)),
     "max-restarts": Option(1, restarts),
-    "monitor-interval": own(),
-    "start-method": own(),
-    "event-log-handler": own(),
-    "role": own(),
-    "m": Option(0, module),
-    "module": Option(0, module),
-    "no-python": refused("allranks starts Python scripts.", "a script, or -m and a module"),
-    "run-path": refused("allranks starts Python scripts.", "a script, or -m and a module"),
-    "log-dir": own(),
-    "r": own(),
-    "redirects": own(),
-    "t": own(),
-    "tee": own(),
-    "local-ranks-filter": own(),
-    "duplicate-stdout-filters": own(),
-    "duplicate-stderr-filters": own(),
-    "node-rank": own(),
+    **each("m module", MODULE),
+    **each("no-python run-path", NOT_PYTHON),
     "master-addr": Option(1, head),
     "master-port": key("network.port", port),
-    "local-addr": own(),
-    "logs-specs": own(),
-    "numa-binding": own(),
-    "signals-to-handle": own(),
-    "shutdown-timeout": own(),
-    "virtual-local-rank": own(0),
-    "use-env": own(0),
+    **each("rdzv-backend rdzv-id rdzv-conf monitor-interval start-method event-log-handler role", own()),
+    **each("log-dir r redirects t tee local-ranks-filter duplicate-stdout-filters", own()),
+    **each("duplicate-stderr-filters node-rank local-addr logs-specs numa-binding", own()),
+    **each("signals-to-handle shutdown-timeout", own()),
+    **each("virtual-local-rank use-env", own(0)),
 }
-
-
-def read(command: Command) -> None:
-    if command.module:
-        command.words.insert(0, "-m")
-        command.module = False
-
-
-def no_script(command: Command) -> None:
-    if not command.words:
-        raise Wrong("it names no script.", "torchrun needs one.", "command: [train.py, --lr, 1e-5]")
 
 
 FORM = Form(
     programs=("torchrun",),
     modules=("torch.distributed.run", "torch.distributed.launch"),
     options=OPTIONS,
-    read=read,
     ranks=True,
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from allranks.spec.commands import accelerate
-from allranks.spec.commands._command import Command, Form
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.commands._command import Command, Form, no_training
 
 TASKS = ("sft", "dpo", "grpo", "kto", "reward", "rloo")
 OWN = ("gradient_accumulation_steps", "debug", "mixed_precision", "env", "m", "t", "q", "role", "log_dir")
@@ -15,11 +14,7 @@ class Trl(Form):
     def take(self, command: Command) -> None:
         _, *rest = command.words
         if not rest or rest[0] not in TASKS:
-            raise Wrong(
-                f"trl {shown(' '.join(rest[:1]))} starts no training that is known here.",
-                f"of it, {', '.join(TASKS)} do.",
-                "trl sft --config sft.yaml",
-            )
+            raise no_training("trl", rest[:1], TASKS, "trl sft --config sft.yaml")
         command.launchers.append("trl")
         kept: list[str] = []
         words = rest[1:]
@@ -27,7 +22,7 @@ class Trl(Form):
             word = words.pop(0)
             name, equals, value = word.removeprefix("--").partition("=")
             option = accelerate.OPTIONS.get(name.replace("_", "-")) if word.startswith("--") else None
-            if name in ("accelerate_config",):
+            if name == "accelerate_config":
                 option = accelerate.OPTIONS["config-file"]
             if option is None or name in OWN:
                 kept.append(word)

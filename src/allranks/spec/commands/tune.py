@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from allranks.spec.commands import torchrun
-from allranks.spec.commands._command import Command, Form
+from allranks.spec.commands._command import Command, Form, no_script
 from allranks.spec.problems import Wrong, shown
 
 
-class Tune(Form):
-    def take(self, command: Command) -> None:
-        if command.words[1:2] != ["run"]:
-            raise Wrong(
-                f"tune {shown(' '.join(command.words[1:2]))} starts no training.",
-                "of it, `run` starts one.",
-                "tune run --nproc_per_node 8 recipe.py --config config.yaml",
-            )
-        del command.words[1]
-        super().take(command)
-
-
 def read(command: Command) -> None:
-    torchrun.no_script(command)
+    if not command.words:
+        raise no_script()
     recipe = command.words[0]
     config = next((v for k, v in zip(command.words, command.words[1:], strict=False) if k == "--config"), "")
     if not recipe.endswith(".py") or not config.endswith((".yaml", ".yml")):
@@ -32,4 +21,11 @@ def read(command: Command) -> None:
         )
 
 
-FORM = Tune(programs=("tune",), options=torchrun.OPTIONS, read=read, ranks=True)
+FORM = Form(
+    programs=("tune",),
+    options=torchrun.OPTIONS,
+    task=("run",),
+    example="tune run --nproc_per_node 8 recipe.py --config config.yaml",
+    read=read,
+    ranks=True,
+)
