@@ -1,9 +1,9 @@
 """allranks: start a training run on many machines and keep it alive.
 
-The folders are the life of a run, in order: `spec` reads what the user wrote, `transport` gets to the
-nodes, `node` is what runs there, `checks` judges what was found, `plan` says what will run, `prepare`
-and `launch` start it, `worker` reports from every rank, `monitor` and `diagnose` judge it, `checkpoints`
-proves what it left. `runs` ties the phases together; `cli` and `output` are what a person sees, `api` what
+The folders are the life of a run, in order. `spec` reads what the user wrote. `transport` reaches the nodes,
+`node` runs there, and `checks` judges what it found. `plan` says what will run; `prepare` and `launch` start it.
+`worker` reports from every rank, `monitor` and `diagnose` judge the reports, `checkpoints` proves the result.
+`runs` ties the phases together; `cli` and `output` are what a person sees, `api` what
 a program calls: `allranks.run(…)`, `plan`, `check`, `diagnose` (docs/python.md).
 
 Every rank imports this file, so nothing is imported here; `api` is loaded when one of its names is used.

@@ -8,7 +8,7 @@
         ...
     run.wait().adapter
 
-Nothing is printed and nothing is asked. What the command line says as an error is raised, with the same text:
+Nothing is printed and nothing is asked. Errors of the command line are raised here, with the same text:
 `BadInput` (exit code 2 there), `Blocked` and `StoppedBefore` (1), `CouldNotTell` (3), all of them `AllranksError`.
 Everything may be called where an event loop runs already, as in a notebook.
 """
@@ -83,8 +83,8 @@ def plan(
 
 @dataclass(frozen=True)
 class Check:
-    """What was found. `passes`: nothing stops a launch. `standings` has each node with its verdict, `facts` what the
-    nodes said of themselves, `plan` what would run."""
+    """The result of a check. `passes`: nothing stops a launch. `standings` has each node with its verdict, `facts` the
+    facts that each node reported, `plan` the plan of the run."""
 
     findings: tuple[Finding, ...]
     stopping: tuple[Finding, ...]
@@ -129,10 +129,10 @@ def run(
     accept_new_hosts: bool = False,
     tell: Callable[[Event], None] = lambda event: None,
 ) -> Run:
-    """Checks, prepares, probes and launches, and returns once the run needs this process no more.
+    """Checks, prepares, probes and launches, and returns once the run no longer needs this process.
 
-    Arguments as for `plan`; `probe` says whether the network is tried first (None: where there are several machines),
-    `tell` is called with each event up to the launch, from another thread where an event loop runs. Raises
+    Arguments as for `plan`; `probe` says whether the network is tried first (None: if there are several machines),
+    `tell` is called with each event up to the launch, from another thread if an event loop runs. Raises
     StoppedBefore with the findings that forbid the launch. An interrupt undoes what was begun.
     """
     described = read(source, sets, accept)
@@ -195,8 +195,8 @@ def diagnosis_of(paths: list[str]) -> Diagnosis:
 
 @dataclass(frozen=True)
 class RunState:
-    """What the head of a run says of it. `state` is `succeeded`, `failed`, `stopped`, `lost`, one of the states on the
-    way there, or None where nobody can tell (`why`). `raw` is the whole answer."""
+    """The state of a run as its head reports it. `state` is `succeeded`, `failed`, `stopped`, `lost`, one of the states
+    on the way there, or None if it is unknown (`why`). `raw` is the whole answer."""
 
     id: str
     name: str | None
@@ -255,8 +255,8 @@ class Run:
         return state_of(_done(ask()))
 
     def watch(self) -> Iterator[Event]:
-        """Every event of the run's journal from its beginning, each once, until the run has ended. To leave the loop
-        stops nothing but the watching. Raises CouldNotTell where the connection to its head ends."""
+        """Every event of the run's journal from its beginning, each once, until the run has ended. Leaving the
+        loop ends only the watching. Raises CouldNotTell if the connection to its head ends."""
         return _each(self._events)
 
     async def _events(self) -> AsyncGenerator[Event, None]:
@@ -308,8 +308,8 @@ def list_runs() -> list[RunState]:
 
 
 def _done(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer of a coroutine. Where a loop runs in this thread it is done in another one, which an interrupt
-    cancels and waits for."""
+    """The answer of a coroutine. If a loop runs in this thread, another thread runs the coroutine; an interrupt
+    cancels it and waits for it."""
     if not _in_loop():
         return asyncio.run(work)
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
@@ -336,7 +336,7 @@ def _in_loop() -> bool:
 
 
 def _apart(work: Callable[[], Answer], cancel: Callable[[], None] = lambda: None) -> Answer:
-    """What `work` returns or raises; in a thread of its own where an event loop runs in this one."""
+    """What `work` returns or raises; in its own thread if an event loop runs in this one."""
     if not _in_loop():
         return work()
     said: list[Answer] = []
@@ -362,7 +362,7 @@ def _apart(work: Callable[[], Answer], cancel: Callable[[], None] = lambda: None
 
 
 def _each(make: Callable[[], AsyncGenerator[Answer, None]]) -> Iterator[Answer]:
-    """The items of an asynchronous generator, which works in a thread of its own and ends with this one."""
+    """The items of an asynchronous generator, which works in its own thread and ends with this one."""
     box: queue.SimpleQueue[tuple[Answer | None, BaseException | None, bool]] = queue.SimpleQueue()
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 

@@ -1,4 +1,4 @@
-"""What an adapter is made of: its config as PEFT writes it, and its tensors sorted by module and part.
+"""The parts of an adapter: its config as PEFT writes it, and its tensors sorted by module and part.
 
 PEFT names a tensor `base_model.model.<module>.lora_A.weight` (the adapter's own name is taken out when it
 is saved). Fused experts (`target_parameters`) put the pair on the module that owns the parameter, and a
@@ -136,7 +136,7 @@ def parse_config(data: Mapping[str, Any]) -> Config:
 
 @dataclass
 class Adapter:
-    """The tensors by module: `modules[path][part]`; `others` are the tensors that are no part of a pair."""
+    """The tensors by module: `modules[path][part]`; `others` are the tensors that do not belong to a pair."""
 
     config: Config
     modules: Dict[str, Dict[str, Tensor]]
@@ -156,7 +156,7 @@ def sort_tensors(config: Config, tensors: List[Tensor]) -> Adapter:
 
 
 def split_name(name: str) -> Tuple[str, Optional[str]]:
-    """(module path without PEFT's prefix, part) of a tensor's name; part is None where it is no LoRA tensor."""
+    """(module path without PEFT's prefix, part) of a tensor's name; part is None if it is not a LoRA tensor."""
     bare = name[len(PREFIX) :] if name.startswith(PREFIX) else name
     for suffix, part in _PARTS:
         if bare.endswith(suffix):
@@ -215,7 +215,7 @@ def is_target(config: Config, module: str) -> Optional[bool]:
 
 
 def is_saved_module(config: Config, tensor: Tensor) -> bool:
-    """Whether a tensor that is no LoRA part has a reason to be there."""
+    """Whether a tensor that is not a LoRA part has a reason to be there."""
     path = split_name(tensor.name)[0]
     parts = path.split(".")
     if any(("." + path + ".").find("." + name + ".") >= 0 for name in config.modules_to_save):

@@ -57,7 +57,7 @@ class BaseModel:
 
 
 def read(path: str) -> BaseModel:
-    """Raises Refused where it is no base model that can be merged into."""
+    """Raises Refused if an adapter cannot be merged into it."""
     try:
         with Folder(path) as folder:
             config = _config(folder)

@@ -19,8 +19,8 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 def judge(adapter: Adapter, file: str, modules: Sequence[str] = ()) -> List[Finding]:
     """Every way in which the tensors and the config disagree with themselves.
 
-    `modules` are paths (or their ends) of the base model's modules, where they are known: a target that is
-    none of them was never trained, and is not lost.
+    `modules` are paths (or their ends) of the base model's modules, if they are known: a target that is not
+    among them was never trained, and is not lost.
     """
     findings: List[Finding] = []
     findings.extend(_pairs(adapter, file))

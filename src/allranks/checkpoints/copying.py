@@ -1,7 +1,7 @@
 """Copies a checkpoint to other storage: slowly on purpose, from where it broke off, and verified by digest.
 
-The copy grows under a temporary name and is moved into place when every file's digest is the source's. What
-an earlier try left is taken over as far as it is the same. Meant to run in a process of its own: a write to
+The copy grows under a temporary name and is moved into place when every file's digest is the source's. The
+files of an earlier try are kept as far as they are the same. Meant to run in a separate process: a write to
 storage that hangs cannot be interrupted.
 """
 
@@ -27,7 +27,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class CopyDiffers(OSError):
-    """What was read back from the copy is not what was written."""
+    """The copy, read back, differs from what was written."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _is_there(source: str, target: str, names: List[str]) -> bool:
 
 
 class Pace:
-    """Waits so that no more than so many bytes a second pass."""
+    """Waits so that no more than so many bytes per second pass."""
 
     def __init__(self, bytes_a_second: float):
         self.rate, self.due = bytes_a_second, time.monotonic()
@@ -196,6 +196,6 @@ def _into_place(growing: str, target: str) -> None:
 
 
 def _empty(folder: str) -> None:
-    """Removes a folder of ours under its temporary name: files and folders, through no link."""
+    """Removes a folder that a copy made under its temporary name; it follows no link."""
     if os.path.isdir(folder) and not os.path.islink(folder):
         shutil.rmtree(folder, ignore_errors=True)

@@ -135,7 +135,7 @@ def rank_of(name: str) -> Tuple[int, str]:
 
 
 def joined(folder: str, tag: str) -> Dict[str, Any]:
-    """What DeepSpeed makes of it. Raises Refused with DeepSpeed's own words."""
+    """What DeepSpeed makes of it. Raises Refused with DeepSpeed's message."""
     try:
         from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 

@@ -1,4 +1,4 @@
-"""What an adapter does to which tensor of its base model. Pure: names, shapes and numbers, no value is read.
+"""How an adapter changes each tensor of its base model. Pure: names, shapes and numbers, no value is read.
 
 Every kind of LoRA is one formula on a matrix W of the base with the rows and columns that it has on disk:
 
@@ -90,7 +90,7 @@ class Edit:
 
 
 def plan(adapter: Adapter, raw: Mapping[str, Any], base: BaseModel, file: str) -> Dict[str, Edit]:
-    """{tensor of the base: what happens to it}. Raises Refused for what cannot be merged exactly."""
+    """{tensor of the base: how it changes}. Raises Refused if it cannot be merged exactly."""
     refuse_unknown(raw, file)
     edits: Dict[str, Edit] = {}
 
@@ -204,7 +204,7 @@ def is_fused(adapter: Adapter, module: str) -> bool:
 @dataclass(frozen=True)
 class Fused:
     """A parameter that holds all experts: its [rows, columns] for each, and (part, rows) where the disk keeps
-    each expert apart, as `<holder>.<number>.<part>.weight`; no parts where it lies there as it is."""
+    each expert apart, as `<holder>.<number>.<part>.weight`; no parts if the file holds the parameter as it is."""
 
     name: str
     experts: int
@@ -246,7 +246,7 @@ def parameters_of(adapter: Adapter, owner: str) -> List[str]:
 
 
 def fused_of(base: BaseModel, owner: str, parameters: Sequence[str]) -> List[Fused]:
-    """The parameters of a module, as they lie on disk."""
+    """The parameters of a module, as the files hold them."""
     found_ones = []
     for parameter in parameters:
         whole = base.shape("%s.%s" % (owner, parameter))

@@ -170,7 +170,7 @@ class _Shapes:
         return None
 
     def lacking(self, adapter: Adapter) -> List[str]:
-        """What stands here, must train and is not in the file. Fused experts are left to the counts: PEFT
+        """Tensors of this base that must train and that the file lacks. Fused experts are left to the counts: PEFT
         saves their tensors under the module's name and not under the parameter's."""
         owners = {parts.owner(m) for m in adapter.modules}
         have = {parts.split_name(t.name) for t in _all(adapter)}

@@ -25,7 +25,7 @@ from allranks.core import BLOCK, UNKNOWN, Finding
 from allranks.node import memory
 
 ACCEPTABLE = ("adapter-wrong-base", "adapter-untrained", "adapter-layers-uneven", "adapter-shapes-disagree")
-"""What a person may know better: the base has another name here, nothing trained on purpose, layers differ."""
+"""A person may know better: the base has another name here, nothing trained on purpose, layers differ."""
 
 LOST_WARNS = 0.5
 COMPARE_SHARE = 0.5

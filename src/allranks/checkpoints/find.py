@@ -19,8 +19,8 @@ def find(directory: str) -> List[str]:
     """Paths of the folders that hold, or should hold, an adapter, newest first.
 
     The layout is that of transformers and LLaMA-Factory: `checkpoint-<step>` below `directory`, and the
-    final adapter in `directory` itself. The final one stands before a checkpoint of the same step; where
-    its step is not written anywhere, the time of its weights decides. A link is no checkpoint. If there is
+    final adapter in `directory` itself. The final one comes before a checkpoint of the same step; if
+    its step is not written anywhere, the time of its weights decides. A link is not a checkpoint. If there is
     none of that, the numbered tags that DeepSpeed's `save_checkpoint` left in `directory` are meant.
     """
     directory = os.fspath(directory)

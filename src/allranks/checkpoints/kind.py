@@ -1,4 +1,4 @@
-"""What a kind of checkpoint is, and which of them a folder or file holds."""
+"""The kinds of checkpoints, and which of them a folder or file holds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from allranks.core.text import printable
 
 BESIDES = 80
 MOST_FILES = 100_000
-"""A folder that holds more is no checkpoint: 10,000 ranks write some 20,000 files."""
+"""A folder that holds more is not a checkpoint: 10,000 ranks write some 20,000 files."""
 
 
 @dataclass
 class Seen:
-    """What one kind says of a place. `text` is for people: what is there, in a few words."""
+    """One kind's report of a place. `text` tells people in a few words what is there."""
 
     text: str = ""
     step: Optional[int] = None
@@ -33,7 +33,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Place:
-    """What is looked at: a folder that is held open, or with `file` that file in it.
+    """The place that is examined: a folder that is held open, or with `file` that file in it.
 
     `expect` may say `world_size`, how many ranks have trained."""
 
@@ -62,8 +62,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind. `rank` orders them: what a place is called after comes first, and from `BESIDES` on it is not named
-    besides another. `resumes`: a training can go on from it."""
+    """One kind. `rank` orders them: a place gets the title of the first one, and kinds from `BESIDES` on are not named
+    beside another. `resumes`: a training can go on from it."""
 
     title: str
     rank: int

@@ -23,8 +23,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a save wrote beside its files: `files` maps a relative path to (bytes, SHA-256 in hex); `exact` is its word
-    on whether the values are those that the ranks held (`worker.gather_check`), `again` how many came twice."""
+    """The manifest that a save wrote beside its files: `files` maps a relative path to (bytes, SHA-256 in hex); `exact`
+    says whether the values are those that the ranks held (`worker.gather_check`), `again` how many came twice."""
 
     step: Optional[int] = None
     world_size: Optional[int] = None

@@ -24,7 +24,7 @@ DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat1
 
 
 class Merge:
-    """What the merged tensors are, in float64: `exact(edit, first, end)` gives rows of one. Use as a context
+    """The merged tensors in float64: `exact(edit, first, end)` gives rows of one. Use as a context
     manager; `untied` is {a tensor that is no longer stored once for two: the one it begins as}."""
 
     def __init__(self, base: BaseModel, adapter: str, edits: Mapping[str, Edit], untied: Mapping[str, str]):
@@ -154,7 +154,7 @@ class Lost:
 
     @property
     def share(self) -> float:
-        """‖written - exact‖ / ‖exact - base‖: 0 loses nothing, 1 as much as the training changed."""
+        """‖written - exact‖ / ‖exact - base‖: 0 is exact, 1 loses as much as the training changed."""
         return (self.lost / self.changed) ** 0.5 if self.changed else 0.0
 
 

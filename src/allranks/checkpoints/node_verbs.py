@@ -1,7 +1,7 @@
-"""What a node is asked of its checkpoints: which there are, whether one is whole, and its files, to be copied.
+"""Requests to a node about its checkpoints: list them, verify one, and send its files for a copy.
 
 A request names a folder (`path`) or a run of this node (`run`). The caller is the same user, over its own connection;
-nothing is changed but by `prune`, which keeps to its own rules.
+only `prune` changes anything, by its own rules.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def place(wanted: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
 
 
 def expected(directory: RunDirectory) -> Dict[str, Any]:
-    """What the run's plan promised of its adapter: it stands in the head's job."""
+    """The adapter that the run's plan promised, from the head's job."""
     for name in directory.nodes():
         promised = mapping(read_object(directory.node(name).job).get("keep")).get("adapter")
         if isinstance(promised, dict):
@@ -74,7 +74,7 @@ def to_verify(wanted: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
 
 
 def saved_by(wanted: Mapping[str, Any]) -> List[str]:
-    """Where the ranks of a run saved, as its keeper judged it at the end, or heard of it last; newest first."""
+    """The paths that a run's ranks saved to, as its keeper judged them at the end or last heard of; newest first."""
     run_id = text(wanted.get("run"))
     return [] if run_id is None else script_saves.saved_by(read_object(RunDirectory(run_id).keeper.state))
 

@@ -1,4 +1,4 @@
-"""Judges a checkpoint that is no adapter, by its kind (`kinds/`), and finds those of an output folder."""
+"""Judges a checkpoint that is not an adapter, by its kind (`kinds/`), and finds those of an output folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WEIGHTS = (
 
 
 def judge(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> Optional[Report]:
-    """The report of a folder, or of `file` in it; None if nothing that may be a checkpoint lies there."""
+    """The report of a folder, or of `file` in it; None if nothing there may be a checkpoint."""
     names = (file,) if file is not None else tuple(folder.names()[:MOST_FILES])
     place = Place(folder, names, file, expect)
     path = folder.path if file is None else os.path.join(folder.path, file)

@@ -1,4 +1,4 @@
-"""What a look at one checkpoint has brought."""
+"""The outcome of verifying one checkpoint."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from allranks.core import BLOCK, Finding
 
 @dataclass(frozen=True)
 class Report:
-    """What was seen of one checkpoint. `whole` is true only if nothing is damaged and nothing is unknown.
+    """The outcome for one checkpoint. `whole` is true only if nothing is damaged and nothing is unknown.
 
-    `kind` is `adapter` or a kind of `kinds/`, `title` its name for people with what lies beside it, `text` what is
-    there, in a few words. `can_resume`: it holds the state of the training, in a form of the script's own."""
+    `kind` is `adapter` or a kind of `kinds/`, `title` its name for people with the kinds beside it, `text` tells
+    in a few words what is there. `can_resume`: it holds the state of the training, in the script's own form."""
 
     path: str
     findings: Tuple[Finding, ...]

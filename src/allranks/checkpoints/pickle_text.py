@@ -1,6 +1,6 @@
 """The constants that a pickle holds, read from its opcodes. Nothing is loaded, so nothing in it is run.
 
-`pickletools` only names the opcodes of a pickle; a text or number comes out as it stands in the file, also where the
+`pickletools` only names the opcodes of a pickle; a text or number comes out as the file holds it, also if the
 pickle refers to an earlier one (its memo).
 """
 
@@ -21,7 +21,7 @@ _GETS = frozenset(("BINGET", "LONG_BINGET", "GET"))
 
 
 def constants(data: bytes) -> Iterator[Constant]:
-    """Texts and whole numbers in the order in which the pickle names them. Raises ValueError for what is no pickle."""
+    """Texts and whole numbers in the order in which the pickle names them. Raises ValueError if it is not a pickle."""
     memo: Dict[Any, Constant] = {}
     memoized, last = 0, None
     try:

@@ -1,7 +1,7 @@
-"""Proves that a merged model is base + adapter: what was written is read back, and the outputs are compared.
+"""Proves that a merged model is base + adapter: its files are read back, and the outputs are compared.
 
-Two proofs, since each sees what the other cannot. `read_back` looks at every value that is on disk now: what the
-adapter does not change is the base's, bit for bit, and each changed value is the nearest one of its type to
+Two proofs, since each sees what the other cannot. `read_back` looks at every value on disk. Values that the
+adapter does not change must be the base's, bit for bit; each changed value must be the nearest one of its type to
 base + adapter. `compare` asks the libraries: PEFT's model of base and adapter, and transformers' of the merged
 files, give the same logits.
 """

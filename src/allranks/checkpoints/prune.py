@@ -1,7 +1,7 @@
-"""The janitor: removes old checkpoints, and within the kept ones what neither resuming nor using needs.
+"""Removes old checkpoints, and from the kept ones the files that neither resuming nor using needs.
 
-What stays, whatever `keep` says: the newest whole checkpoint, the best one (by trainer_state.json),
-everything newer than the oldest kept one (a save may be under way), and whatever could not be judged.
+Whatever `keep` says, these stay: the newest whole checkpoint, the best one (by trainer_state.json),
+everything newer than the oldest kept one (a save may be under way), and every one that could not be judged.
 Shards stay beside an adapter that is not whole: they may be the only copy of its weights.
 """
 
@@ -25,7 +25,7 @@ from allranks.core import UNKNOWN, Finding
 from allranks.core.text import printable
 
 MARK = ".allranks-run"
-"""Lies in a run's output folder and holds {"run_id": …}: what makes the folder the run's own."""
+"""The mark of a run in its output folder, {"run_id": …}: only a folder with it is the run's own."""
 
 _NEVER_NEEDED = re.compile(r"zero_to_(fp32|universal|torch)\.py|README\.md|training_args\.bin")
 """Written beside each checkpoint and read by nobody: DeepSpeed's converters, PEFT's model card, and the
@@ -61,9 +61,9 @@ class PruneReport:
 
 
 def mark(directory: str, run_id: str) -> None:
-    """Makes an existing folder the output folder of a run: `prune` touches no folder without a mark.
+    """Makes an existing folder the output folder of a run: `prune` does not touch a folder without a mark.
 
-    Raises FileExistsError where the folder already carries another run's mark.
+    Raises FileExistsError if the folder already carries another run's mark.
     """
     home = Home.open(directory)
     try:
@@ -168,7 +168,7 @@ class _Pruning:
         return self._report()
 
     def _drop_broken_saves(self, step: int) -> None:
-        """Temporary folders of our own saves up to the newest whole step: a save under way is of a later one."""
+        """Temporary folders of allranks' saves up to the newest whole step: a save under way is of a later one."""
         for name in sorted(os.listdir(self.home.fd)):
             match = re.fullmatch(r"\.allranks-saving-checkpoint-(\d{1,12})", name)
             if match and int(match.group(1)) <= step:

@@ -47,7 +47,7 @@ class Home:
             raise NotOurs("%s belongs to user %d, the folder to user %d" % (name, info.st_uid, self.owner))
 
     def enter(self, parent: int, name: str) -> int:
-        """A descriptor of the folder `name` in `parent`; raises NotOurs where it is a link or not ours."""
+        """A descriptor of the folder `name` in `parent`; raises NotOurs if it is a link or belongs to somebody else."""
         try:
             fd = os.open(name, _FLAGS, dir_fd=parent)
         except NotADirectoryError:

@@ -32,7 +32,7 @@ def find_resume(
     """`{"found": report or null, "findings": […], "passed_over": […]}` for the output folder of a run.
 
     `copies` is where `save.copy_to` would put this run's: the head node of an earlier run may be gone.
-    With `path` that checkpoint is judged and no other: a finding that blocks says why it cannot be taken.
+    With `path` only that checkpoint is judged: a finding of verdict `block` says why it cannot be used.
     """
     expect = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
     if path is not None:
@@ -60,7 +60,7 @@ def judge(path: str, expect: Mapping[str, Any]) -> Tuple[Optional[Report], List[
 
 
 def lacks(path: str) -> str:
-    """What a whole adapter lacks to be gone on from; empty where it lacks nothing."""
+    """Why training cannot continue from a whole adapter; empty if it can."""
     try:
         with Folder(path) as folder:
             names = set(folder.names())

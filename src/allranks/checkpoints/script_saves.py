@@ -1,4 +1,4 @@
-"""What a script of the user's own can go on from: the newest whole save of its run, or of earlier runs of its name.
+"""The save that the user's own script can resume from: the newest whole one of its run, or of earlier runs of its name.
 
 The run's keeper has written down where the ranks saved (`state.json`). A save is judged by its kind and never loaded
 here; the script loads it itself, as it would by hand.
@@ -59,7 +59,7 @@ def judged(path: str, expect: Mapping[str, Any]) -> Tuple[Optional[Report], str]
 
 
 def earlier(run_id: str) -> List[str]:
-    """Where earlier runs of the same name saved, the newest run first. Without the runs' folder there is none."""
+    """The saves of earlier runs of the same name, the newest run first; none without the runs' folder."""
     here = RunDirectory(run_id)
     parent = os.path.dirname(here.root)
     found: List[Tuple[float, List[str]]] = []
@@ -75,7 +75,7 @@ def earlier(run_id: str) -> List[str]:
 
 
 def saved_by(state: Mapping[str, Any]) -> List[str]:
-    """Where the ranks of a run saved, as its keeper judged it at the end, or heard of it last; newest first."""
+    """The paths that a run's ranks saved to, as its keeper judged them at the end or last heard of; newest first."""
     saves = mappings(state.get("saves")) or [mapping(state.get("saved"))]
     paths = [text(one.get("path")) for one in saves]
     return [path for path in paths if path is not None and os.path.isabs(path)]

@@ -1,4 +1,4 @@
-"""What a trainer leaves in the folder of a checkpoint, and whether it came to the end of the save."""
+"""The files that a trainer leaves in the folder of a checkpoint, and whether it finished the save."""
 
 from __future__ import annotations
 

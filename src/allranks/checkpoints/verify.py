@@ -31,8 +31,8 @@ def verify(path: str, expect: Optional[Mapping[str, Any]] = None) -> Report:
     """Judges the checkpoint in the folder `path`, or the one that is the file `path`; see `expectation` for `expect`.
 
     Of an adapter every byte of the weights is read once, and of each file that a manifest names; of another kind
-    (`kinds/`) what tables, sizes and names tell. Raises nothing for what lies there, however hostile: what could not
-    be looked at is a finding of verdict `unknown`.
+    (`kinds/`) what tables, sizes and names tell. Never raises, however hostile the files are: an unreadable
+    part is a finding of verdict `unknown`.
     """
     expect = dict(expect or {})
     path, file = os.fspath(path), None
@@ -61,7 +61,7 @@ def _nothing(folder: Folder) -> Report:
 
 
 def is_adapter(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> bool:
-    """Whether an adapter lies there, or one was promised."""
+    """Whether the folder holds an adapter, or one was promised."""
     names = (WEIGHTS, PICKLED, CONFIG)
     if file is not None:
         return file in names
@@ -108,7 +108,7 @@ def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
 
 
 def _gathered(manifest: manifests.Manifest) -> str:
-    """What the save said of its gather (`worker.gather_check`); nothing where it said nothing."""
+    """The findings of the save's own check of its gather (`worker.gather_check`); none if it reported none."""
     if manifest.exact is None:
         return ""
     again = "; gathered again: %d" % manifest.again if manifest.again else ""

@@ -74,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line's entry. Every error of ours ends here as its text and its exit code."""
+    """The command line's entry. Every AllranksError ends here as its text and its exit code."""
     if "_ARGCOMPLETE" in os.environ:
         completion.answer(build_parser())
     words = sys.argv[1:] if argv is None else list(argv)
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | None]:
-    """Our own words, and those of another program behind `--`; None if there is no `--`."""
+    """The words for allranks, and those of another program after `--`; None if there is no `--`."""
     if "--" not in words or not takes_command(words):
         return words, None
     at = words.index("--")
@@ -108,13 +108,13 @@ def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | 
 
 def takes_command(words: Sequence[str]) -> bool:
     """Whether the verb takes a command after `--` (its module's `TAKES_COMMAND`). Those words are another program's:
-    argparse, which would look for options of ours in them, does not see them; they are `options.command`."""
+    argparse does not see them, because it would look for allranks' options in them; they are `options.command`."""
     verb = next((word for word in words if not word.startswith("-")), "")
     return verb in verb_names() and getattr(verb_module(verb), "TAKES_COMMAND", False)
 
 
 def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequence[str]) -> str:
-    """The complaint about words that no option takes; a command that stands there wants its `--`."""
+    """The complaint about words that no option takes; a command among them needs `--` before it."""
     said = f"unrecognized arguments: {' '.join(rest)}"
     named = getattr(options, "file", None)
     if takes_command(words) and named and not named.endswith((".yaml", ".yml")):
@@ -154,7 +154,7 @@ def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def say_fault(error: Exception, as_json: bool) -> int:
-    """What nobody foresaw is a fault of ours: where it happened, for the one who mends it."""
+    """An unforeseen exception is a fault of allranks: prints its traceback for whoever fixes it."""
     import traceback
 
     from allranks.core.text import spelt_out

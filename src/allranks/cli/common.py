@@ -193,7 +193,7 @@ def _finite(text: str, text_of: str, fits: Callable[[float], bool]) -> float:
 
 
 def print_json(data: Any) -> None:
-    """One document. What is no number in JSON (NaN, infinity) becomes null."""
+    """One document. A number that JSON does not have (NaN, infinity) becomes null."""
     print(json.dumps(finite(data), indent=2, default=str, allow_nan=False))
 
 
@@ -204,6 +204,6 @@ def agreed(question: str, yes: bool) -> bool:
     if not sys.stdin.isatty():
         print(f"{question}: not done, because there is no terminal to confirm. Use -y.", file=sys.stderr)
         return False
-    # On stderr: what is read by a program stands on stdout. The end of the input (Ctrl-D) is a no.
+    # On stderr, because programs read stdout. The end of the input (Ctrl-D) means no.
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

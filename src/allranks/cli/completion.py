@@ -1,4 +1,4 @@
-"""What a shell completes: run ids, finding ids and node names, found by what an argument is called.
+"""Completes run ids, finding ids and node names in a shell, by the name of an argument.
 
 argcomplete asks this program at each TAB. Nothing here touches a node: runs and their nodes come from the index of this
 machine, other names from the user's SSH configuration.
@@ -16,7 +16,7 @@ HOST = re.compile(r"^\s*host\s+(.+)", re.IGNORECASE)
 
 
 def script(shell: str) -> str:
-    """What the user's shell reads once, e.g. `eval "$(allranks --print-completion bash)"`."""
+    """The script that the user's shell reads once, e.g. `eval "$(allranks --print-completion bash)"`."""
     from argcomplete.shell_integration import shellcode
 
     return shellcode(["allranks"], shell=shell)
@@ -76,7 +76,7 @@ def nodes_of(entry: dict) -> Iterator[str]:
 
 
 def ssh_hosts(config: Path) -> list[str]:
-    """The names after `Host` that are no patterns."""
+    """The names after `Host`, without patterns."""
     try:
         lines = config.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -113,4 +113,4 @@ COMPLETERS = {
     "NODES": node_names,
     "nodes": node_names,
 }
-"""By an argument's metavar, else its name: what a new verb calls by one of these completes by itself."""
+"""By an argument's metavar, else its name: an argument of a new verb with one of these names completes by itself."""

@@ -63,7 +63,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
 
 
 class Answer(NamedTuple):
-    """What logs say: the diagnosis, what else they show as (cause, line), and the figures that they print."""
+    """The answer that logs give: the diagnosis, other causes as (cause, line), and the figures that they print."""
 
     diagnosis: Diagnosis
     also: Sequence[tuple[str, str]] = ()
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
 
 
 def of_paths(paths: list[str], notes: list[str]) -> Answer:
-    """Of a run, of logs and of flight recorders' dumps. What was not read is added to `notes`."""
+    """Of a run, of logs and of flight recorders' dumps. Files that were not read are added to `notes`."""
     from allranks.diagnose import Evidence, cause, conclude, others
     from allranks.diagnose.figures import disagreements, figures, in_words
     from allranks.diagnose.stretches import Stretch
@@ -206,7 +206,7 @@ def following(diagnosis: Diagnosis, paths: list[str]) -> str:
 
 
 def scanned(logs: list[Log], notes: list[str]) -> Iterator:
-    """What is in all logs, read as it is needed: lines, and stretches of lines that say nothing."""
+    """The content of all logs, read as it is needed: lines, and stretches of lines that say nothing."""
     return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner())
 
 

@@ -32,7 +32,7 @@ except OSError as error:
     answer = {"path": None, "error": "%s: %s" % (error.filename or "export", error.strerror or error)}
 said.write(json.dumps(answer))
 """
-"""What libraries print goes to standard error; the answer alone is on standard output."""
+"""The output of libraries goes to standard error; only the answer is on standard output."""
 
 
 def export(options: argparse.Namespace) -> int:

@@ -36,7 +36,7 @@ _NOT_LOGS = re.compile(
     r"|train_results|eval_results|dataset_info|index|requirements|license|readme)[\w.]*\.(?:json|jsonl|txt)$",
     re.IGNORECASE,
 )
-"""Files beside logs that are none, though they are called so."""
+"""Files beside logs that have a log's ending but are not logs."""
 
 _ROTATED = re.compile(rf"^(?P<name>.+?)[.-](?P<turn>\d{{1,10}})(?P<packed>{_PACKED})$")
 ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
@@ -123,7 +123,7 @@ def joined(files: list[str]) -> list[Log]:
 
 @contextmanager
 def opened(file: str, notes: list[str]) -> Iterator[Callable[[int], bytes] | None]:
-    """What reads a log's text, unpacked and brought to UTF-8 as its first bytes say; None, with a note, if it is no
+    """Gives a function that reads a log's text, unpacked and converted to UTF-8; None, with a note, if it is not
     text."""
     raw = sys.stdin.buffer if file == "-" else open(file, "rb", buffering=0)  # noqa: SIM115  # closed below
     try:
@@ -254,7 +254,7 @@ def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], byt
 
 
 def encoding_of(head: bytes) -> str | None:
-    """UTF-16 by its mark or by the zeros of its letters, else UTF-8; None of what is no text."""
+    """UTF-16 by its mark or by the zeros of its letters, else UTF-8; None if it is not text."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if len(head) >= 4 and head.count(0) > len(head) // 4:

@@ -1,4 +1,4 @@
-"""What looks through large blocks of a log for a thousand texts at once: Hyperscan, where it can be had."""
+"""Searches large blocks of a log for a thousand texts at once with Hyperscan, if it is installed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import cache
 
 @cache
 def suspects() -> Callable[[bytes], list[int]] | None:
-    """Where in a text anything ends that may make a line more than plain text; None if there is no Hyperscan here: then
-    each new line is read by itself, with the same answers."""
+    """A function that finds the ends of all matches in a text that may make a line more than plain text. None without
+    Hyperscan: then each new line is read by itself, with the same answers."""
     try:
         import hyperscan
     except ImportError:

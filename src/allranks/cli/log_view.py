@@ -42,7 +42,7 @@ class Lines:
             self._say(path, line)
 
     def end(self) -> None:
-        """What stands after the last line break is a line, too."""
+        """The text after the last line break is a line, too."""
         for path, rest in self.rests.items():
             if rest:
                 self._say(path, rest)
@@ -138,7 +138,7 @@ async def show(options: argparse.Namespace, lines: Lines) -> str:
 
 
 def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
-    """A node that was asked for and is none of the run's is an error, not silence."""
+    """Raises BadInput for a node that was asked for and is not in the run."""
     names = sorted(known - {index.HERE.name})
     unknown = [name for name in asked if name not in names]
     if unknown:
@@ -147,7 +147,7 @@ def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
 
 
 async def logs_of(program: NodeProgram, name: str, run_id: str) -> dict[str, int]:
-    """The path and size of each log that this node answers for; all that lie here, for a run the index lacks."""
+    """The path and size of each log that this node answers for; all logs on this machine, for a run the index lacks."""
     listing = await program.call("read", "listing", run_id)
     found = {str(entry["path"]): int(entry["size_bytes"]) for entry in listing["files"]}
     return {
@@ -164,7 +164,7 @@ def is_asked_for(path: str, options: argparse.Namespace) -> bool:
 
 
 async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines) -> None:
-    """All that stands in the logs now. A rank that was asked for and is nowhere is an error."""
+    """Everything in the logs now. Raises BadInput for a rank that was asked for and has no log."""
     seen: set[int | None] = set()
     for name, logs in wanted.items():
         for path, size in logs.items():

@@ -1,6 +1,6 @@
-"""Many large logs on all cores: processes that scan logs each for itself, and hand over what is in them.
+"""Many large logs on all cores: each process scans some of them and hands over what is in them.
 
-What a worker finds of a log goes to a file in a private folder: lines, and stretches of lines that say nothing. The
+A worker writes what it finds to a file in a private folder: lines, and stretches of lines that say nothing. The
 logs are still folded one after the other in their order, so the answer is that of one process. A log whose worker died
 is scanned here.
 """
@@ -41,7 +41,7 @@ def size_of(log: Log) -> int:
 
 
 def may_fork() -> bool:
-    """A program with several threads is not forked: what one of them holds would be held for ever."""
+    """A program with several threads is not forked: a lock that another thread holds would never be released."""
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
@@ -76,14 +76,12 @@ class Workers:
 
     def __exit__(self, *_: object) -> None:
         for pid in self.alive:
-            os.kill(
-                pid, signal.SIGKILL
-            )  # a child of ours that nobody has waited for: the pid is still its own
+            os.kill(pid, signal.SIGKILL)  # our child, not waited for yet: its pid cannot be another process's
             os.waitpid(pid, 0)
         self.folder.cleanup()
 
     def found(self, number: int, notes: list[str]) -> Iterator[Any] | None:
-        """What a worker found in this log; None if it died before it had read all of it."""
+        """The content of this log from its worker; None if the worker died before it had read all of it."""
         done = Path(self.folder.name, f"{number}.done")
         while not done.exists():
             pid = self.of[number]
@@ -98,7 +96,7 @@ class Workers:
 
 
 def scanned(logs: list[Log], hosts: dict[str, str], notes: list[str], scan: Scan) -> Iterator[Any]:
-    """What is in all logs, in their order."""
+    """The content of all logs, in their order."""
     files = [file for log in logs for file in log.files]
     alone = (
         len(logs) < 2 or cores() < 2 or not may_fork() or any(file == "-" or is_pipe(file) for file in files)
@@ -151,7 +149,7 @@ def _unpacked(path: Path) -> Iterator[Any]:
     size = path.stat().st_size
     with path.open("rb") as file:
         while file.tell() < size:
-            for one in marshal.load(file):  # written by our own worker, in a folder that is ours alone
+            for one in marshal.load(file):  # our worker wrote it, in a folder that only we can write
                 if len(one) == len(Line._fields):
                     yield Line._make(one)
                 else:

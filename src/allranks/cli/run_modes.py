@@ -1,4 +1,4 @@
-"""`run --smoke` and `run --debug`: what they change in the run file, and what comes after a smoke run."""
+"""`run --smoke` and `run --debug`: their changes to the run file, and the next step after a smoke run."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
 
 
 async def looked_at(run: Run, accept_new_hosts: bool, excludes: bool = False) -> dict[str, Any]:
-    """What a run would be; it holds nothing, no job of SLURM either."""
+    """The run as it would be; it keeps nothing, not even a SLURM job."""
     found = await looking(run, accept_new_hosts)
     try:
         found = await exclusion.ready(found) if excludes else found
@@ -187,7 +187,7 @@ async def status(head: NodeProgram, run_id: str) -> dict[str, Any]:
 
 
 async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
-    """For a last look: that it fails changes nothing for a run that needs us no more."""
+    """For a last look: if it fails, nothing changes for the run, which no longer needs us."""
     try:
         return await status(head, run_id)
     except AllranksError:
@@ -213,7 +213,7 @@ async def journal(
 
 
 def unwritten(why: str) -> Event:
-    """What the head cannot write into its own journal."""
+    """A finding that the head cannot write into its own journal."""
     return Event(time.time(), "finding", None, None, journal_unwritten(f"on the head {why}").as_json())
 
 

@@ -47,4 +47,4 @@ def screen(out: Out, runs: dict[str, Followed], once: bool) -> contextlib.Abstra
 
 
 def nobody(said: str) -> None:
-    """A head that does not answer stands in the table; a line of its own would break it."""
+    """The table shows a head that does not answer; a separate line would break the table."""

@@ -9,11 +9,11 @@ from allranks.core.rank_events import BASE_BYTES
 from allranks.output.report_text import compact_seconds, size
 
 TOO_SHORT_SECONDS = 2.0
-"""A rate is told of nothing shorter: the beats are a second apart."""
+"""A rate needs at least this time, because heartbeats are a second apart."""
 
 
 class BaseBytes:
-    """What the beats told of each rank's own part."""
+    """The bytes of each rank's own part, from its heartbeats."""
 
     def __init__(self) -> None:
         self._first: dict[int, tuple[float, int]] = {}

@@ -23,7 +23,7 @@ from allranks.output.table import print_fine, total_width
 from allranks.spec import Run
 
 MOST_ROWS = 40
-"""Nodes that all differ are not a table any more: `--json` has each of them."""
+"""A table of nodes that all differ would be too long: `--json` has each of them."""
 
 READY = "ready"
 STATE_STYLES = {**{CALLED[verdict]: style for verdict, style in STYLES.items()}, READY: "green"}
@@ -39,7 +39,7 @@ SETTINGS_ORDER = (WRONG, VOID, COSTLY, DROPPED, SET)
 
 @dataclass(frozen=True)
 class Checked:
-    """What one `check` has to say. `seconds` is None where recorded facts were judged."""
+    """The result of one `check`. `seconds` is None if recorded facts were judged."""
 
     findings: Sequence[Finding]
     standings: Sequence[Standing]
@@ -51,7 +51,7 @@ class Checked:
     """Ids that --only or --skip left out although they have something to say."""
 
     narrowed: bool = False
-    """Whether --only or --skip was given: then nothing is said of being ready."""
+    """Whether --only or --skip was given: then the output does not say whether the nodes are ready."""
 
     accept: Collection[str] = ()
     """Ids that the user accepts: they stop nothing."""
@@ -103,8 +103,8 @@ MOST_NAMED = 4
 def waiting(
     run: Run, quiet: bool = False, out: Out | None = None
 ) -> Iterator[Callable[[list[str], float], None]]:
-    """What is said while nodes are asked. Gives the function that hears who is silent: on a terminal it changes one
-    line, in a pipe it writes one to stderr whenever others are silent than before. Nothing with --json."""
+    """Names the silent nodes while others answer. Gives the function that takes them: on a terminal it changes one
+    line, in a pipe it writes a line to stderr whenever the silent nodes change. Nothing with --json."""
     names = [node.name for node in run.cluster.nodes]
     if quiet:
         yield lambda _names, _seconds: None
@@ -135,7 +135,7 @@ class Repeated:
 
 
 def print_nodes(standings: Sequence[Standing], out: Out) -> None:
-    """One line for nodes that are the same and stand the same; worst first. What all nodes share stands above."""
+    """One line for nodes with the same facts and the same verdict; worst first, below the shared facts."""
     rows = node_rows(standings)
     heads = ["nodes", "", "findings", *COLUMNS]
     shared = shared_columns(rows)

@@ -17,7 +17,7 @@ HEADS = ("name", "step", "state", "size", "age", "resumable", "why")
 
 
 def print_checkpoints(told: Mapping[str, Any], node: str | None, out: Out | None = None) -> None:
-    """The folder, then one line a checkpoint, newest first; what is wrong with one stands behind it."""
+    """The folder, then one line per checkpoint, newest first, with its faults at the end."""
     out = out or Out()
     folder = one_line(told.get("folder"))
     found = mappings(told.get("checkpoints"))

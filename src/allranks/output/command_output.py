@@ -1,4 +1,4 @@
-"""What a command printed on many nodes: equal answers once, with the nodes that gave them."""
+"""The output of a command on many nodes: equal answers once, with the nodes that gave them."""
 
 from __future__ import annotations
 

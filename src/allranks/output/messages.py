@@ -88,7 +88,7 @@ def say_findings(out: Out, groups: Sequence[Folded], verbose: bool = False) -> N
 
 
 def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """What the keeper knows of a failure at once, as a finding; its verdict follows as one of its own."""
+    """The keeper's first finding about a failure; its verdict follows as a separate finding."""
     found = diagnosis_of(raw) or {}
     said = found.get("evidence") or [found.get("cause") or ""]
     return {
@@ -163,7 +163,7 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
 
 
 def as_report(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What the verdict's sentence reads, from a state alone."""
+    """The keys of a state that the verdict's sentence needs."""
     nodes, findings = result.get("nodes"), result.get("findings")
     return {
         "state": dict(result),

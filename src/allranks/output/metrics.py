@@ -1,4 +1,4 @@
-"""What is known of runs, as OpenMetrics families by Prometheus' own client.
+"""The state of runs as OpenMetrics families, by Prometheus' own client.
 
 Names follow Prometheus' conventions: a unit at the end, base units, `_ratio` from 0 to 1. Labels are bounded: a run's
 id, and of it nodes, ranks and GPUs. No text of a log or an exception is a label.
@@ -28,7 +28,7 @@ SEVERITIES = ("note", "warn", "block", "unknown")
 
 @dataclass
 class Followed:
-    """One run: what its journal has told so far. `reached` says whether its head answers now."""
+    """One run, from its journal so far. `reached` says whether its head answers now."""
 
     id: str
     name: str = ""
@@ -61,7 +61,7 @@ class Followed:
 
 
 class RunCollector(Collector):
-    """All followed runs, read anew at each scrape."""
+    """All followed runs, read again at each scrape."""
 
     def __init__(self, runs: Mapping[str, Followed]):
         self.runs = runs

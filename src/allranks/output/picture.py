@@ -1,4 +1,4 @@
-"""The README's picture: what a terminal showed of a real run, drawn from that run's journal.
+"""The README's picture: the terminal view of a real run, drawn from that run's journal.
 
 `python -m allranks.output.picture RUN_DIRECTORY OUT.svg` writes it.
 """
@@ -62,7 +62,7 @@ def write_svg(
 ) -> None:
     """Draws what the terminal shows at the end of the run that `events` tell of.
 
-    `state` is the run's state.json (its id and adapter stand in the last lines); without it they come from
+    `state` is the run's state.json (the last lines show its id and adapter); without it they come from
     the events.
     """
     events = list(events)

@@ -1,4 +1,4 @@
-"""The plan for a person: what trains, what it needs, how long it takes and costs, what would be better."""
+"""Prints the plan: the trained parts, the memory, the time and cost, and better choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 0.005
 """A part of less than half a percent of the whole is left out: it decides nothing."""
 
 Line = tuple[str, str]
-"""A name and what stands behind it; a line without a name goes on with the one above."""
+"""A name and its text; a line without a name continues the one above."""
 
 
 def print_plan(
@@ -43,7 +43,7 @@ def print_plan(
 
 
 def lines(run: Run, plan: Plan) -> Iterator[Line]:
-    """What could not be known is said, not left out."""
+    """Names the unknown parts instead of leaving them out."""
     yield (
         "run",
         f"{run.name}: {plural(len(run.cluster.nodes), 'node')}, {plural(plan.world_size, 'rank')}{_zero(plan)}",

@@ -75,7 +75,7 @@ TITLES: Tuple[Tuple[str, str], ...] = (
 
 
 def contents(parts: List[str]) -> str:
-    """Links to the parts that there are; `parts` stand in the order of TITLES."""
+    """Links to the parts that there are; `parts` are in the order of TITLES."""
     links = [f'<a href="#{ident}">{title}</a>' for (ident, title), part in zip(TITLES, parts) if part]
     return f'<nav aria-label="parts of this report">{"".join(links)}</nav>'
 

@@ -1,8 +1,8 @@
 """Charts as inline SVG and HTML, without a library: they are drawn on the node by the standard library.
 
 A line chart is stretched to the page's width while its text is not: the plot is one SVG that scales
-without keeping its aspect, the labels stand in others beside it, at percentages. Each chart's numbers
-stand in a table under it, which is also where the hover values come from. No `style` attribute is
+without keeping its aspect, and other SVGs beside it hold the labels, at percentages. A table under each chart has
+its numbers; the hover values come from it, too. No `style` attribute is
 written anywhere: the page's policy forbids them.
 """
 
@@ -58,7 +58,7 @@ class LineChart:
     """Whether the values are bytes: the axis is then divided in powers of 1,024."""
     of: str = "ranks"
     who: Callable[[int], str] = "rank {}".format
-    """What bands are made of, and the name of one of them."""
+    """The parts of a band, and its name."""
 
 
 @dataclass
@@ -120,7 +120,7 @@ def figure(chart: LineChart, body: str, wide: bool) -> str:
 
 
 def scaled(chart: LineChart, rows: Points) -> Tuple[Scale, List[Sequence[float]]]:
-    """The scale, and the points that lie above it."""
+    """The scale, and the points above it."""
     xs = [x for p in rows for x in p[:2]] + [x for b in chart.bands for x in (b["first"], b["last"])]
     xs += [x for b in chart.bad for x in b[:2]]
     lows = [p[3] for p in rows] + [b["low"] for b in chart.bands]
@@ -164,7 +164,7 @@ def binary_unit(high: float) -> float:
 
 
 def y_texts(chart: LineChart, ticks: Sequence[float]) -> List[str]:
-    """All bytes of an axis in one unit: `1,000 MiB` stands above `750 MiB`."""
+    """All bytes of an axis in one unit: `1,000 MiB` above `750 MiB`."""
     if not chart.binary or not ticks:
         return [chart.y_text(tick) for tick in ticks]
     unit = binary_unit(max(chart.highest or 0.0, 1.0))
@@ -219,7 +219,7 @@ def middle_of(point: Sequence[float]) -> float:
 
 
 def trace(points: Points, bad: Sequence[Sequence[float]], scale: Scale) -> str:
-    """A path through the means, broken where values were no numbers; a single point is a dot."""
+    """A path through the means, broken at values that are not numbers; a single point is a dot."""
     holes = sorted(b[0] for b in bad)
     out: List[str] = []
     last_x: Optional[float] = None
@@ -242,7 +242,7 @@ def ribbon(bands: Sequence[Dict[str, float]], upper: str, lower: str, scale: Sca
 
 
 def overlay(chart: LineChart, scale: Scale) -> str:
-    """Labels inside the plot: they keep their shape, so they stand in an SVG of their own."""
+    """Labels inside the plot: they keep their shape, so they have their own SVG."""
     parts = []
     if chart.level is not None:
         y = 100 * scale.y(chart.level[0]) / HEIGHT
@@ -262,7 +262,7 @@ def overlay(chart: LineChart, scale: Scale) -> str:
 
 
 def exceeded(chart: LineChart) -> bool:
-    """Whether the last values lie above the planned level: its label then stands below it."""
+    """Whether the last values are above the planned level: its label then comes below it."""
     lasts = [line.points[-1][2] for line in chart.lines if line.points] + [b["p50"] for b in chart.bands[-1:]]
     return chart.level is not None and any(value > chart.level[0] for value in lasts)
 

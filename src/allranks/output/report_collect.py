@@ -32,7 +32,7 @@ MEMORY = ("rss", "gpu", "gpu_peak")
 
 
 class Collector:
-    """What a run's events say, folded."""
+    """A run's events, folded."""
 
     def __init__(self, origin: Optional[float] = None, bins: int = BINS) -> None:
         self.origin = origin
@@ -58,7 +58,7 @@ class Collector:
         """When any rank was first and last heard in a phase of its own."""
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """One event as JSON; what is no event is passed over."""
+        """One event as JSON; anything else is skipped."""
         at = number(event.get("at"))
         data = event.get("data")
         if at is None or not isinstance(data, dict):
@@ -208,7 +208,7 @@ class Collector:
         self.adapter = data or None
 
     def _evidence(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
-        if data.get("stands") is not True:  # the keeper asks anew
+        if data.get("stands") is not True:  # the keeper asks again
             self.stacks = {}
 
     def _stack(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
@@ -276,7 +276,7 @@ class Collector:
         }
 
     def _tokens(self) -> List[List[float]]:
-        """Tokens a second of all ranks together, bin by bin: what all did over the mean rank's time."""
+        """Tokens per second of all ranks together, bin by bin: their sum over the mean rank's time."""
         ranks = self.steps.reporting("tokens")
         pairs = [(self.steps.column(r, "tokens"), self.steps.column(r, "seconds")) for r in ranks]
         found = []
@@ -362,7 +362,7 @@ def _by_node(rows: List[Dict[str, Any]]) -> Dict[Any, float]:
 
 
 def _received(record: Mapping[str, Any]) -> Optional[float]:
-    """Bytes a step into the node of a local rank 0; None where too little was seen."""
+    """Bytes per step into the node of a local rank 0; None if too little was seen."""
     first, last = record.get("carried_from"), record.get("carried_to")
     if first is None or last is None or last[0] <= first[0]:
         return None

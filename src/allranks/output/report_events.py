@@ -47,7 +47,7 @@ class Story:
 
 
 def _place(data: Mapping[str, Any]) -> Dict[str, Any]:
-    """A finding's own place: who told it is the keeper."""
+    """A finding's own place: the keeper only reported it."""
     where = data.get("where")
     return {name: where.get(name) for name in ("node", "rank")} if isinstance(where, Mapping) else {}
 

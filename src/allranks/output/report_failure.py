@@ -1,4 +1,4 @@
-"""The report's first part where a run failed: why, what goes on from there, and what shows it. Each is said once.
+"""The report's first part for a failed run: the cause, the way to continue, and the evidence. Each is shown once.
 
 The guilty rank's last lines, the stacks of all ranks at a stall, the kernel's lines. Standard library alone.
 """
@@ -195,7 +195,7 @@ def stack_lines(frames: Any) -> List[str]:
 
 
 def kernel(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """What the kernel of the guilty node said, or that it said nothing; without one, of all nodes."""
+    """The kernel's lines of the guilty node, or that there are none; without a guilty node, of all nodes."""
     guilty = (found.get("where") or {}).get("node")
     told = data["kernel"]
     names = [guilty] if guilty in told else sorted(told) if guilty is None else []
@@ -223,7 +223,7 @@ def kernel(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def log_ends(document: Mapping[str, Any]) -> List[Dict[str, Any]]:
-    """What the keeper kept of the logs, as it writes it."""
+    """The lines of logs that the keeper kept, as it writes them."""
     found = []
     for log in mappings(document.get("logs"))[:8]:
         lines = lines_of(log.get("lines"), 200)

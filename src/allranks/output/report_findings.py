@@ -35,7 +35,7 @@ def lines_of(raw: Any, most: int = 200) -> List[str]:
 
 
 def finding_of(raw: Any) -> Dict[str, Any]:
-    """A finding as we write it; a verdict that is none of ours is `unknown`, never fine."""
+    """A finding as allranks writes it; a verdict that allranks does not know is `unknown`, never fine."""
     raw = raw if isinstance(raw, Mapping) else {}
     found: Dict[str, Any] = {name: text_of(raw.get(name)) for name in ("id", "saw", "expected", "why", "fix")}
     said = raw.get("verdict")
@@ -72,7 +72,7 @@ def blamed(data: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
 
 
 def adapter_of(raw: Any) -> Dict[str, Any]:
-    """What is known of the adapter; a bare path is one that nobody verified, nothing is an empty mapping."""
+    """The adapter of a state; a bare path is one that was not verified, nothing is an empty mapping."""
     if isinstance(raw, str):
         return {"path": raw}
     if not isinstance(raw, Mapping):
@@ -87,7 +87,7 @@ def adapter_of(raw: Any) -> Dict[str, Any]:
 
 
 def saves_of(raw: Any) -> List[Dict[str, Any]]:
-    """What a script saved, newest first, from whatever a state holds."""
+    """The saves of a script, newest first, from whatever a state holds."""
     found: List[Dict[str, Any]] = []
     for one in raw[:50] if isinstance(raw, (list, tuple)) else ():
         if isinstance(one, Mapping) and one.get("path"):
@@ -122,7 +122,7 @@ class Folded:
 
 TEXTS = ("saw", "expected", "why", "fix")
 SELF, ITS_ADDRESS = "\ue000", "\ue001"
-"""Stand for the node a finding is about while statements are compared; no text of ours holds them."""
+"""Stand for the node a finding is about while statements are compared; no text of allranks holds them."""
 
 
 def folded(findings: Iterable[Any], addresses: Optional[Mapping[str, str]] = None) -> List[Folded]:
@@ -161,7 +161,7 @@ def _whole_word(word: str) -> "Pattern[str]":
 
 
 def named(group: Folded, addresses: Mapping[str, str]) -> Dict[str, Any]:
-    """The statement as it is said of its place, or of its several places."""
+    """The statement with its place or places."""
     finding = {name: value for name, value in group.finding.items() if name != "nameless"}
     nodes = {str(where["node"]) for where in group.wheres if where["node"] is not None}
     if len(nodes) > 1:

@@ -13,8 +13,8 @@ ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 14, 42, 320
 """Pixels."""
 
 LIMITS = (-0.2, 0.1, 0.25, 0.5, 1.0)
-"""More than the median of all by so many steps' time: the edges between the tones. What is long beside the others, and
-short beside a step, holds nobody up."""
+"""More than the median of all by so many steps' time: the edges between the tones. A time that is long beside
+the others', but short beside a step, does not delay anybody."""
 
 NAMES = ("20 % of a step below", "about the median", "10 % of a step above", "25 %", "50 %", "100 % and more")
 SLOWEST = 12
@@ -24,7 +24,7 @@ NAME = "heat"
 def heat_of(series: Series) -> Dict[str, Any]:
     """The map's values: of steps that share a cell the mean, of ranks that share one the slowest.
 
-    What a rank does alone (`own_seconds`) where ranks told it, since collectives make their steps equally long.
+    The rank's own work (`own_seconds`) if ranks reported it, since collectives make their steps equally long.
     """
     own = series.reporting("own_seconds")
     name = "own_seconds" if len(own) > 1 else "seconds"

@@ -22,7 +22,7 @@ class Live:
         self.collector: Optional[Collector] = Collector(bins=bins)
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Never raises: where an event cannot be folded the journal is read at the end, as without this."""
+        """Never raises: if an event cannot be folded, the journal is read at the end, as without this."""
         if self.collector is not None:
             try:
                 self.collector.add(event)

@@ -26,7 +26,7 @@ Stack = Sequence[Tuple[str, float]]
 
 
 def memory_plan(plan: Mapping[str, Any]) -> Dict[str, Any]:
-    """What a plan says of memory: of a GPU its parts and total, of a node the host memory while it trains."""
+    """The planned memory: per GPU its parts and total, per node the host memory while it trains."""
     memory = mapping(plan.get("memory"))
     told, host = memory.get("gpu_bytes"), mapping(memory.get("host_parts"))
     parts = {str(name): number(value) for name, value in mapping(told).items()}

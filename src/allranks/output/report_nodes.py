@@ -53,7 +53,7 @@ def ranks(data: Mapping[str, Any]) -> str:
 
 
 def gpu_text(row: Row) -> str:
-    """`A100-SXM4-80GB  0000:07:00.0  GPU-3f2a…`: what tells one card from another."""
+    """`A100-SXM4-80GB  0000:07:00.0  GPU-3f2a…`, to identify one card."""
     gpu = row.get("gpu")
     if not isinstance(gpu, Mapping):
         return ""
@@ -156,7 +156,7 @@ def versions_table(held: Sequence[Tuple[Dict[str, str], List[str]]]) -> str:
 
 
 def commands(data: Mapping[str, Any]) -> str:
-    """What was started on each node, as a command that a shell takes; and the files written beside it."""
+    """The command of each node, as a shell takes it, and the files written beside it."""
     blocks, used, left = [], 0, []
     for node in data["nodes"]:
         text = command_text(node)
@@ -274,7 +274,7 @@ def further(data: Mapping[str, Any], ident: str) -> List[Optional[str]]:
 
 
 def unread(data: Mapping[str, Any]) -> str:
-    """What this report could not read, so that nobody takes it for absent."""
+    """The parts that this report could not read, so that nobody takes them for absent."""
     if not data["unreadable"]:
         return ""
     lines = "\n".join(escape(line) for line in data["unreadable"][:100])

@@ -58,7 +58,7 @@ def state_of(data: Mapping[str, Any]) -> str:
 
 
 def verdict_sentence(data: Mapping[str, Any]) -> str:
-    """The run in a sentence: what it reached, or what ended it and where."""
+    """The run in a sentence: its result, or the cause of its end and the place."""
     state, reached = state_of(data), progress(data)
     if state == NOT_SEEN:
         return "Ended with 0; no process group, step or save was seen, so nothing shows that it trained."
@@ -130,7 +130,7 @@ def saves_sentence(data: Mapping[str, Any]) -> str:
 
 
 def cause_of(data: Mapping[str, Any]) -> str:
-    """The diagnosis in its own words, else the worst finding, else what the keeper wrote down."""
+    """The sentence of the diagnosis, else the worst finding, else the keeper's reason."""
     diagnosis = data.get("diagnosis") or {}
     groups = [group for group in folded(data["findings"]) if group.verdict == "block"]
     for group in groups:

@@ -109,7 +109,7 @@ def compare(
 
 
 def _one_node(plan: Mapping[str, Any]) -> bool:
-    """Whether nothing of the run crosses a network: what comes in is then somebody else's."""
+    """Whether nothing of the run crosses a network: incoming traffic is then somebody else's."""
     ranks = plan.get("ranks")
     places = [one.get("node") for one in ranks if isinstance(one, Mapping)] if isinstance(ranks, list) else []
     return len(set(map(str, places))) == 1

@@ -1,4 +1,4 @@
-"""Which charts the report has, and what each says: data → charts. What a chart looks like is `report_charts`."""
+"""Which charts the report has, and their content: data → charts. `report_charts` draws them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def phase_bar(name: str, begin: float, spent: float, whole: float, style: str, w
 
 
 def rank_phase_bars(data: Mapping[str, Any], start: float, whole: float) -> List[Bar]:
-    """What the ranks did meanwhile: each bar from the first word of any rank in a phase to the last.
+    """The phases of the ranks: each bar goes from the first event of any rank in a phase to the last.
 
     The seconds are the median rank's own in that phase: saving comes and goes, so its bar is longer.
     """

@@ -202,7 +202,7 @@ def _earliest(*moments: Optional[float]) -> Optional[float]:
 
 
 def _keep(nodes: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """What the head's job says the keeper was to expect; taken out of the jobs, whose commands are shown."""
+    """The expectations of the keeper, from the head's job; removed from the jobs, because their commands are shown."""
     kept: Dict[str, Any] = {}
     for node in nodes:
         task = node.pop("keep", None)

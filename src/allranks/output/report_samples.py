@@ -1,4 +1,4 @@
-"""What the supervisors' samples say of each node, folded over time: processors, GPUs, network.
+"""The supervisors' samples of each node, folded over time: processors, GPUs, network.
 
 Standard library alone.
 """
@@ -11,7 +11,7 @@ from allranks.core.untrusted import mapping, mappings, number
 from allranks.output.report_series import BINS, LINES, Series, flat
 
 QUANTITIES = ("cpu", "received", "sent", "gpu_use", "gpu_celsius", "gpu_watts")
-"""Shares, bytes a second, shares, degrees, watts: of a node's GPUs the mean use, the hottest, all power together."""
+"""Shares, bytes per second, shares, degrees, watts: of a node's GPUs the mean use, the hottest, the total power."""
 
 MOST_NODES = 4096
 

@@ -17,10 +17,10 @@ BINS = 384
 """At most. A plot is 450 to 1,000 pixels wide, so a bin is two or three pixels."""
 
 LARGEST = 1e100
-"""A loss beyond this is no number for a reader, and its square is none for a computer."""
+"""A loss beyond this means nothing to a reader, and a computer cannot hold its square."""
 
 FURTHEST = 10**9
-"""Steps and seconds beyond this are no steps and seconds (30 years)."""
+"""Larger values are not steps or seconds (30 years)."""
 
 
 LINES = 8
@@ -52,12 +52,12 @@ def _zeros(length: int) -> "Tuple[array, array, array, array]":
 
 
 class Column:
-    """One quantity of one rank. What is no finite number is counted in `bad`, None is passed over."""
+    """One quantity of one rank. Values that are not finite numbers are counted in `bad`, None is skipped."""
 
     __slots__ = ("bad", "counts", "highs", "lows", "own", "sums")
 
     def __init__(self, length: int):
-        """Empty; a quantity that a rank never tells costs nothing: all such columns share their zeros."""
+        """Empty; all columns of quantities that no rank reports share their zeros, and so need no memory."""
         self.counts, self.sums, self.lows, self.highs = _zeros(length)
         self.bad: Dict[int, int] = {}
         self.own = False
@@ -145,13 +145,13 @@ class Series:
         self.waiting: Dict[int, List[Any]] = {}
 
     def put(self, rank: int, x: float, values: Sequence[Any]) -> None:
-        """One row: the values stand in the order of the names."""
+        """One row, its values in the order of the names."""
         self.put_rows(rank, [(x, *values)])
 
     def put_rows(self, rank: int, rows: Sequence[Any]) -> None:
         """Rows `(x, value, …)`, kept until there are enough to be folded in one go: that is ten times quicker.
 
-        A row whose x is no number from 0 to `FURTHEST` is passed over.
+        A row whose x is not a number from 0 to `FURTHEST` is skipped.
         """
         held = self.waiting.setdefault(rank, [])
         held += rows
@@ -209,7 +209,7 @@ class Series:
         return sorted(r for r, c in self.ranks.items() if c[place].bad or any(c[place].counts))
 
     def points(self, rank: int, name: str) -> List[Bin]:
-        """What one rank said, bin by bin; a bin without a value is left out."""
+        """The values of one rank, bin by bin; a bin without a value is left out."""
         column = self.column(rank, name)
         if column is None:
             return []
@@ -257,7 +257,7 @@ class Series:
         return found
 
     def bad(self, ranks: Iterable[int], name: str) -> List[Tuple[float, float, int]]:
-        """Where values were no finite numbers: first x, last x, how many."""
+        """The values that were not finite numbers: first x, last x, how many."""
         amounts: Dict[int, int] = {}
         for column in (self.column(rank, name) for rank in ranks):
             for place, amount in (column.bad if column is not None else {}).items():

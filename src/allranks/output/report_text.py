@@ -1,4 +1,4 @@
-"""Words and numbers for people: what the report and the terminal both write. Standard library alone.
+"""Words and numbers for people, shared by the report and the terminal. Standard library alone.
 
 Whatever came from a node, a log or a file is data. `readable` makes it safe for a terminal, `escape`
 for HTML; both show what they replace.
@@ -31,7 +31,7 @@ PHASES = {
     "prune": "pruning",
     "report": "reporting",
 }
-"""What the run's phases are called where a person reads of them."""
+"""The names of the run's phases for people."""
 
 
 def readable(text: Any, longest: int = LONGEST) -> str:
@@ -113,7 +113,7 @@ def short(value: Any) -> str:
 
 
 def loss_text(value: Any) -> str:
-    """`short`, with its zeros: `5.930` stands under `5.942`."""
+    """`short`, with its zeros: `5.930` under `5.942`."""
     found = number(value)
     return f"{found:#.4g}" if found is not None and 1e-3 <= abs(found) < 1000 else short(value)
 

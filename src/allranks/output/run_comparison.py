@@ -20,7 +20,7 @@ from allranks.spec.tree import Scalar, Table, walk
 from allranks.spec.yaml12 import parse
 
 IGNORED = ("total_steps", "notes", "trainable_digest", "data_digest")
-"""Of the settings that the ranks tell: what is compared elsewhere, or differs between any two runs."""
+"""Settings of the ranks that are compared elsewhere, or that differ between any two runs."""
 
 SAMPLES_A_STEP = ("micro_batch", "accumulation", "world_size")
 
@@ -96,7 +96,7 @@ SPEED = (
 
 
 def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What was written, what the ranks said took effect, and what they ran with, by name."""
+    """The settings in the run file, those that the ranks reported in effect, and their environment, by name."""
     found: dict[str, Any] = dict(written(str(mapping(data.get("run_file")).get("text") or "")))
     for key, value in mapping(data.get("settings")).items():
         if key not in IGNORED and value is not None:

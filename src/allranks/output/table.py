@@ -79,7 +79,7 @@ def cause(run: Mapping[str, Any]) -> str:
 
 
 def print_fine(groups: Sequence[Folded], out: Out | None = None) -> None:
-    """What was looked at and is fine: check, place, what was seen."""
+    """The checks that passed: check, place, what was seen."""
     out = out or Out()
     rows = [[one_line(g.text("id")), g.place(), one_line(g.text("saw"))] for g in groups if g.verdict == "ok"]
     if rows:

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes: a live area on a terminal, plain lines in a pipe, nothing with --json."""
+"""Shows a run while it lives: a live area on a terminal, plain lines in a pipe, nothing with --json."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class LiveView:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Leaves the last frame standing. What stopped the launch is the verb's to say, not ours."""
+        """Leaves the last frame on the screen. The verb says what stopped the launch."""
         with self.lock:
             if kind is not None and issubclass(kind, Blocked):
                 self.pending.clear()
@@ -115,7 +115,7 @@ class LiveView:
             return Group(*frame(self.out, self.snapshot(), self.clock(), self.out.console.height - 1))
 
     def follows(self, run_id: str) -> None:
-        """From here on the run needs us no more."""
+        """From here on the run no longer needs us."""
         self.run_id, self.hint = (
             run_id,
             f"Ctrl-C detaches: the run continues.  Logs: allranks logs {run_id} -f",
@@ -169,7 +169,7 @@ class LiveView:
         return False
 
     def note(self, event: Event) -> None:
-        """What the frame needs beyond `watch`: the first moment, the loss's course, the shards read."""
+        """Values that the frame needs beyond `watch`: the first moment, the loss's course, the shards read."""
         # A rank's word is the script's: an old time there is no beginning of the run.
         if self.first_at is None or (event.rank is None and event.at < self.first_at):
             self.first_at = event.at
@@ -330,14 +330,14 @@ class LiveView:
         )
 
     def word(self) -> str:
-        """What is being done, without the cost of a whole frame: it is asked for whenever a rank's phase turns."""
+        """The current work, without the cost of a whole frame: it is needed whenever a rank's phase changes."""
         phases = [order(r.phase) for r in self.run.ranks.values() if r.phase]
         behind = min(phases, default=len(RANK_PHASES))
         phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
         now = Progress(phase=phase, **operator_of(self.run.ranks.values()))
         word = doing(Snapshot(phase=self.run.phase or "", progress=now))
-        # A save or the last rank's end comes and goes within seconds: no line of its own in a log.
-        # Nor has a graph that is compiled anew, once training was told.
+        # A save or the last rank's end comes and goes within seconds: it gets no line in a log.
+        # Neither does a graph that is compiled again after training has begun.
         brief = word in ("saving", "ending") or (phase == "compiling" and self.line_doing == "training")
         return "training" if brief else word
 

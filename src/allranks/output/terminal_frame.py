@@ -1,4 +1,4 @@
-"""What the live area shows: a pure function of what is known of the run and the width. No cursor, no clock."""
+"""The live area: a pure function of the run's state and the width. No cursor, no clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = tuple[str, str, str]
 """Title, text, style."""
 
 USUAL = {"deepspeed_shm_comm": "1 to 3 min", "cpu_adam": "1 to 3 min"}
-"""What the operators of a run without a GPU take on a free core. Measured (x86-64, g++, torch 2.13, DeepSpeed
+"""The time to compile the operators of a run without a GPU on a free core. Measured (x86-64, g++, torch 2.13, DeepSpeed
 0.19): 58 s and 133 s of processor time; with eleven processes on two cores it was 139 s and 624 s."""
 
 BEFORE_STEPS = ("checking", "preparing", "probing", "starting", "importing", "loading")
@@ -36,7 +36,7 @@ BEFORE_STEPS = ("checking", "preparing", "probing", "starting", "importing", "lo
 
 @dataclass(frozen=True)
 class NodeLine:
-    """One node, or several that are alike: what its ranks do, where they are, the most memory of a rank."""
+    """One node, or several that are alike: the work of its ranks, their steps, the most memory of a rank."""
 
     names: tuple[str, ...]
     state: str
@@ -88,7 +88,7 @@ def doing(snapshot: Snapshot) -> str:
 
 
 def compiling(operator: str, waits: bool = False) -> str:
-    """What is compiled, and how long that usually takes if somebody has measured it; or that another process does."""
+    """The name of what is compiled, with its usual time if it was measured; or that another process compiles it."""
     if waits:
         return f"waiting for another process that compiles {operator}"
     usual = USUAL.get(operator)
@@ -232,7 +232,7 @@ def figure_rows(out: Out, snapshot: Snapshot) -> list[Row]:
 
 
 def sparkline(values: Sequence[float], width: int, plain: bool = False) -> str:
-    """The values as blocks, lowest to highest; `!` where one was no finite number."""
+    """The values as blocks, lowest to highest; `!` for one that was not a finite number."""
     if len(values) < 2 or width < 2:
         return ""
     size_of = max(1, math.ceil(len(values) / width))
@@ -323,7 +323,7 @@ def node_line(
     gpus: Sequence[GpuSample] = (),
     note: str = "",
 ) -> NodeLine:
-    """One node from its ranks. `trouble` is what its supervisor said (lost); `waiting` stands before any rank."""
+    """One node from its ranks. `trouble` is what its supervisor said (lost); `waiting` comes before any rank."""
     gone = [r for r in ranks.values() if r.code not in (None, 0)]
     behind = min((r.phase or "" for r in ranks.values()), key=order, default="")
     ended = bool(ranks) and all(r.code == 0 for r in ranks.values())

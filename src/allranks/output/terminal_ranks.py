@@ -18,7 +18,7 @@ from allranks.output.report_series import outliers
 from allranks.output.report_text import count, seconds, share, size
 
 SILENT_SECONDS = 15.0
-"""A rank speaks once a second; a node that is late by some seconds is no news."""
+"""A rank speaks once a second; a node that is late by some seconds is normal."""
 
 BEHIND_SECONDS = 5.0
 """Heartbeats come once a second, each at its own moment: so many seconds' steps apart two ranks may be in step."""

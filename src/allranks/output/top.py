@@ -163,7 +163,7 @@ def node_row(one: Followed, node: NodeState) -> NodeRow:
 
 
 def received(sample: Sample) -> float | None:
-    """Bytes a second into the node, over the interface that brings most."""
+    """Bytes per second into the node, over the interface that brings most."""
     rates = [n.received_bytes_per_second for n in sample.nics if n.received_bytes_per_second is not None]
     return max(rates, default=None)
 

@@ -2,7 +2,7 @@
 
 DeepSpeed writes (runtime/engine.py): `mp_rank_MM_model_states.pt` by the first rank of each model part, or with ZeRO-3
 `zero_pp_rank_D_mp_rank_MM_model_states.pt` by every rank; `[bf16_]zero_pp_rank_D_mp_rank_MM_optim_states.pt` by every
-rank with ZeRO. How many ranks there were stands in these files (`dp_world_size`).
+rank with ZeRO. These files hold the number of ranks (`dp_world_size`).
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def of_ranks(names: List[str]) -> Dict[Tuple[str, str], Tuple[Set[int], str]]:
 
 
 def missing_ranks(present: Set[int], world: Optional[int]) -> Optional[Tuple[str, str]]:
-    """(the finding's id, what was seen) if files of ranks are not there. Those of one block of ranks may lie on the
+    """(the finding's id, what was seen) if files of ranks are not there. Those of one block of ranks may be on the
     other nodes' own disks; with a gap among them something is lost."""
     missing = sorted(set(range(world or max(present) + 1)) - present)
     if not missing:

@@ -39,7 +39,7 @@ def judge(place: Place) -> Seen:
 
 
 def look(place: Place, name: str, seen: Seen) -> Optional[zip_table.Archive]:
-    """The file's table; what is wrong with it is said. None if nothing can be told of it."""
+    """The file's table; faults are reported. None if it cannot be read."""
     place.looked_at.add(place.path(name))
     try:
         archive = zip_table.read(place.folder, name)

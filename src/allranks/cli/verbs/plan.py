@@ -78,7 +78,7 @@ def call(options: argparse.Namespace) -> int:
         raise BadInput(
             Problem(f"{options.probe} is not a readable JSON object.", do="allranks probe FILE --json > JSON")
         )
-    # What runs the experts in lockstep is not in the scripts: they are planned, and written, with a leaf.
+    # The scripts cannot run the experts in lockstep: they are planned, and written, with a leaf.
     goes = replace(run, train=replace(run.train, experts=LEAF)) if options.render else run
     plan = planned(goes, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]

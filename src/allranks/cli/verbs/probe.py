@@ -107,7 +107,7 @@ async def probed_now(run, options: argparse.Namespace, say):
 
 
 def table(results) -> list[str]:
-    """What was measured, in a few lines: interfaces, bandwidth, latency, collectives."""
+    """The measurements in a few lines: interfaces, bandwidth, latency, collectives."""
     from statistics import median
 
     from allranks.probe.judge import rate

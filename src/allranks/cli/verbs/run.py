@@ -60,6 +60,6 @@ def call(options: argparse.Namespace) -> int:
 
 
 def resume_of(text: str) -> str:
-    """A path is the caller's and not the run file's, where it lies here; quoted as YAML takes it."""
+    """A path that exists here is relative to the caller and not to the run file; quoted for YAML."""
     path = Path(text)
     return json.dumps(str(path.absolute()) if text != "auto" and path.exists() else text)

@@ -69,7 +69,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def tell(result: Mapping[str, Any]) -> None:
-    """What was stopped, saved and left."""
+    """Prints what was stopped, saved and left."""
     from allranks.core.text import spelt_out
     from allranks.output.messages import print_findings
     from allranks.runs.last_save import saved_text

@@ -1,1 +1,1 @@
-"""The live page of `allranks ui`: what is served, and to whom."""
+"""The live page of `allranks ui`: its content, and who may read it."""

@@ -72,8 +72,8 @@ class Guard:
         )
 
     def allowed(self, headers: Mapping[str, str]) -> bool:
-        """Whether the browser was told to ask this host (a name that somebody has pointed here is another one). What
-        is more than opening the page must come from the page itself."""
+        """Whether the browser asked for this host (another name that points here does not count). Every request except
+        opening the page must come from the page itself."""
         origin = headers.get("origin")
         opens = headers.get("sec-fetch-dest") == "document" and origin is None
         return (

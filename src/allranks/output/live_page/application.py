@@ -1,4 +1,4 @@
-"""What the page asks for and what it is answered: Starlette's routes, all behind `access.Guard`."""
+"""The page's requests and their answers: Starlette's routes, all behind `access.Guard`."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def application(page: Page) -> Starlette:
 
 
 def guarded(what: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """What goes wrong is said in words."""
+    """Errors are answered in words."""
 
     async def asked(request: Request) -> Response:
         try:
@@ -246,8 +246,8 @@ FILES = files()
 
 
 async def as_events(messages: AsyncIterator[bytes], last: str = "") -> AsyncIterator[bytes]:
-    """Server-sent events; an empty message is a comment that keeps the connection. `last` names one that says that
-    there will be no more: a browser would ask again."""
+    """Server-sent events; an empty message is a comment that keeps the connection. `last` names the
+    message that ends the stream: without it a browser would ask again."""
     async for message in messages:
         yield b"data: " + message + b"\n\n" if message else b": alive\n\n"
     if last:
@@ -300,7 +300,7 @@ def short_run(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def kept(run_id: str, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the head's job says that the keeper was to expect."""
+    """The expectations of the keeper, from the head's job."""
     names = [text(one.get("node")) for one in mappings(plan.get("ranks"))[:1]]
     nodes = index.nodes_of(run_id)
     try:

@@ -1,6 +1,7 @@
-"""One run as the page sees it: its journal is followed as `allranks watch` does, and its watchers are told of changes.
+"""One run as the page sees it: its journal is followed as `allranks watch` does, and its watchers get the changes.
 
-Nobody watching costs nothing but the reading. A watcher that does not keep up is told everything anew.
+Without a watcher the journal is still read, and nothing else is done. A watcher that does not keep up gets everything
+again.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ async def document(head: NodeProgram, run_id: str, path: str) -> Mapping[str, An
 
 
 def encoded(data: Any) -> bytes:
-    """One line of JSON. What is no number in JSON (NaN, infinity) becomes null."""
+    """One line of JSON. A number that JSON does not have (NaN, infinity) becomes null."""
     try:
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     except ValueError:

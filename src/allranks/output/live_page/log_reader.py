@@ -33,7 +33,7 @@ def known(paths: Iterable[str]) -> list[str]:
 
 
 def line_of(raw: str) -> str:
-    """As a terminal would show it: what stands after the last return, without colours and control characters."""
+    """As a terminal would show it: the text after the last carriage return, without colours and control characters."""
     shown = raw.rstrip("\r").rsplit("\r", 1)[-1]
     return spelt_out(COLOUR.sub("", shown[:LONGEST_LINE]))
 

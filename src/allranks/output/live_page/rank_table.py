@@ -1,4 +1,4 @@
-"""The newest of each rank and node, as columns: what the heat map shows."""
+"""The newest values of each rank and node, as columns for the heat map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_NODES = 5_000
 
 
 class Rank:
-    """What is known of one rank now."""
+    """The newest values of one rank."""
 
     __slots__ = (
         "beat_at", "code", "gpu", "gpu_peak", "local", "node", "owns", "phase", "recent", "rss", "step", "uuid",
@@ -36,7 +36,7 @@ class Rank:
         self.recent: deque[float] = deque(maxlen=RECENT)
         self.waits: deque[float] = deque(maxlen=RECENT)
         self.owns: deque[float] = deque(maxlen=RECENT)
-        """Of each step, the time before its first collective: what the rank does by itself."""
+        """Of each step, the time before its first collective: the rank's own work."""
         self.rss: float | None = None
         self.gpu: float | None = None
         self.gpu_peak: float | None = None
@@ -47,7 +47,7 @@ class Rank:
 
 
 class Place:
-    """What is known of one node now."""
+    """The newest values of one node."""
 
     __slots__ = ("available", "busy", "by_index", "by_uuid", "lost", "received", "sent", "total")
 
@@ -71,7 +71,7 @@ class RankTable:
         self.step = -1
 
     def rank(self, number: Any, node: Any, local: Any = None) -> Rank | None:
-        """The record of a rank, made at its first word; None for what is no rank."""
+        """The record of a rank, made at its first event; None if it is not a rank."""
         found = integer(number)
         if found is None or found < 0:
             return None
@@ -156,10 +156,10 @@ class RankTable:
         return found or {}
 
     def slowest(self) -> dict[str, Any] | None:
-        """The rank that holds the others up, if one stands out: `{rank, by, value, median}` in seconds a step.
+        """The rank that holds the others up, if one stands out: `{rank, by, value, median}` in seconds per step.
 
-        With collectives all ranks take the same time a step. So what a rank does by itself counts first, then how long
-        it waits for data, and the whole step only if nothing else is told.
+        With collectives all ranks take the same time per step. So a rank's own work counts first, then its wait for
+        data, and the whole step only if nothing else is known.
         """
         whole = median([median(one.recent) for one in self.ranks.values() if one.recent] or [0.0])
         for by in ("owns", "waits", "recent"):
@@ -173,7 +173,7 @@ class RankTable:
         return {number: median(getattr(one, by)) for number, one in self.ranks.items() if getattr(one, by)}
 
     def explained(self, rank: int, by: str) -> dict[str, Any]:
-        """What a rank does by itself holds its waiting for data: if that is most of what it takes more, it is named."""
+        """A rank's own work includes its wait for data: if the wait is most of the difference, the wait is named."""
         values, waits = self.medians(by), self.medians("waits")
         more = values[rank] - median(values.values())
         if by == "owns" and rank in waits and waits[rank] - median(waits.values()) > more / 2:

@@ -24,7 +24,7 @@ from allranks.output.report_series import BINS
 MOST_MARKS = 3_000
 MOST_FRAMES = 64
 MOST_STACKS = 64
-"""Different stacks that are shown; a thousand ranks at a stall stand in few places."""
+"""Different stacks that are shown; a thousand ranks at a stall have few different ones."""
 
 
 class RunRecord:
@@ -181,7 +181,7 @@ class RunRecord:
         return found
 
     def delta(self) -> dict[str, Any] | None:
-        """What has changed since; None if nothing has."""
+        """The changes since then; None if there are none."""
         if not self.changed:
             return None
         now = self.now()
@@ -219,7 +219,7 @@ class RunRecord:
             self.ahead = ahead if self.ahead is None else min(self.ahead, ahead)
 
     def stack_groups(self) -> dict[str, Any]:
-        """Ranks that stand at one place together, the smallest group first: who is apart is the one to look at."""
+        """Ranks grouped by the place they are at, the smallest group first: it is the one to look at."""
         groups: dict[tuple[Frame, ...], list[int]] = {}
         for rank, frames in sorted(self.stacks.items()):
             groups.setdefault(tuple(frames), []).append(rank)
