@@ -99,8 +99,10 @@ GROUPS = {
 """Options of which the script hears through a variable, in Accelerate's names."""
 
 OPTIONS: dict[str, Option] = {
-    **each("quiet q multi-gpu same-network tpu-cluster no-tpu-cluster tpu-use-sudo downcast-bf16", own(0)),
-    **each("machine-rank t tee log-dir role rdzv-backend rdzv-conf monitor-interval vm env use-xpu", own()),
+    **each(
+        "quiet q multi-gpu same-network tpu-cluster no-tpu-cluster tpu-use-sudo downcast-bf16 use-xpu", own(0)
+    ),
+    **each("machine-rank t tee log-dir role rdzv-backend rdzv-conf monitor-interval vm env", own()),
     **each("main-training-function deepspeed-multinode-launcher mpirun-hostfile mpirun-ccl", own()),
     **each("m module", MODULE),
     "config-file": setting("config_file"),
