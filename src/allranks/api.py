@@ -246,11 +246,8 @@ class Run:
         """Its state now. Raises CouldNotTell if its head cannot be asked."""
 
         async def ask() -> Mapping[str, Any]:
-            nodes = index.nodes_of(self.id)
-            try:
-                return await run_verbs.status(next(iter(nodes.programs.values())), self.id)
-            finally:
-                await nodes.close()
+            async with index.connected_head(self.id) as head:
+                return await run_verbs.status(head, self.id)
 
         return state_of(_done(ask()))
 
@@ -260,25 +257,18 @@ class Run:
         return _each(self._events)
 
     async def _events(self) -> AsyncGenerator[Event, None]:
-        nodes = index.nodes_of(self.id)
-        try:
-            async for event in run_verbs.journal(next(iter(nodes.programs.values())), self.id):
+        async with index.connected_head(self.id) as head:
+            async for event in run_verbs.journal(head, self.id):
                 yield event
-        finally:
-            await nodes.close()
 
     def wait(self) -> RunState:
         """Its last state, once it has ended. Raises CouldNotTell if that cannot be told."""
 
         async def until_end() -> Mapping[str, Any]:
-            nodes = index.nodes_of(self.id)
-            head = next(iter(nodes.programs.values()))
-            try:
+            async with index.connected_head(self.id) as head:
                 async for _ in run_verbs.journal(head, self.id):
                     pass
                 return await run_verbs.last_state(head, self.id)
-            finally:
-                await nodes.close()
 
         return state_of(_done(until_end()))
 

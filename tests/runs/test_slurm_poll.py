@@ -141,7 +141,9 @@ def test_the_states_of_many_runs_are_one_call(squeue: Squeue) -> None:
 
     async def states() -> list[dict[str, Any]]:
         entries = [{"id": f"r-{name}", "address": name} for name in squeue.runs_at]
-        return await asyncio.gather(*(queued.waiting(slurm_jobs, entry) for entry in entries))
+        return await asyncio.gather(
+            *(queued.waiting(slurm_jobs, entry["address"], entry) for entry in entries)
+        )
 
     assert [state["state"] for state in in_fake_time(states())] == ["checking"] * 4
     assert [numbers for _, numbers in squeue.asked] == ["5,6,7"]

@@ -121,8 +121,7 @@ def print_line(node: str, rank: int | None, text: str) -> None:
 
 async def show(options: argparse.Namespace, lines: Lines) -> str:
     run_id = await index.find(options.run)
-    nodes = index.nodes_of(run_id)
-    try:
+    async with index.connected(run_id) as nodes:
         wanted = {name: await logs_of(nodes[name], name, run_id) for name in nodes.programs}
         require_node(
             options.node, run_id, {*nodes.programs, *(node_of(p) for w in wanted.values() for p in w)}
@@ -131,8 +130,6 @@ async def show(options: argparse.Namespace, lines: Lines) -> str:
             await follow(nodes, wanted, run_id, options, lines)
         else:
             await read(nodes, wanted, run_id, options, lines)
-    finally:
-        await nodes.close()
     lines.end()
     return run_id
 

@@ -116,18 +116,16 @@ async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = c
     """Reads the run's journal to its end. If the connection ends before, `run_reached` is 0 until it is back."""
     said = ""
     while followed.run.state not in FINAL:
-        nodes = index.nodes_of(followed.id)
         try:
-            followed.begin_again()
-            async for event in journal(next(iter(nodes.programs.values())), followed.id):
-                followed.reached = True
-                followed.add(event)
+            async with index.connected_head(followed.id) as head:
+                followed.begin_again()
+                async for event in journal(head, followed.id):
+                    followed.reached = True
+                    followed.add(event)
         except AllranksError as error:
             if str(error) != said:
                 said = str(error)
                 say(f"{followed.id}: {error}")
-        finally:
-            await nodes.close()
         followed.reached = followed.run.state in FINAL
         if once:
             return

@@ -330,10 +330,6 @@ def watch_command(options: argparse.Namespace) -> int:
 
 async def watch(options: argparse.Namespace) -> dict[str, Any]:
     run_id = await index.find(options.run)
-    nodes = index.nodes_of(run_id)
-    head = next(iter(nodes.programs.values()))
-    try:
+    async with index.connected_head(run_id) as head:
         with LiveView(name=run_id, quiet=options.json) as view:
             return await until_end(head, run_id, view)
-    finally:
-        await nodes.close()

@@ -15,24 +15,24 @@ from allranks.runs.leftovers import Leftovers
 from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 
 STOP_SECONDS = 30.0
-"""Grace (10 s), force, and the report; then the nodes are asked directly instead of through the keeper."""
+"""For the grace time (10 s), SIGKILL and the report; after that the nodes are asked directly, without the keeper."""
 
 FINISHING = ("verify", "prove", "prune")
 """The keeper's phases after the last rank; each has its own time limit."""
 
 UNDOING_SECONDS = 90.0
-"""For who starts a run to undo it: a call under way ends (30 s), then supervisors stop and folders go."""
+"""For the process that starts a run to undo it: a call under way ends (30 s), then supervisors stop and folders go."""
 
 JOB_SECONDS = 60.0
-"""From a job's cancelling to its end: SLURM's KillWait, for one, is 30 s by default, and there is its epilog."""
+"""From a job's cancelling to its end: SLURM's KillWait is 30 s by default, and its epilog follows."""
 
 
 async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
-    """Asks the keeper; when it does not end the run in time, every node stops its own part by itself.
+    """Asks the keeper; if it does not end the run in time, every node stops its own part.
 
-    With `save` the ranks save first, where they can. A job of ours is ended if it still waits, and if its
-    keeper no longer answers. `left` counts the processes that live, `unreadable` names the nodes that could not
-    be asked, each with why.
+    With `save` the ranks save first, if they can. The run's own job is cancelled if it still waits, or if its keeper no
+    longer answers. `left` counts the processes that still live; `unreadable` maps nodes that could not be asked to the
+    reason.
     """
     job = index.waiting(run_id)
     if job is not None:
@@ -42,61 +42,63 @@ async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
 
 
 async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
-    """Takes a job of ours out of the queue. Nothing of the run is on any node yet."""
+    """Takes the run's job out of the queue. Nothing of the run is on any node yet."""
     queue = index.job_of(index.entry(run_id))[0]
     cancelled = queue is not None and await queue.cancel(job, run_id)
     index.forget(run_id)
-    return {
-        "id": run_id,
-        "state": "stopped",
-        "left": 0,
-        "unreadable": {},
-        "cancelled": job if cancelled else None,
-    }
+    return {**stopped(run_id, "stopped"), "cancelled": job if cancelled else None}
 
 
 async def stop_starting(run_id: str) -> dict[str, Any] | None:
-    """Of a run that is being started: has its start undone by who starts it, or if that is gone, ends what it left.
-    None for any other run, and for one whose keeper has taken over."""
+    """If the run is being started: the process that starts it undoes the start; if that process is gone, this ends what
+    it left. None for any other run, and for one whose keeper has taken over."""
     deadline = time.monotonic() + UNDOING_SECONDS
     if launch_record.lives(index.entry(run_id)):
         index.call_off(run_id)
         while launch_record.lives(index.entry(run_id)) and time.monotonic() < deadline:
             await asyncio.sleep(0.2)
         if not index.entry(run_id):
-            return {"id": run_id, "state": "stopped", "left": 0, "unreadable": {}}
+            return stopped(run_id, "stopped")
     entry = index.entry(run_id)
     if not entry.get("starting") or not (await index.told_by_head(entry)).get("cut_off"):
         return None
-    nodes = index.nodes_of(run_id)
-
-    async def end(_node: Node, program: NodeProgram) -> None:
-        if await has_run(program, run_id):
-            await program.call("stop", run_id, "--direct", timeout_seconds=60)
-
-    try:
+    async with index.connected(run_id) as nodes:
         boxes = await prepare.remains_of(nodes, run_id)
-        await boxes.inside(nodes).each(end)
+        await stop_direct(boxes.inside(nodes), run_id)
         findings = await prepare.stop_containers(nodes, boxes) if boxes.known else []
         left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
-    finally:
-        await nodes.close()
+    return stopped(run_id, "lost", left, unreadable, findings)
+
+
+def stopped(
+    run_id: str,
+    state: str | None,
+    left: int = 0,
+    unreadable: Mapping[str, str] | None = None,
+    findings: Sequence[Finding] = (),
+) -> dict[str, Any]:
+    """What `stop` answers."""
     told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
-    return {"id": run_id, "state": "lost", "left": left, "unreadable": unreadable, **told}
+    return {"id": run_id, "state": state, "left": left, "unreadable": dict(unreadable or {}), **told}
+
+
+async def stop_direct(nodes: Nodes, run_id: str, seconds: float = 60.0) -> list[Outcome]:
+    """Every node that knows the run ends its part, without the keeper."""
+
+    async def one(_node: Node, program: NodeProgram) -> None:
+        if await has_run(program, run_id):
+            await program.call("stop", run_id, "--direct", timeout_seconds=seconds)
+
+    return await nodes.each(one)
 
 
 async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
-    """Cancels the job of a run that could not be stopped by its own people; None if there is no need of it, or no job
-    of ours."""
+    """Cancels the job of a run that its keeper and supervisors did not stop; None if that is not needed, or if the job
+    is not the run's own."""
     run_id = str(result["id"])
     queue, job = index.job_of(index.entry(run_id))
-    if (
-        queue is None
-        or job is None
-        or (result["state"] in FINAL and not result["left"] and not result["unreadable"])
-    ):
-        return None
-    if not await queue.cancel(job, run_id):
+    done = result["state"] in FINAL and not result["left"] and not result["unreadable"]
+    if queue is None or job is None or done or not await queue.cancel(job, run_id):
         return None
     deadline, first = time.monotonic() + JOB_SECONDS, True
     while (now := await queue.job(job)).runs and time.monotonic() < deadline:
@@ -104,29 +106,25 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
         first = False
     if now.runs:
         why = f"{queue.NAME}'s job {job} is still {now.state} {JOB_SECONDS:.0f} s after it was cancelled"
-        names = index.node_names(run_id) or ["its nodes"]
-        return {
-            **result,
-            "unreadable": {**dict.fromkeys(names, why), **result["unreadable"]},
-            "cancelled": job,
-        }
+        names = launch_record.nodes_of(index.entry(run_id)) or ["its nodes"]
+        unreadable = {**dict.fromkeys(names, why), **result["unreadable"]}
+        return {**result, "unreadable": unreadable, "cancelled": job}
     state = result["state"] if result["state"] in FINAL else "lost"
-    # With its job every process of it ends, on nodes too that did not answer.
+    # Every process of a job ends with it, also on nodes that did not answer.
     return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
 
 
 async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
-    """With a head that cannot be asked every node ends its own part; the head stands in `unreadable` then."""
-    nodes = index.nodes_of(run_id)
-    head = next(iter(nodes.programs.values()))
-    try:
+    """If the head cannot be asked, every node ends its own part; the head is in `unreadable` then."""
+    async with index.connected(run_id) as nodes:
+        head = next(iter(nodes.programs.values()))
         boxes = await prepare.remains_of(nodes, run_id)
         seconds, silent = await ask_head(head, run_id, save)
         led = head.node not in boxes.gone and not silent  # a keeper whose container has ended will not answer
         state = await wait_for_end(head, run_id, seconds=seconds if led else 0.0)
         left, unreadable = await remaining(nodes, run_id, boxes)
         if left and await finishes(boxes.inside(nodes), run_id):
-            return {"id": run_id, "state": state, "left": 0, "unreadable": unreadable, "finishes": True}
+            return {**stopped(run_id, state, 0, unreadable), "finishes": True}
         if state not in FINAL or left:
             await boxes.inside(nodes).each(
                 lambda _node, program: program.call("stop", run_id, "--direct", timeout_seconds=60)
@@ -139,14 +137,11 @@ async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
             left, unreadable = await remaining(nodes, run_id, await prepare.remains_of(nodes, run_id))
             if not led and not silent and not left and state not in FINAL:
                 state = "lost"
-        told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
-        return {"id": run_id, "state": state, "left": left, "unreadable": {**silent, **unreadable}, **told}
-    finally:
-        await nodes.close()
+        return stopped(run_id, state, left, {**silent, **unreadable}, findings)
 
 
 async def finishes(nodes: Nodes, run_id: str) -> bool:
-    """Whether no rank lives any more and the keeper does: it copies, prunes and reports, and then ends by itself."""
+    """Whether no rank lives and the keeper does: it copies, prunes and reports, and then ends by itself."""
     outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
     living = [one for outcome in outcomes for one in answer_of(outcome).get("processes", ())]
     if any(outcome.error is not None for outcome in outcomes) or not all(one.get("own") for one in living):
@@ -160,7 +155,7 @@ async def finishes(nodes: Nodes, run_id: str) -> bool:
 
 
 async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:
-    """How long the keeper may take to end the run; why the head could not be asked, by its name."""
+    """How many seconds the keeper may take to end the run; if the head cannot be asked, its name and the reason."""
     try:
         asked = await head.call("stop", run_id, *(["--save"] if save else []))
     except (Unreachable, ProgramFailed) as error:
@@ -169,7 +164,7 @@ async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, d
 
 
 async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str | None:
-    """The state when the run has ended, or at the latest after `seconds`; None where the head tells none."""
+    """The state when the run has ended, or after `seconds`; None if the head does not tell it."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -184,14 +179,14 @@ async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SEC
 async def remaining(
     nodes: Nodes, run_id: str, boxes: prepare.Remains | None = None
 ) -> tuple[int, dict[str, str]]:
-    """How many processes of the run live on the nodes that answered; the nodes that did not, and why."""
+    """How many processes of the run live on the nodes that answered; the other nodes, each with the reason."""
     boxes = boxes or prepare.Remains()
     words = ["--dry-run", *boxes.words()]
     outcomes = await boxes.inside(nodes).each(lambda _node, program: program.call("sweep", run_id, *words))
     answers = [answer for answer in once_a_host(outcomes) if "error" not in answer]
     living = sum(len(answer.get("processes", ())) for answer in answers)
     unreadable = {o.node.name: str(o.error) for o in outcomes if o.error is not None}
-    # Nodes that share a home are seen by themselves alone; one that nobody saw may still be at work.
+    # With a shared home each node sees only its own processes; one that nobody saw may still be at work.
     unseen = [set(answer.get("unseen", ())) for answer in answers]
     for name in sorted(set.intersection(*unseen)) if unseen else ():
         unreadable.setdefault(name, "its processes cannot be seen: another host, or a container")
@@ -199,11 +194,10 @@ async def remaining(
 
 
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
-    """Each node's own account of what is left of a run there."""
+    """What each node says is left of a run there."""
     if index.waiting(run_id) is not None:
         return []
-    nodes = index.nodes_of(run_id)
-    try:
+    async with index.connected(run_id) as nodes:
         boxes = await prepare.remains_of(nodes, run_id)
         words = [*(["--dry-run"] if dry_run else []), *boxes.words()]
         outcomes = await boxes.inside(nodes).each(
@@ -212,19 +206,12 @@ async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
         told = {name: f"{one.engine} container {one.name}" for name, one in boxes.there.items()}
         if not dry_run:
             told = await prepare.remove_containers(nodes, boxes)
-    finally:
-        await nodes.close()
-    return [with_container(answer, told) for answer in once_a_host(outcomes)]
-
-
-def with_container(answer: dict[str, Any], told: dict[str, str]) -> dict[str, Any]:
-    """A node's account with what is said of its container: that it is there, was removed, or why it stays."""
-    name = str(answer["node"])
-    return {**answer, "containers": [told[name]]} if name in told else answer
+    answers = once_a_host(outcomes)
+    return [{**a, "containers": [told[a["node"]]]} if a["node"] in told else a for a in answers]
 
 
 def once_a_host(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """The nodes' answers; nodes that are one host (`same_host`) see the same processes, told by the first."""
+    """The nodes' answers; nodes that are one host (`same_host`) see the same processes, which the first one keeps."""
     told: set[tuple[str, int, int]] = set()
     answers = []
     for outcome in outcomes:
@@ -249,8 +236,8 @@ LEFT = ("processes", "files", "containers", "error")
 
 
 async def leftovers(name: str | None, files: bool, with_models: bool = False) -> Leftovers:
-    """What ended runs left: all of them, or the one named. With `files` their directories too, but for what the
-    scripts saved in them; `with_models` that as well."""
+    """What ended runs left: all of them, or the named one. With `files` also their directories, except what the scripts
+    saved there; with `with_models` that too."""
     runs = await index.all_runs()
     if name is not None:
         wanted = await index.find(name)
@@ -286,13 +273,10 @@ async def leftovers(name: str | None, files: bool, with_models: bool = False) ->
 
 
 async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
-    """What the script saved in the run's directories, each place once; whether anything else is there, or may be."""
-    nodes = index.nodes_of(run_id)
-    try:
+    """What the script saved in the run's directories, each place once; whether anything else is or may be there."""
+    async with index.connected(run_id) as nodes:
         boxes = await prepare.remains_of(nodes, run_id)
         outcomes = await clean_each(nodes, run_id, ["--dry-run", *boxes.words()])
-    finally:
-        await nodes.close()
     saved: dict[tuple[str, str], dict[str, Any]] = {}
     for outcome in outcomes:
         for one in answer_of(outcome).get("models", ()):
@@ -304,8 +288,7 @@ async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def is_over(nodes: list[dict[str, Any]]) -> bool:
-    """Whether every node could be looked at, and no process of the run lives on any: it wrote no last state, and
-    nobody is left to write one."""
+    """Whether all nodes answered and no process of the run lives: nobody is left to write its last state."""
     return bool(nodes) and not any(
         node.get(key) for node in nodes for key in ("error", "processes", "unseen")
     )
@@ -317,7 +300,7 @@ def not_done(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 async def tidy(found: Leftovers) -> dict[str, Any]:
-    """Removes what `leftovers` listed; each node decides again, by itself, what is ours."""
+    """Removes what `leftovers` listed; each node decides again by itself what belongs to the run."""
     done: dict[str, Any] = {}
     for run_id in found.runs:
         nodes = await sweep(run_id, dry_run=False)
@@ -333,9 +316,10 @@ async def has_run(program: NodeProgram, run_id: str) -> bool:
 
 
 async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> list[Outcome]:
-    """Removes the run's folder on one node after the other: nodes may share a home, and with it the folder.
+    """Removes the run's folder on one node after the other, since nodes may share a home, and with it the folder.
 
-    The head is the last, and stays if another node could not be cleaned: what the run was stands there alone.
+    The head comes last, and keeps its folder if another node could not be cleaned: only there is written what the run
+    was.
     """
     head, *others = nodes.programs
     outcomes: dict[str, Outcome] = {}
@@ -355,14 +339,11 @@ async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> li
 
 
 async def remove_directories(run_id: str, with_models: bool = False) -> list[dict[str, Any]]:
-    """On every node. A run of which a model is left stays known: its folder can still be found and removed."""
-    nodes = index.nodes_of(run_id)
-    try:
+    """On every node. If a model is left the run stays in the index, so that its folder can be removed later."""
+    async with index.connected(run_id) as nodes:
         boxes = await prepare.remains_of(nodes, run_id)
         words = [*(["--models"] if with_models else []), *boxes.words()]
         outcomes = await clean_each(nodes, run_id, words)
-    finally:
-        await nodes.close()
     stays = not with_models and any(answer_of(outcome).get("models") for outcome in outcomes)
     if not stays and all(outcome.error is None for outcome in outcomes):
         index.forget(run_id)

@@ -1,7 +1,7 @@
-"""The controller's side of a run: look, prepare, start the supervisors, then only look.
+"""The controller's side of a run: check, prepare, start the supervisors, then only watch.
 
-From the moment the supervisors run, nothing depends on this process any more. Until then, whatever goes
-wrong or is interrupted is undone: no process and no folder of a run that never started is left.
+Once the supervisors run, nothing depends on this process. Until then a failure or an interruption is undone: no process
+and no folder is left of a run that never started.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.node.redaction import Redactor
 from allranks.runs import engine_start, index, launch_record, probe_phase
-from allranks.runs.cleanup import clean_each, has_run
+from allranks.runs.cleanup import clean_each, stop_direct
 from allranks.runs.inspection import Inspection, Tell, inspect, inspect_inside, python_of
 from allranks.runs.ports import freed
 from allranks.runs.run_id import new_run_id
@@ -44,9 +44,10 @@ from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unrea
 
 START_SECONDS = 30.0
 ORDER_SECONDS = 130.0
-"""Above what `order` itself waits for the engine and for the supervisor (`node/engine_orders.py`)."""
+"""Longer than `order` itself waits for the engine and for the supervisor (`node/engine_orders.py`)."""
+
 SUBMITTED = "submitted.json"
-"""Left in the head's run directory when every supervisor has been started: without it the submission was cut."""
+"""Written to the head's run directory when every supervisor has been started: without it the submission was cut off."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class Submitted:
 
 
 class StoppedBefore(Blocked):
-    """Findings forbid the launch; `findings` are those, `inspection` is all that was seen. Not `acceptable`: what a
-    run needs could not be made, and that cannot be let pass."""
+    """`findings` forbid the launch; `inspection` is all that was seen. Not `acceptable`: something that the run needs
+    could not be made."""
 
     def __init__(self, inspection: Inspection, findings: list[Finding], acceptable: bool = True):
         super().__init__("\n".join(str(f.saw) for f in findings))
@@ -70,7 +71,7 @@ class StoppedBefore(Blocked):
 
 
 class Before:
-    """The phases before the launch, kept for the keeper's journal: what happened, when, how long."""
+    """What happened before the launch, and when: kept for the keeper's journal."""
 
     def __init__(self, tell: Tell):
         self.events: list[Event] = []
@@ -80,11 +81,11 @@ class Before:
         self.say("phase", {"phase": phase, "why": ""})
 
     def step(self, node: str, what: str) -> None:
-        """What is being done on a node now: for whoever looks on, not for the journal."""
+        """What is being done on a node now: for the display, not for the journal."""
         self.tell(Event(time.time(), "preparing", node, None, {"what": what}))
 
     def silent(self, nodes: list[str], seconds: float) -> None:
-        """Who has not answered yet: for whoever looks on, too."""
+        """Which nodes have not answered yet: for the display, too."""
         self.tell(Event(time.time(), "silent", None, None, {"nodes": nodes, "seconds": seconds}))
 
     def say(self, kind: str, data: Mapping[str, Any]) -> None:
@@ -99,10 +100,10 @@ class Before:
 async def submit(
     nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None, run_id: str | None = None
 ) -> Submitted:
-    """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, or what a node said.
+    """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, Unreachable and ProgramFailed.
 
-    `probe` says whether the network is tried first; None leaves it to `probing.takes_place`. `run_id` is given
-    where it is known already, by a job in a queue.
+    `probe` says whether the network is probed first; None leaves that to `probe_phase.takes_place`. `run_id` is given
+    if a job in a queue has it already.
     """
     secrets = secret_values(run)
     before = Before(tell)
@@ -128,7 +129,7 @@ async def submit(
             await starting.probe()
         await starting.start(secrets)
     except BaseException:
-        # Also Ctrl-C: a run that did not start leaves nothing behind. What cannot be undone stays in the index.
+        # Also after Ctrl-C: a run that did not start leaves nothing behind. What cannot be undone stays in the index.
         if await asyncio.shield(starting.undo()):
             index.forget(run_id)
         if calling_off.done():
@@ -140,7 +141,7 @@ async def submit(
 
 
 def secret_values(run: Run) -> dict[str, str]:
-    """The values of the named secrets, from this process's environment; all missing ones in one error."""
+    """The values of the run's secrets, from this process's environment. Raises BadInput that names all missing ones."""
     missing = [name for name in run.secrets if name not in os.environ]
     if missing:
         raise BadInput(
@@ -171,29 +172,24 @@ class Starting:
         self.not_undone = False
 
     async def prepare(self) -> None:
-        """Containers and environments on every node; what they hold is judged as the hosts were."""
+        """Makes containers and environments on every node; what they hold is judged as the hosts were."""
+        facts, step = self.inspection.facts, self.before.step
         try:
-            await prepare.make_ready(
-                self.prepared, self.run, self.inspection.facts, self.run_id, self.before.step
-            )
+            await prepare.make_ready(self.prepared, self.run, facts, self.run_id, step)
+            if self.prepared.changed_environment:
+                await self._look_inside()
+            await self._compile()
         except prepare.NotReady as error:
             raise self._stopped(error.findings) from None
-        if self.prepared.changed_environment:
-            await self._look_inside()
-        await self._compile()
 
     async def _compile(self) -> None:
         """DeepSpeed's operators and the tokenized dataset, with the ranks' own Python and environment."""
         jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
-        places = self._places()
+        places, step = self._places(), self.before.step
         python = {name: str(job["argv"][0]) for name, job in jobs.items()}
         env = {name: {**places[name].secrets, **job["env"]} for name, job in jobs.items()}
-        step = self.before.step
-        try:
-            await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env, step)
-            await prepare.tokenize(self.prepared, self.run, self.plan.trainer, python, env, step)
-        except prepare.NotReady as error:
-            raise self._stopped(error.findings) from None
+        await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env, step)
+        await prepare.tokenize(self.prepared, self.run, self.plan.trainer, python, env, step)
 
     async def _look_inside(self) -> None:
         seen = {(f.id, f.where, f.saw) for f in self.inspection.findings}
@@ -207,7 +203,7 @@ class Starting:
             raise StoppedBefore(self.inspection, stopping)
 
     async def probe(self) -> None:
-        """Tries the network as training will see it; the ranks get the interface and fabric that were proved."""
+        """Probes the network as training will see it; the ranks get the interface and fabric that were proved."""
         self.before.phase("probe")
         activated = {name: one.python for name, one in self.inspection.activated.items()}
         pythons = {**activated, **self.prepared.python}
@@ -221,8 +217,8 @@ class Starting:
             self.before.say("finding", finding.as_json())
 
     def _stopped(self, findings: list[Finding], stopping: list[Finding] | None = None) -> StoppedBefore:
-        """`findings` are what was seen in this phase; `stopping` those that forbid the launch. Without them all do,
-        and none can be accepted: something that the run needs is not there."""
+        """`findings` are those of this phase; `stopping` are those that forbid the launch. Without `stopping` all do,
+        and none can be accepted: something that the run needs is missing."""
         for finding in findings:
             self.before.say("finding", finding.as_json())
         seen = replace(self.inspection, findings=(*findings, *self.inspection.findings))
@@ -245,7 +241,7 @@ class Starting:
             raise self._stopped([supervisor_not_started(error)]) from None
 
     async def _start_all(self, jobs: list[Job]) -> None:
-        """The head first: its keeper's port is what the others need. With an engine the same by orders."""
+        """The head first, since the others need its keeper's port. With an engine the same, by orders."""
         if self.engine is not None:
             await self.engine.begin(self._places())
         jobs[0] = self._with_before(jobs[0])
@@ -263,14 +259,12 @@ class Starting:
         if self.engine is not None:
             await self.engine.end()
         index.remember(self.run_id, self.run)
+        mark = {"files": {SUBMITTED: {"at": time.time()}}}
         with contextlib.suppress(Unreachable, ProgramFailed):  # the run goes on without it
-            mark = {SUBMITTED: {"at": time.time()}}
-            await inside[head.name].call(
-                "put", self.run_id, stdin={"files": mark}, timeout_seconds=START_SECONDS
-            )
+            await inside[head.name].call("put", self.run_id, stdin=mark, timeout_seconds=START_SECONDS)
 
     def _jobs(self, keeper_port: int, rendezvous: int | None = None) -> list[Job]:
-        """With `rendezvous`, the port that the head has reserved."""
+        """`rendezvous` is the port that the head has reserved."""
         port = self.run.network.port if rendezvous is None else rendezvous
         return jobs.make(self.run, self.plan, self.run_id, self._places(), port, keeper_port)
 
@@ -305,7 +299,7 @@ class Starting:
         return {**(activated.hidden(self.run.secrets) if activated else {}), **self.secrets}
 
     async def _start(self, program: NodeProgram, job: Job) -> dict[str, Any]:
-        """The job goes along with the key by standard input; the node writes job.json itself."""
+        """Job and key go by standard input; the node writes job.json itself."""
         wanted = {
             "job": dict(job.job),
             "key": self.key,
@@ -321,15 +315,15 @@ class Starting:
         )
 
     async def _to_its_end(self, call: Coroutine[Any, Any, Any]) -> Any:
-        """A call that Ctrl-C does not cut off: the node would go on with it, behind the back of what undoes it."""
+        """A call that Ctrl-C does not cut off: the node would go on with it while the start is undone."""
         task = asyncio.ensure_future(call)
         self.under_way.add(task)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(task)
 
     async def undo(self) -> bool:
-        """Stops what was started and removes the run's folders; what cannot be reached is left and said. Whether all
-        is undone."""
+        """Stops what was started and removes the run's folders. False if a node could not be reached; a finding says
+        so."""
         if self.engine is not None:
             await self.engine.cancel()
         if self.under_way:
@@ -345,12 +339,8 @@ class Starting:
 
     async def _undo_start(self) -> None:
         inside = self.prepared.inside
-
-        async def stop(_node: Node, program: NodeProgram) -> None:
-            if await has_run(program, self.run_id):
-                await program.call("stop", self.run_id, "--direct", timeout_seconds=START_SECONDS)
-
-        for outcome in [*await inside.each(stop), *await clean_each(inside, self.run_id)]:
+        stopped = await stop_direct(inside, self.run_id, START_SECONDS)
+        for outcome in [*stopped, *await clean_each(inside, self.run_id)]:
             if outcome.error is not None:
                 self._not_undone(outcome.node.name, str(outcome.error))
 
@@ -368,18 +358,14 @@ class Starting:
 
 
 def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
-    """A node on which the launch failed; `unknown` where it fell silent, since its supervisor may stand."""
+    """A node on which the launch failed; `unknown` if it fell silent, since its supervisor may have started."""
     silent = isinstance(error, Unreachable)
+    what = "it fell silent while its supervisor was started" if silent else "its supervisor did not start"
     return Finding(
         id="supervisor-not-started",
         verdict=UNKNOWN if silent else BLOCK,
         where=Where(node=error.node),
-        saw=(
-            "it fell silent while its supervisor was started: "
-            if silent
-            else "its supervisor did not start: "
-        )
-        + error.text,
+        saw=f"{what}: {error.text}",
         expected="a supervisor on every node",
         why="torchrun needs every node, so allranks stops what it had started on the others.",
         fix=f"fix the error, run allranks check FILE, and start the run again; {error.node} can also be left "
@@ -388,9 +374,7 @@ def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
 
 
 def raise_first(outcomes: list[Outcome]) -> None:
-    """A launch needs every node: the first that failed is the error, the rest stand in its text."""
-    failed = [outcome for outcome in outcomes if outcome.error is not None]
-    if failed:
-        first = failed[0].error
-        assert first is not None
-        raise first
+    """A launch needs every node: raises the first error."""
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error

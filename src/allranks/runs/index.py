@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from allranks.core import BadInput, Node, Problem
+from allranks.core.untrusted import number
 from allranks.launch.queue import Queue
 from allranks.node import paths, private_folder
 from allranks.node.paths import RunDirectory
 from allranks.plan.batch import Batch, batch_from_json, batch_of
 from allranks.runs import launch_record, lost_head, queued
 from allranks.spec import Run, launchers, load
-from allranks.transport import Nodes, ProgramFailed, Unreachable, open_nodes, reached
+from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable, open_nodes, reached
 
 ASKED = 50
 """Heads that are asked for `ps`: the newest runs; an older one is asked by its whole id."""
@@ -97,19 +98,9 @@ def entry(run_id: str) -> dict[str, Any]:
 
 
 def entries() -> list[dict[str, Any]]:
-    """All entries, newest first; an unreadable one is skipped, since the truth lies on the nodes."""
-    found = []
-    here = folder()
-    try:
-        names = [path.name for path in here.iterdir()]
-    except OSError:
-        return []
-    for name in names:
-        try:
-            found.append(json.loads((here / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            continue
-    return sorted((e for e in found if isinstance(e, dict)), key=lambda e: -_moment(e.get("created_at")))
+    """All entries, newest first; an unreadable one is skipped, since the nodes have the truth."""
+    found = (paths.read_object(str(path)) for path in folder().glob("*.json"))
+    return sorted(filter(None, found), key=lambda entry: -(number(entry.get("created_at")) or 0.0))
 
 
 async def all_runs() -> list[dict[str, Any]]:
@@ -125,7 +116,7 @@ async def all_runs() -> list[dict[str, Any]]:
     told = await asyncio.gather(*(told_by_head(entry) for entry in elsewhere))
     jobs = {str(e.get("id")): job_of(e) for e in known}
     here = await asyncio.gather(*(queued.settled(*jobs.get(run["id"], (None, None)), run) for run in here))
-    return sorted([*here, *told], key=lambda run: -_moment(run.get("started_at")))
+    return sorted([*here, *told], key=lambda run: -(number(run.get("started_at")) or 0.0))
 
 
 def batch_before(name: str) -> tuple[str, Batch] | None:
@@ -137,18 +128,10 @@ def batch_before(name: str) -> tuple[str, Batch] | None:
     return None
 
 
-def _moment(value: Any) -> float:
-    """A time as a file or a node tells it; 0 for what is none, which must not hide all other runs."""
-    try:
-        return float(value or 0)
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-
-
 def waiting(run_id: str) -> str | None:
     """The number of the job that a run waits for in a queue; None for one that has its nodes."""
-    entry = next((e for e in entries() if e.get("id") == run_id), {})
-    return str(entry["address"]) if entry.get("waiting") else None
+    known = entry(run_id)
+    return str(known["address"]) if known.get("waiting") else None
 
 
 def job_of(entry: Mapping[str, Any]) -> tuple[Queue | None, str | None]:
@@ -164,29 +147,13 @@ def is_here(entry: Mapping[str, Any]) -> bool:
     return name in launchers.names() and launchers.find(name).reach == launchers.HERE
 
 
-def node_names(run_id: str) -> list[str]:
-    """The nodes of a run that was started from here; none of another."""
-    entry = next((e for e in entries() if e.get("id") == run_id), {})
-    return [str(node["name"]) for node in entry.get("nodes") or ()]
-
-
 async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     """The state of a run that lies on other machines, as its head tells it; unknown where it cannot be asked."""
     run_id = str(entry["id"])
     queue, job = job_of(entry)
+    known = launch_record.unknown(entry)
     if entry.get("waiting") and queue is not None:
-        return await queued.waiting(queue, entry)
-    names = [node["name"] for node in entry.get("nodes") or ()]
-    known = {
-        "id": run_id,
-        "name": entry.get("name"),
-        "nodes": names,
-        "findings": [],
-        "adapter": None,
-        "state": None,
-        "step": None,
-        "started_at": entry.get("created_at"),
-    }
+        return await queued.waiting(queue, str(entry.get("address")), known)
     try:
         nodes = nodes_of(run_id)
     except BadInput as error:
@@ -255,7 +222,7 @@ def directory_here(run_id: str) -> RunDirectory:
     directory = RunDirectory(run_id)
     if Path(directory.marker).is_file():
         return directory
-    head = (node_names(run_id) or ["another machine"])[0]
+    head = (launch_record.nodes_of(entry(run_id)) or ["another machine"])[0]
     raise BadInput(
         Problem(
             f"{run_id} is on {head}, not on this machine",
@@ -290,19 +257,35 @@ async def adopt(file: str) -> str:
 
 def nodes_of(run_id: str) -> Nodes:
     """The nodes of a run that was started from here; only this machine for a run that lies here."""
-    entry = next((e for e in entries() if e.get("id") == run_id), None)
-    if entry is not None and entry.get("waiting"):
+    known = entry(run_id)
+    if known.get("waiting"):
         problem = Problem(
-            f"{run_id} has no nodes: job {entry.get('address')} waits in its queue",
-            do=f"allranks ps says its reason; allranks stop {run_id} gives the job back",
+            f"{run_id} has no nodes: job {known.get('address')} waits in its queue",
+            do=f"allranks ps shows its reason; allranks stop {run_id} gives the job back",
         )
         raise BadInput(problem)
-    described = (entry or {}).get("nodes") or [HERE.as_json()]
+    described = known.get("nodes") or [HERE.as_json()]
     nodes = [
         Node(d["name"], d["address"], int(d["rank"]), port=d.get("port"), user=d.get("user"))
         for d in described
     ]
-    known = entry or {}
     transport = str(known.get("transport") or "asyncssh")
     user, address = known.get("user"), known.get("address")
     return reached(nodes, known.get("launch", launchers.LOCAL), user, transport=transport, address=address)
+
+
+@contextlib.asynccontextmanager
+async def connected(run_id: str) -> AsyncIterator[Nodes]:
+    """The nodes of a run; their connections are closed at the end."""
+    nodes = nodes_of(run_id)
+    try:
+        yield nodes
+    finally:
+        await nodes.close()
+
+
+@contextlib.asynccontextmanager
+async def connected_head(run_id: str) -> AsyncIterator[NodeProgram]:
+    """The head of a run."""
+    async with connected(run_id) as nodes:
+        yield next(iter(nodes.programs.values()))

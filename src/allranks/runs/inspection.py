@@ -11,20 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from allranks import checks, prepare
-from allranks.core import (
-    BLOCK,
-    Event,
-    Facts,
-    Finding,
-    Node,
-    facts_from_json,
-    stopping_launch,
-)
+from allranks.core import BLOCK, Event, Facts, Finding, Node, stopping_launch
 from allranks.core.untrusted import mapping
 from allranks.plan import Plan, make_plan
 from allranks.plan.batch import advice, batch_of
 from allranks.runs import index, local_inputs, script_keys
-from allranks.runs.shared_storage import look_again
+from allranks.runs.shared_storage import facts_of, look_again
 from allranks.runs.silent_nodes import Late, SilentNodes
 from allranks.spec import Environment, Run, launchers
 from allranks.transport import NodeProgram, Nodes, Outcome
@@ -55,8 +47,8 @@ def python_of(run: Run) -> str:
 
 
 def local_config(run: Run) -> dict[str, Any] | None:
-    """The model's `config.json` where it lies on this machine: in the model's folder, beside the run file, or in the
-    cache of the Hugging Face Hub."""
+    """The model's `config.json` on this machine: in the model's folder, beside the run file, or in the cache of the
+    Hugging Face Hub. None if there is none: the planner then says so."""
     candidates = [run.model_config] if run.model_config else []
     if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
         folder = run.here(str(run.train.arguments["model_name_or_path"]))
@@ -71,7 +63,7 @@ def local_config(run: Run) -> dict[str, Any] | None:
 
 
 def read_object(path: str) -> dict[str, Any] | None:
-    """A JSON object of a file; None where there is none (the planner then says that it could not tell)."""
+    """A JSON object of a file; None if there is none."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -103,9 +95,9 @@ def planned(
     probe: Mapping[str, Any] | None = None,
     asks_hub: bool = True,
 ) -> Plan:
-    """The plan with the best `config.json` at hand: this machine's, else a node's, else the Hub's. `samples` is the
-    data set's size where somebody says it, `price` that of a GPU hour, `probe` what a probe printed. Without
-    `asks_hub` the model may stay unknown: that is enough for what does not hang on it."""
+    """The plan with the first `config.json` that is found: this machine's, a node's, or the Hub's. `samples` is the
+    data set's size if the user gives it, `price` that of a GPU hour, `probe` what a probe printed. Without `asks_hub`
+    the model may stay unknown."""
     config = local_config(run)
     if config is None:
         found = (config_in(one, run) for one in facts)
@@ -146,11 +138,11 @@ async def collect(
     heard: Callable[[str], None] | None = None,
     activated: Mapping[str, prepare.Activated] | None = None,
 ) -> list[Facts]:
-    """One call a node. A node that cannot be asked is a `Facts` that says so, not a missing one.
+    """One call per node. A node that cannot be asked has a `Facts` that says so.
 
-    `families` are all where none is named; `paths` are looked at besides those of the run. `heard` is called with
-    the name of each node that has answered, or failed to. `activated` is what modules and script have made of a
-    node's environment.
+    `families`: all, if none is named; `paths` are looked at besides those of the run. `heard` is called with the name
+    of each node that has answered, or has failed to. `activated` is each node's environment after its modules and
+    script.
     """
     request = checks.request(run, plan)
 
@@ -178,21 +170,13 @@ async def collect(
 
 
 def not_asked(outcome: Outcome) -> Facts:
-    """A node that could not be asked, why, and what is known to help."""
+    """A node that could not be asked, with the reason and the fix if one is known."""
     fix = getattr(outcome.error, "fix", "")
     return Facts(outcome.node.name, 0.0, {"asked": {"fix": fix}} if fix else {}, {"node": str(outcome.error)})
 
 
-def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
-    """A node's facts; what is none (another program's answer, a damaged file) is a node that says nothing."""
-    try:
-        return facts_from_json({**answer, "node": node})
-    except (TypeError, ValueError) as error:
-        return Facts(node, 0.0, {}, {"node": f"its answer holds no facts: {error}"})
-
-
 async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspection:
-    """Asks every node, plans with what they said, and judges. `late` hears who has not answered yet."""
+    """Asks every node, plans with the answers, and judges. `late` hears who has not answered yet."""
     async with SilentNodes(nodes.nodes, late) as silent:
         activated, failed = await prepare.activate_all(nodes, run, python_of(run))
         plan = planned(run, asks_hub=False)
@@ -209,7 +193,7 @@ async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspectio
 
 
 def batch_changed(run: Run) -> list[Finding]:
-    """What another number of samples a step than in the run before means for the learning rate."""
+    """If the number of samples per step differs from the last run's: what that means for the learning rate."""
     now = batch_of(run)
     before = index.batch_before(run.name) if now is not None else None
     found = advice(run, now, before[1], before[0]) if now is not None and before is not None else None
@@ -217,33 +201,30 @@ def batch_changed(run: Run) -> list[Finding]:
 
 
 def without_effect(run: Run) -> list[Finding]:
-    """The keys that a run may hold and that nothing here carries out yet: never passed over in silence."""
-    unheard = {
-        "sweep": bool(run.sweep) and run.launcher.queue is None,
-    }
-    queues = " or ".join(one.name for one in launchers.every() if one.queue) if any(unheard.values()) else ""
+    """A `sweep` with a launcher that has no queue, and so no job array."""
+    if not run.sweep or run.launcher.queue is not None:
+        return []
+    queues = " or ".join(one.name for one in launchers.every() if one.queue)
     return [
         Finding(
             id="key-without-effect",
             verdict=BLOCK,
-            where=run.where(key),
-            saw=f"{key} is carried out with launch: {{with: {queues}}} alone, and not here.",
+            where=run.where("sweep"),
+            saw=f"sweep works only with launch: {{with: {queues}}}.",
             why="the run would not do what you asked for.",
-            fix=f"launch: {{with: {queues}}}, or take {key} out of the run file",
+            fix=f"launch: {{with: {queues}}}, or take sweep out of the run file",
         )
-        for key, is_set in unheard.items()
-        if is_set
     ]
 
 
 INSIDE = ("software", "imports", "libraries", "storage", "hub")
-"""The families of facts that are the training environment's: in a container they are read again, inside of it."""
+"""The families of facts about the training environment: they are read again inside a container."""
 
 OF_SYSTEM = ("limits", "container", "cgroup_memory_bytes")
 
 
 async def inspect_inside(seen: Inspection, inside: Nodes, python: Mapping[str, str]) -> Inspection:
-    """The inspection again, with what the prepared training environment says in place of the hosts' answers."""
+    """The inspection again, with the facts of the prepared training environment in place of the hosts'."""
     run = as_inside(seen.run, python)
     asked = replace(run, cluster=seen.run.cluster)
     paths = [text.split(":")[1] for text in (seen.run.container.mounts if seen.run.container else ())]
@@ -264,13 +245,13 @@ def as_inside(run: Run, python: Mapping[str, str]) -> Run:
 
 
 def merged(host: Facts, inside: Facts) -> Facts:
-    """The machine from the host, the training environment from inside."""
+    """The facts of the machine from the host, those of the training environment from inside."""
     values, system = dict(host.values), dict(host.values.get("system") or {})
     system.update({name: inside.get(f"system.{name}") for name in OF_SYSTEM})
     values.update({name: inside.values.get(name, {}) for name in INSIDE})
     # A launcher's program is the host's: it starts what then enters the container.
     programs = host.get("software.programs")
-    # In the home training writes to some folders alone, which are mounted: the home itself is the host's.
+    # Only some folders of the home are mounted: the home itself is the host's.
     home = host.get("system.allranks_home")
     kept = mapping(host.get("storage.paths")).get(home)
     if kept is not None:
@@ -295,7 +276,7 @@ def judge(run: Run, facts: Sequence[Facts]) -> Inspection:
 
 
 def verdict_code(findings: Sequence[Finding], accept: Container[str] = ()) -> int:
-    """The exit code of all findings of a verb: 1 if one blocks, 3 if we could not tell, 0 if none stops a launch."""
+    """The exit code for a verb's findings: 1 if one is an error, 3 if one is unknown, 0 if none stops a launch."""
     found = stopping_launch(findings, accept)
     if not found:
         return 0

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from allranks.core.run_states import FINAL
 from allranks.runs import index
-from allranks.runs.cleanup import FINAL
 from allranks.transport import ProgramFailed, Unreachable
 
 
@@ -45,13 +45,11 @@ async def saving(run_id: str) -> Saving | None:
     """What can be saved of a run; None if it has ended, or waits for its nodes."""
     if index.waiting(run_id) is not None:
         return None
-    nodes = index.nodes_of(run_id)
     try:
-        status = await next(iter(nodes.programs.values())).call("read", "status", run_id)
+        async with index.connected_head(run_id) as head:
+            status = await head.call("read", "status", run_id)
     except (Unreachable, ProgramFailed) as error:
         return Saving(False, why=error.text)
-    finally:
-        await nodes.close()
     if status.get("state") in FINAL:
         return None
     return saving_of(status)
@@ -70,10 +68,8 @@ def saving_of(status: Mapping[str, Any]) -> Saving:
 
 async def newest_save(run_id: str) -> dict[str, Any] | None:
     """The newest save that the run's head knows of; None if there is none, or the head cannot be asked."""
-    nodes = index.nodes_of(run_id)
     try:
-        return saving_of(await next(iter(nodes.programs.values())).call("read", "status", run_id)).last
+        async with index.connected_head(run_id) as head:
+            return saving_of(await head.call("read", "status", run_id)).last
     except (Unreachable, ProgramFailed):
         return None
-    finally:
-        await nodes.close()

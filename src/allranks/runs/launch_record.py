@@ -50,6 +50,20 @@ def settled(entry: Mapping[str, Any], told: dict[str, Any], answered: bool = Tru
     return {**known, "state": "lost", "why": f"its start was interrupted: {who} is gone", "cut_off": True}
 
 
+def unknown(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What `ps` shows of a run whose state nobody has told yet."""
+    return {
+        "id": str(entry["id"]),
+        "name": entry.get("name"),
+        "nodes": nodes_of(entry),
+        "findings": [],
+        "adapter": None,
+        "state": None,
+        "step": None,
+        "started_at": entry.get("created_at"),
+    }
+
+
 def nodes_of(entry: Mapping[str, Any]) -> list[str]:
     return [str(node["name"]) for node in entry.get("nodes") or ()]
 

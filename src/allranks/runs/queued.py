@@ -10,29 +10,16 @@ from allranks.core.run_states import FINAL
 from allranks.launch.queue import Queue
 
 
-async def waiting(queue: Queue, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of a run that waits for its nodes: `checking` with the queue's reason, or `lost` with its job."""
-    number, run_id = str(entry.get("address")), str(entry["id"])
-    known: dict[str, Any] = {
-        "id": run_id,
-        "name": entry.get("name"),
-        "state": None,
-        "nodes": [],
-        "step": None,
-        "adapter": None,
-        "findings": [],
-        "started_at": entry.get("created_at"),
-    }
+async def waiting(queue: Queue, number: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of a run that waits for its nodes: `checking` with the queue's reason, or `lost` with its job. `known`
+    is what is shown if the queue does not answer."""
     try:
         job = await queue.job(number)
     except CouldNotTell as error:
         return {**known, "why": str(error)}
     if job.waits:
-        return {
-            **known,
-            "state": "checking",
-            "why": f"job {job.shown} waits in {queue.NAME}'s queue: {job.reason}",
-        }
+        why = f"job {job.shown} waits in {queue.NAME}'s queue: {job.reason}"
+        return {**known, "state": "checking", "why": why}
     if job.runs:
         why = f"job {job.shown} has its nodes ({job.nodes}) and waits for the program to start"
         return {**known, "state": "checking", "why": why}
@@ -53,10 +40,6 @@ async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]
         return {**state, "state": "lost", "why": why}
     if job.runs:
         return state
-    how = await queue.ending(number)
-    why = (
-        f"{queue.NAME}'s job {number} has ended: {how}"
-        if how
-        else f"{queue.NAME} no longer knows job {number}"
-    )
+    how = await queue.ending(number) or f"{queue.NAME} no longer knows it"
+    why = f"{queue.NAME}'s job {number} has ended: {how}"
     return {**state, "state": "lost", "why": why}

@@ -28,17 +28,14 @@ async def record_of(run_id: str) -> AsyncIterator[str]:
     if Path(directory.marker).is_file():
         yield directory.root
         return
-    nodes = index.nodes_of(run_id)
-    head = next(iter(nodes.programs.values()))
-    try:
+    async with index.connected_head(run_id) as head:
         with tempfile.TemporaryDirectory(prefix="allranks-record-") as folder:
-            await copy(head, run_id, Path(folder))
+            try:
+                await copy(head, run_id, Path(folder))
+            except (ProgramFailed, Unreachable) as error:
+                problem = Problem(f"{head.node} gave no record of {run_id}: {error.text}", do="allranks ps")
+                raise BadInput(problem) from error
             yield folder
-    except (ProgramFailed, Unreachable) as error:
-        problem = Problem(f"{head.node} gave no record of {run_id}: {error.text}", do="allranks ps")
-        raise BadInput(problem) from error
-    finally:
-        await nodes.close()
 
 
 async def copy(head: NodeProgram, run_id: str, folder: Path) -> None:

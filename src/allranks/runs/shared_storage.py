@@ -1,14 +1,15 @@
-"""A second look at the nodes, where one round trip cannot tell: is network storage of one path one storage?
+"""Whether network storage at the same path on several machines is the same storage.
 
-Only where two machines or more have network storage at a folder of the run. One node writes a file of a random
-name, then all others look for it, then it is removed: two round trips and a third whose answer nobody waits long
-for. A controller that dies in between leaves a small file that says what it is.
+Asked only if two machines or more have network storage at a folder of the run. One node writes a file with a random
+name, all others look for it, then it is removed. A controller that dies in between leaves a small file that says what
+it is.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from allranks.checks.shared_paths import Shared, candidates, with_answers
 from allranks.core import Facts, Node, facts_from_json
@@ -19,7 +20,7 @@ SECONDS = 30.0
 
 
 async def look_again(nodes: Nodes, run: Run, facts: Sequence[Facts]) -> list[Facts]:
-    """The facts, and in them which folders on shared storage were seen to be one."""
+    """The facts, and in them which folders were seen to be on the same storage."""
     looked = candidates(run, facts)
     if not looked:
         return list(facts)
@@ -33,7 +34,7 @@ async def look_again(nodes: Nodes, run: Run, facts: Sequence[Facts]) -> list[Fac
     return with_answers(facts, looked, written, seen)
 
 
-def by_node(looked: Sequence[Shared], whose) -> dict[str, list[str]]:
+def by_node(looked: Sequence[Shared], whose: Callable[[Shared], Iterable[str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in looked:
         for node in whose(one):
@@ -44,21 +45,28 @@ def by_node(looked: Sequence[Shared], whose) -> dict[str, list[str]]:
 async def asked(
     nodes: Nodes, token: str, what: str, folders: Mapping[str, Sequence[str]]
 ) -> dict[str, Facts]:
-    """The answers by node; of a node that cannot be asked any more, why."""
+    """The answers by node; for a node that can no longer be asked, the reason."""
 
     async def ask(node: Node, program: NodeProgram) -> Facts | None:
         if node.name not in folders:
             return None
         nonce = {"token": token, "do": what, "folders": list(folders[node.name])}
         wanted = {"node": node.name, "families": ["shared"], "nonce": nonce}
-        answer = await program.call("facts", stdin=wanted, timeout_seconds=SECONDS)
-        try:
-            return facts_from_json({**answer, "node": node.name})
-        except (TypeError, ValueError) as error:
-            return Facts(node.name, 0.0, {}, {"node": f"its answer holds no facts: {error}"})
+        return facts_of(node.name, await program.call("facts", stdin=wanted, timeout_seconds=SECONDS))
 
-    outcomes = await nodes.each(ask)
-    unreached = {
-        o.node.name: Facts(o.node.name, 0.0, {}, {"node": str(o.error)}) for o in outcomes if o.error
-    }
-    return {**unreached, **{o.node.name: o.answer for o in outcomes if o.answer is not None}}
+    answers = {}
+    for outcome in await nodes.each(ask):
+        name = outcome.node.name
+        if outcome.error is not None:
+            answers[name] = Facts(name, 0.0, {}, {"node": str(outcome.error)})
+        elif outcome.answer is not None:
+            answers[name] = outcome.answer
+    return answers
+
+
+def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
+    """A node's facts; an answer that holds none (another program's, a damaged file's) counts as a silent node."""
+    try:
+        return facts_from_json({**answer, "node": node})
+    except (TypeError, ValueError) as error:
+        return Facts(node, 0.0, {}, {"node": f"its answer holds no facts: {error}"})

@@ -11,7 +11,7 @@ from typing import Any
 
 from allranks.core import Event
 from allranks.plan import trainer
-from allranks.runs import allocation
+from allranks.runs import allocation, launch_record
 from allranks.runs.run_id import new_run_id
 from allranks.spec import Run
 
@@ -73,7 +73,6 @@ async def all_of(
             )
             return await work(acquired, single)
         except Exception as error:
-            known = {"id": run_id, "name": single.run.name, "nodes": [], "findings": []}
-            return {**known, "state": None, "step": None, "adapter": None, "why": str(error)}
+            return {**launch_record.unknown({"id": run_id, "name": single.run.name}), "why": str(error)}
 
     return list(await asyncio.gather(*(one(index) for index in range(len(ones)))))

@@ -48,18 +48,16 @@ def call(options: argparse.Namespace) -> int:
 async def of_head(run_id: str) -> str:
     """The page that the keeper wrote where the run lies. Raises BadInput where there is none."""
     from allranks.core import BadInput, Problem
-    from allranks.runs.index import nodes_of
+    from allranks.runs.index import connected_head
     from allranks.runs.run_copy import pieces
     from allranks.transport import ProgramFailed, Unreachable
 
-    nodes = nodes_of(run_id)
-    head, program = next(iter(nodes.programs.items()))
-    try:
-        return "".join([part async for part in pieces(program, run_id, "keeper/report.html")])
-    except (ProgramFailed, Unreachable) as error:
-        problem = Problem(
-            f"{head} gave no report of {run_id}: {error}", do=f"allranks ps says whether {run_id} has ended"
-        )
-        raise BadInput(problem) from error
-    finally:
-        await nodes.close()
+    async with connected_head(run_id) as head:
+        try:
+            return "".join([part async for part in pieces(head, run_id, "keeper/report.html")])
+        except (ProgramFailed, Unreachable) as error:
+            problem = Problem(
+                f"{head.node} gave no report of {run_id}: {error}",
+                do=f"allranks ps shows whether {run_id} has ended",
+            )
+            raise BadInput(problem) from error

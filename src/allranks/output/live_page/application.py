@@ -302,13 +302,9 @@ def short_run(run: Mapping[str, Any]) -> dict[str, Any]:
 async def kept(run_id: str, plan: Mapping[str, Any]) -> Mapping[str, Any]:
     """The expectations of the keeper, from the head's job."""
     names = [text(one.get("node")) for one in mappings(plan.get("ranks"))[:1]]
-    nodes = index.nodes_of(run_id)
-    try:
-        head = next(iter(nodes.programs.values()))
+    async with index.connected_head(run_id) as head:
         name = names[0] if names and names[0] else head.node
         return mapping((await document(head, run_id, f"nodes/{name}/job.json")).get("keep"))
-    finally:
-        await nodes.close()
 
 
 def as_collected(channel: Channel) -> dict[str, Any]:

@@ -63,11 +63,8 @@ class Channel:
         """To the journal's end; after a lost connection from where it was."""
         while not self.record.ended:
             try:
-                nodes = index.nodes_of(self.id)
-                try:
-                    await self.read(next(iter(nodes.programs.values())))
-                finally:
-                    await nodes.close()
+                async with index.connected_head(self.id) as head:
+                    await self.read(head)
             except (AllranksError, OSError, ValueError) as error:
                 self.record.reached, self.record.why = False, str(error) or type(error).__name__
             self.record.changed.add("run")

@@ -40,11 +40,8 @@ def line_of(raw: str) -> str:
 
 async def listed(run_id: str) -> list[dict[str, Any]]:
     """`{path, node, rank, bytes}` of each log; a node that cannot be asked has none."""
-    nodes = index.nodes_of(run_id)
-    try:
+    async with index.connected(run_id) as nodes:
         outcomes = await nodes.each(lambda _, program: program.call("read", "listing", run_id))
-    finally:
-        await nodes.close()
     found: dict[str, dict[str, Any]] = {}
     for outcome in outcomes:
         for one in mappings((outcome.answer or {}).get("files")):
@@ -68,11 +65,8 @@ def program_of(nodes: Nodes, path: str) -> NodeProgram:
 async def piece(run_id: str, path: str, offset: int, most_bytes: int = CHUNK_BYTES) -> dict[str, Any]:
     """Whole lines of one log from a byte on; a negative one counts from the end. `first` and `next` are the bytes where
     they begin and end."""
-    nodes = index.nodes_of(run_id)
-    try:
+    async with index.connected(run_id) as nodes:
         return await read(program_of(nodes, path), run_id, path, offset, most_bytes)
-    finally:
-        await nodes.close()
 
 
 async def read(program: NodeProgram, run_id: str, path: str, offset: int, most_bytes: int) -> dict[str, Any]:
