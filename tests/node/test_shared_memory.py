@@ -102,6 +102,20 @@ def test_what_a_stranger_took_over_stays_as_long_as_it_uses_it(tmp_path: Path, p
     assert memory.free(os.getuid()) == [path]
 
 
+def test_a_file_stays_in_use_though_its_user_closes_another_one_meanwhile(
+    tmp_path: Path, path: str, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = Memory(str(tmp_path / "seen"), BOOT)
+    ours = hold(path)
+    memory.scan([ours.pid])
+    stranger = hold(path, "open")
+    ended(ours)
+    listed = os.listdir
+    closed = f"/proc/{stranger.pid}/fd"  # lists a descriptor that is closed before it is read
+    monkeypatch.setattr(os, "listdir", lambda p: ["99999", *listed(p)] if p == closed else listed(p))
+    assert memory.free(os.getuid()) == []
+
+
 def test_a_stranger_with_the_same_name_and_nothing_else_stays(tmp_path: Path, path: str, hold: Hold) -> None:
     memory = Memory(str(tmp_path / "seen"), BOOT)
     memory.scan([])

@@ -1,6 +1,6 @@
-"""A command of the user's on this node: run to its end or its time limit, with what it printed up to a limit.
+"""A user's command on this node: run to its end or its time limit, with what it printed up to a limit.
 
-It gets no shell and no input. When its time is over, or nobody waits for the answer any more, it is ended with
+It gets no shell and no input. When its time is over, or nobody waits for the answer any longer, it is ended with
 everything that it has started.
 """
 
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import subprocess
 import time
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, Mapping
 
-from allranks.core import BadInput, Problem, Process
-from allranks.core.procfs import boot_id
+from allranks.core import BadInput, Problem
 from allranks.core.untrusted import number
 from allranks.node import processes
+from allranks.node.stopping import end_descendants
 
 MOST_BYTES = 1 << 20
 """What is kept of its output: the first half, and the newest half of what follows."""
@@ -37,19 +36,16 @@ def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:
     """
     argv = wanted.get("argv")
     seconds = number(wanted.get("seconds"))
+    example = '{"argv": ["hostname"], "seconds": 60}'
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
-        raise BadInput(
-            Problem(saw="the command is not a list of words.", do='{"argv": ["hostname"], "seconds": 60}')
-        )
+        raise BadInput(Problem(saw="the command is not a list of words.", do=example))
     if seconds is None or seconds <= 0:
-        raise BadInput(
-            Problem(saw="the command has no time limit.", do='{"argv": ["hostname"], "seconds": 60}')
-        )
+        raise BadInput(Problem(saw="the command has no time limit.", do=example))
     began = time.monotonic()
-    # What loses its parent becomes ours, so that everything that it started is found below this process.
+    # A process that loses its parent becomes a child of this one, so all that the command started is found below it.
     processes.adopt_orphans()
     try:
-        # In our own process group: whoever ends this program as a whole ends the command with it.
+        # In this program's process group: whoever ends the group ends the command with it.
         child = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0
         )
@@ -58,7 +54,7 @@ def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:
     kept = Kept(MOST_BYTES)
     in_time = heard(child, kept, began + seconds, gone)
     if not in_time:
-        end_all()
+        end_descendants(GRACE_SECONDS)
         drain(child, kept)
     code = child.wait() if in_time else None
     return {
@@ -139,43 +135,3 @@ def drain(child: "subprocess.Popen[bytes]", kept: Kept) -> None:
     until = time.monotonic() + LAST_WORDS_SECONDS
     while time.monotonic() < until and read_some(child, kept, LOOK_SECONDS):
         pass
-
-
-def end_all() -> None:
-    """Ends every process below this one: each by its pid and start time, and nothing else."""
-    until = time.monotonic() + GRACE_SECONDS
-    told = send_to(below(), signal.SIGTERM)
-    while told and time.monotonic() < until:
-        time.sleep(0.05)
-        told = [one for one in told if processes.still(one)]
-    send_to(below(), signal.SIGKILL)
-    until = time.monotonic() + LAST_WORDS_SECONDS
-    while reaped() and time.monotonic() < until:
-        time.sleep(0.02)
-
-
-def reaped() -> bool:
-    """Takes the codes of our dead children, adopted ones too; whether some still live."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
-
-
-def below() -> List[Process]:
-    found = (stat for stat in processes.descendants(os.getpid()) if stat.is_alive)
-    return [Process("", stat.pid, stat.start_time, boot_id(), run_id="") for stat in found]
-
-
-def send_to(those: List[Process], number: int) -> List[Process]:
-    """Those that the signal reached."""
-    sent = []
-    for one in those:
-        try:
-            if processes.signal(one, number):
-                sent.append(one)
-        except PermissionError:
-            continue  # it has become another user (sudo): not ours to end
-    return sent

@@ -1,8 +1,8 @@
 """torch's locks of operators that a run's ranks were compiling when they were ended: which are the run's, and may go.
 
-torch lets one process compile an operator. It makes the file `lock` and removes it when it is done; a process that is
-killed leaves it, and every later one of that user waits for it without end. A rank of ours writes down each lock that
-it makes (`worker/compilation.py`). The file is the run's, and is removed, only if all of this holds:
+torch lets one process compile an operator. It makes the file `lock` and removes it when it is done. A process that is
+killed leaves it, and every later process of that user waits for it forever. A rank of a run writes down each lock that
+it makes (`worker/operators.py`). The file is the run's, and is removed, only if all of this holds:
 
 1. It is the very file that the rank made: device, inode and time of making, empty, with one name, of the run's user.
 2. The rank that made it lives no more.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import Any, Dict, Iterable, List, Mapping, Tuple
 
 from allranks.node import processes
@@ -52,29 +53,9 @@ def in_use() -> "set[Tuple[int, int]]":
     """The files named `lock` that a process of this machine has open, as far as that can be read."""
     keys = set()
     for pid in processes.pids():
-        folder = "/proc/%d/fd" % pid
-        try:
-            descriptors = os.listdir(folder)
-        except OSError:
-            continue
-        for name in descriptors:
-            path = os.path.join(folder, name)
-            try:
-                if os.path.basename(os.readlink(path)) == LOCK:
-                    found = os.stat(path)
+        for descriptor, path in processes.open_files(pid) or ():
+            if os.path.basename(path) == LOCK:
+                with suppress(OSError):
+                    found = os.stat(descriptor)
                     keys.add((found.st_dev, found.st_ino))
-            except OSError:
-                continue
     return keys
-
-
-def remove(paths: Iterable[str]) -> List[str]:
-    """Removes them; the paths of those that went."""
-    gone = []
-    for path in paths:
-        try:
-            os.unlink(path)
-            gone.append(path)
-        except OSError:
-            continue
-    return gone

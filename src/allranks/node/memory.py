@@ -103,14 +103,12 @@ class Groups:
 
 def _group(folder: str) -> Optional[Dict[str, int]]:
     """None where the group has no limit, or is not there."""
-    for limit, used, before in (
-        (LIMITS[0], "memory.current", ""),
-        (LIMITS[1], "memory.usage_in_bytes", "total_"),
-    ):
+    versions = ((LIMITS[0], "memory.current", ""), (LIMITS[1], "memory.usage_in_bytes", "total_"))
+    for limit, used, before in versions:
         most, now = (_number(_text(os.path.join(folder, name))) for name in (limit, used))
         if most is None or now is None or most >= NO_LIMIT:
             continue
-        held = _named(_text(os.path.join(folder, "memory.stat")))
+        held = counts(os.path.join(folder, "memory.stat"))
         free = sum(held.get(f"{before}{name}", 0) for name in ("active_file", "inactive_file"))
         return {"limit_bytes": most, "used_bytes": max(0, now - free), "oom_kills": _kills(folder) or 0}
     return None
@@ -119,14 +117,15 @@ def _group(folder: str) -> Optional[Dict[str, int]]:
 def _kills(folder: str) -> Optional[int]:
     """`oom_kill` of memory.events (version 2) or memory.oom_control (version 1, Linux 4.13 and up)."""
     for name in ("memory.events", "memory.oom_control"):
-        number = _named(_text(os.path.join(folder, name))).get("oom_kill")
+        number = counts(os.path.join(folder, name)).get("oom_kill")
         if number is not None:
             return number
     return None
 
 
-def _named(text: str) -> Mapping[str, int]:
-    rows = (line.split() for line in text.splitlines())
+def counts(path: str) -> Mapping[str, int]:
+    """The numbers by their names in a file such as memory.stat; empty if it cannot be read."""
+    rows = (line.split() for line in _text(path).splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
 
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
-from allranks.core import Process, process_from_json
+from allranks.core import Process
 from allranks.core.procfs import boot_id, pid_namespace
 
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
-"""System call numbers, the same on every architecture: they came after the tables were unified. Called
-directly, since Python 3.8 has no names for them and one way that is tested is better than two."""
+"""System call numbers, the same on every architecture. Python 3.8 has no names for them, so they are always called
+directly."""
 
 _PR_SET_CHILD_SUBREAPER = 36
+_TICKS = os.sysconf("SC_CLK_TCK")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Stat(NamedTuple):
-    """The fields of /proc/PID/stat that we use. `exit_status` is what waitpid would say, once it is dead."""
+    """The fields of /proc/PID/stat that allranks uses. `exit_status` is what waitpid would say, once it is dead."""
 
     pid: int
     name: str
@@ -32,17 +33,23 @@ class Stat(NamedTuple):
     session: int
     start_time: int
     exit_status: int
+    cpu_ticks: int = 0
 
     @property
     def is_alive(self) -> bool:
         """A zombie has ended; only its parent has not asked yet."""
         return self.state not in ("Z", "X", "x")
 
+    @property
+    def cpu_seconds(self) -> float:
+        """Its time in user and system mode."""
+        return self.cpu_ticks / _TICKS
 
-def read_stat(pid: int) -> Optional[Stat]:
-    """None where there is no such process."""
+
+def read_stat(pid: int, thread: Optional[int] = None) -> Optional[Stat]:
+    """Of a process, or of one of its threads. None if there is no such process."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"/proc/{pid}/stat" if thread is None else f"/proc/{pid}/task/{thread}/stat", "rb") as file:
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return None
@@ -52,7 +59,8 @@ def read_stat(pid: int) -> Optional[Stat]:
     if len(fields) < 20:
         return None
     exit_status = int(fields[49]) if len(fields) > 49 else 0
-    return Stat(pid, name, fields[0], int(fields[1]), int(fields[3]), int(fields[19]), exit_status)
+    ticks = int(fields[11]) + int(fields[12])
+    return Stat(pid, name, fields[0], int(fields[1]), int(fields[3]), int(fields[19]), exit_status, ticks)
 
 
 def pids() -> List[int]:
@@ -81,16 +89,36 @@ def descendants(pid: int, among: Optional[Dict[int, Stat]] = None) -> List[Stat]
     return found
 
 
+def open_files(pid: int) -> Optional[List[Tuple[str, str]]]:
+    """(/proc/PID/fd/N, what it points to) for each open file of a process; None if they may not be read.
+
+    A process may close a file while it is looked at: that one is left out, and all others are not.
+    """
+    folder = f"/proc/{pid}/fd"
+    try:
+        descriptors = os.listdir(folder)
+    except OSError:
+        return None
+    found = []
+    for name in descriptors:
+        path = os.path.join(folder, name)
+        try:
+            found.append((path, os.readlink(path)))
+        except OSError:
+            continue
+    return found
+
+
 def start_time(pid: int) -> Optional[int]:
-    """Clock ticks since boot; None where there is no such process."""
+    """Clock ticks since boot; None if there is no such process."""
     stat = read_stat(pid)
     return None if stat is None else stat.start_time
 
 
 def read_environ(pid: int) -> Optional[Dict[str, str]]:
-    """The environment that the process was started with; None where it may not be read or is empty.
+    """The environment that the process was started with; None if it may not be read or is empty.
 
-    A process may erase or replace it, so that nothing in it proves anything by itself.
+    A process may erase or replace it, so it proves nothing by itself.
     """
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
@@ -102,7 +130,7 @@ def read_environ(pid: int) -> Optional[Dict[str, str]]:
 
 
 def owner(pid: int) -> Optional[int]:
-    """The real user id of the process; None where there is no such process."""
+    """The real user id of the process; None if there is no such process."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -134,10 +162,10 @@ def still(process: Process) -> bool:
 
 
 def signal(process: Process, number: int) -> bool:
-    """Signals that very process; False where it is gone or is another by now. Raises PermissionError.
+    """Signals that very process; False if it is gone or is another by now. Raises PermissionError.
 
-    The pidfd is opened first and the identity read after it: what the pidfd holds cannot become another
-    process any more, so what was read is what is signalled.
+    The pidfd is opened first and the identity read after it. A pidfd never stands for another process, so what was
+    read is what is signalled.
     """
     if process.pid <= 1:
         return False
@@ -159,9 +187,9 @@ def signal(process: Process, number: int) -> bool:
 
 
 def _signal_without_pidfd(process: Process, number: int) -> bool:
-    """For kernels before 5.3 (RHEL 8) and sandboxes that forbid it: read and signal at once.
+    """For kernels before 5.3 (RHEL 8) and sandboxes that forbid pidfds: reads and signals at once.
 
-    The pid would have to end, and the whole range of pids to be used up, between the two lines.
+    To hit another process, this one would have to end, and the whole range of pids be used up, between two lines.
     """
     if not still(process):
         return False
@@ -175,14 +203,12 @@ def _signal_without_pidfd(process: Process, number: int) -> bool:
 def open_pidfd(pid: int) -> Optional[int]:
     """A descriptor that stands for the process and becomes readable when it ends.
 
-    None where this kernel or sandbox has none. Raises ProcessLookupError.
+    None if this kernel or sandbox has none. Raises ProcessLookupError.
     """
     try:
         return _checked(_libc.syscall(_PIDFD_OPEN, pid, 0))
-    except ProcessLookupError:
-        raise
     except OSError as error:
-        # pidfd_open(2) knows no EPERM: that one is a seccomp filter's.
+        # pidfd_open(2) knows no EPERM: that one comes from a seccomp filter.
         if error.errno in (errno.ENOSYS, errno.EPERM, errno.EINVAL):
             return None
         raise
@@ -202,6 +228,16 @@ def _checked(result: int) -> int:
 def adopt_orphans() -> bool:
     """From here on a descendant whose parent ends becomes our child, not init's (child subreaper)."""
     return _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def reap_children() -> bool:
+    """Takes the exit codes of all dead children, adopted ones too; whether some still live."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def exit_code(stat: Stat) -> Optional[int]:
@@ -227,10 +263,8 @@ def can_be_seen(record: Mapping[str, Any]) -> bool:
 
 
 def lives(record: Mapping[str, Any]) -> Optional[bool]:
-    """Whether a stored process lives; None where that cannot be told from here, or nothing is stored."""
-    if not record.get("pid") or not can_be_seen(record):
+    """Whether a stored process lives; None if that cannot be told from here, or nothing whole is stored."""
+    pid, began, boot = (record.get(name) for name in ("pid", "start_time", "boot_id"))
+    if not (isinstance(pid, int) and isinstance(began, int) and pid > 1 and boot and can_be_seen(record)):
         return None
-    try:
-        return still(process_from_json(record))
-    except TypeError:
-        return None  # not what `record_of` writes
+    return still(Process("", pid, began, str(boot), ""))

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from typing import AbstractSet, FrozenSet, List
+from typing import AbstractSet, FrozenSet, Iterable, List
 
 
 def remove_tree(parent: str, name: str, spared: AbstractSet[str] = frozenset()) -> List[str]:
@@ -22,6 +22,18 @@ def remove_tree(parent: str, name: str, spared: AbstractSet[str] = frozenset()) 
     finally:
         os.close(folder)
     return kept
+
+
+def remove_files(paths: Iterable[str]) -> List[str]:
+    """Removes files; the paths of those that went."""
+    gone = []
+    for path in paths:
+        try:
+            os.unlink(path)
+            gone.append(path)
+        except OSError:
+            continue
+    return gone
 
 
 def mount_points(table: str = "/proc/self/mountinfo") -> List[str]:

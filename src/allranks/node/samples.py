@@ -32,7 +32,6 @@ UNEVEN = 0.2
 run's steps."""
 
 NICS = 8
-TICKS = os.sysconf("SC_CLK_TCK")
 REASONS = (
     "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sw_power_cap",
 )  # fmt: skip
@@ -222,16 +221,9 @@ def nic_counters() -> Dict[str, List[int]]:
 
 
 def of_rank(pid: int) -> Dict[str, Any]:
-    """`{state, cpu_seconds}`: fields 3, 14 and 15 of /proc/PID/stat; empty where it is gone."""
+    """`{state, cpu_seconds}`; empty if it is gone."""
     stat = processes.read_stat(pid)
-    if stat is None:
-        return {}
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            words = file.read().rpartition(b")")[2].split()
-        return {"state": stat.state, "cpu_seconds": round((int(words[11]) + int(words[12])) / TICKS, 2)}
-    except (OSError, IndexError, ValueError):
-        return {"state": stat.state}
+    return {} if stat is None else {"state": stat.state, "cpu_seconds": round(stat.cpu_seconds, 2)}
 
 
 ASKED = ("uuid", "index", "utilization.gpu", "temperature.gpu", "power.draw", "memory.used")

@@ -19,6 +19,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 from allranks.node import processes
 from allranks.node.paths import Lines
+from allranks.node.removal import remove_files
 
 FOLDER = "/dev/shm"
 NAME = "shared-memory.jsonl"
@@ -30,7 +31,7 @@ Key = Tuple[int, int]
 
 
 class Memory:
-    """What the supervisor sees of its own processes; `look` writes down the files that are new and theirs."""
+    """What the supervisor sees of its own processes; `scan` writes down the files that are new and theirs."""
 
     def __init__(self, path: str, boot_id: str):
         self._lines, self.boot_id = Lines(path), boot_id
@@ -58,15 +59,7 @@ class Memory:
 
     def free(self, uid: int) -> List[str]:
         """Removes what the run's processes have left; the paths. To be called when they have ended."""
-        paths = left(self._own, self.boot_id, uid)
-        removed = []
-        for path in paths:
-            try:
-                os.unlink(path)
-                removed.append(path)
-            except OSError:
-                continue
-        return removed
+        return remove_files(left(self._own, self.boot_id, uid))
 
     def close(self) -> None:
         self._lines.close()
@@ -113,7 +106,8 @@ def in_use(pids: Iterable[int]) -> Set[Key]:
 
 def used_by(pid: int) -> Set[str]:
     """The paths below /dev/shm that a process has mapped or open; none where it cannot be read."""
-    return {path for path in (*mapped(pid), *opened(pid)) if os.path.dirname(path) == FOLDER}
+    opened = [path for _, path in processes.open_files(pid) or ()]
+    return {path for path in (*mapped(pid), *opened) if os.path.dirname(path) == FOLDER}
 
 
 def mapped(pid: int) -> List[str]:
@@ -124,17 +118,6 @@ def mapped(pid: int) -> List[str]:
             for line in lines:
                 if b" " + FOLDER.encode() + b"/" in line:
                     found.append(os.fsdecode(line.rstrip(b"\n").split(None, 5)[5]))
-    except OSError:
-        pass
-    return found
-
-
-def opened(pid: int) -> List[str]:
-    folder = "/proc/%d/fd" % pid
-    found = []
-    try:
-        for name in os.listdir(folder):
-            found.append(os.readlink(os.path.join(folder, name)))
     except OSError:
         pass
     return found

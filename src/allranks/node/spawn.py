@@ -18,6 +18,7 @@ from allranks.core.placeholders import with_resume
 from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
+from allranks.node.removal import remove_files
 from allranks.node.temporary_folder import Temporary
 
 INHERITED = (
@@ -371,7 +372,7 @@ class Torchrun:
     def free_locks(self, uid: int) -> List[str]:
         """Removes torch's locks of the operators that a killed rank was compiling; the paths."""
         records = Tail(os.path.join(self.directory.root, extension_locks.NAME)).read()
-        return extension_locks.remove(extension_locks.left(records, uid))
+        return remove_files(extension_locks.left(records, uid))
 
     def failures(self) -> List[Failure]:
         """What its log says of the last attempt."""

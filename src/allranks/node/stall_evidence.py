@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from typing import Callable, Deque, List, NamedTuple, Optional, Set
+from typing import Callable, Deque, List, NamedTuple, Optional
 
 from allranks.core import Event, told
 from allranks.core.node_events import Child, Kernel, ProcessSeen, Socket
@@ -164,9 +164,10 @@ def wchan(pid: int) -> Optional[str]:
 
 def sockets(pid: int) -> Optional[List[Socket]]:
     """The process's TCP connections: with unsent or unread bytes first. Null where they may not be read."""
-    mine = _open_files(pid)
-    if mine is None:
+    opened = processes.open_files(pid)
+    if opened is None:
         return None
+    mine = {path for _, path in opened}
     found = []
     for family in ("tcp", "tcp6"):
         try:
@@ -179,21 +180,6 @@ def sockets(pid: int) -> Optional[List[Socket]]:
                 found.append(_socket(row))
     found.sort(key=lambda one: -(one.unsent_bytes + one.unread_bytes))
     return found[:SOCKETS]
-
-
-def _open_files(pid: int) -> Optional[Set[str]]:
-    """What its descriptors point to; one that is closed while we read is left out."""
-    try:
-        listed = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return None
-    found = set()
-    for descriptor in listed:
-        try:
-            found.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-        except OSError:
-            continue
-    return found
 
 
 def _socket(row: List[str]) -> Socket:

@@ -5,6 +5,7 @@ It knows no run and no supervisor: `find` says each time which processes are our
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
@@ -14,8 +15,8 @@ from allranks.node import processes
 from allranks.node.processes import Stat
 
 FORCE_SECONDS = 10.0
-"""How long SIGKILL is repeated. What lives then hangs in the kernel (state D: a dead NFS server, a GPU
-driver) and no signal ends it; it is reported as left."""
+"""How long SIGKILL is repeated. What still lives then hangs in the kernel (state D: a dead NFS server, a GPU driver).
+No signal ends it, and it is reported as left."""
 
 STEP_SECONDS = 0.1
 
@@ -24,13 +25,13 @@ OWN_END = "torchrun ended"
 
 
 class Stopping:
-    """Call `step` a few times a second until it says True; then `report` tells what was done.
+    """Call `step` a few times a second until it returns True; then `report` tells what was done.
 
-    SIGTERM goes to the tops alone, the processes of ours whose parent is none of ours: torchrun passes it
-    on to its ranks, and a rank that saves on SIGTERM still has its data loaders. A child whose parent ends
-    becomes a top in its turn. After the grace time SIGKILL goes to all. During `settle_seconds` nothing is
-    signalled: what is ending by itself may do so. Both times count from the signal that was sent and not from when
-    it was due: a disk or a machine that paused us takes nobody's grace time, and nobody is given up unsignalled.
+    SIGTERM goes to the tops alone: the processes that `find` gives and whose parent it does not give. torchrun passes
+    it on to its ranks, and a rank that saves on SIGTERM still has its data loaders. A child whose parent ends becomes
+    a top. After the grace time SIGKILL goes to all. During `settle_seconds` nothing is signalled, so that processes
+    can end by themselves. Both times count from the signal that was sent, not from when it was due: a disk or a
+    machine that paused this program takes nobody's grace time.
     """
 
     def __init__(
@@ -108,14 +109,26 @@ class Stopping:
                 self._signal(stat, signal.SIGTERM)
 
     def _signal(self, stat: Stat, number: int) -> None:
-        try:
-            sent, why = self._send(self._as_process(stat), number), ""
-        except PermissionError:
-            sent, why = False, "not permitted"
-        if not sent and not why:
-            return  # it ended, or the pid is another process by now
         entry = {"pid": stat.pid, "start_time": stat.start_time, "name": stat.name}
         entry["signal"] = signal.Signals(number).name
-        if why:
-            entry["why"] = why
+        try:
+            if not self._send(self._as_process(stat), number):
+                return  # it ended, or the pid is another process by now
+        except PermissionError:
+            entry["why"] = "not permitted"
         self.signalled[(stat.pid, stat.start_time)] = entry
+
+
+def end_descendants(grace_seconds: float, node: str = "") -> Dict[str, Any]:
+    """Ends and reaps all that descends from this program; the report of `Stopping`. Nobody else may wait for their
+    exit codes then: `subprocess` would not know them."""
+    boot = processes.boot_id()
+
+    def find() -> List[Stat]:
+        processes.reap_children()
+        return [stat for stat in processes.descendants(os.getpid()) if stat.is_alive]
+
+    def as_process(stat: Stat) -> Process:
+        return Process(node, stat.pid, stat.start_time, boot, run_id="")
+
+    return Stopping(find, as_process, grace_seconds).run()

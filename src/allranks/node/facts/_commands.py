@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Dict, Mapping, Optional, Sequence
 
-from allranks.node.facts import _reader_processes
+from allranks.node.facts._reader_processes import in_kernel, remaining
 from allranks.node.facts._reading import Unreadable
 
 MOST_BYTES = 8 << 20
@@ -54,7 +54,7 @@ def run(
     stdin: bytes = b"",
 ) -> Completed:
     """Runs a program. Raises `Unreadable` where it is not there, takes too long or says too much."""
-    limit = _reader_processes.remaining(seconds)
+    limit = remaining(seconds)
     environment: Dict[str, str] = dict(os.environ if env is None else env)
     # Numbers and messages in one form, whatever the user's language is.
     environment.update(LC_ALL="C", LANG="C")
@@ -108,9 +108,7 @@ def _converse(process: "subprocess.Popen[bytes]", name: str, limit: float, stdin
         while selector.get_map():
             ready = selector.select(max(0.0, deadline - time.monotonic()))
             if not ready and time.monotonic() >= deadline:
-                raise Unreadable(
-                    f"{name} did not answer within {limit:g} s{_reader_processes._state(process.pid)}"
-                )
+                raise Unreadable(f"{name} did not answer within {limit:g} s{in_kernel(process.pid)}")
             for key, _ in ready:
                 block = os.read(key.fd, 1 << 16)
                 if not block:
@@ -121,9 +119,7 @@ def _converse(process: "subprocess.Popen[bytes]", name: str, limit: float, stdin
     try:
         code = process.wait(max(0.1, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        raise Unreadable(
-            f"{name} did not end within {limit:g} s{_reader_processes._state(process.pid)}"
-        ) from None
+        raise Unreadable(f"{name} did not end within {limit:g} s{in_kernel(process.pid)}") from None
     return Completed(code, str(texts["out"], "utf-8", "replace"), str(texts["err"], "utf-8", "replace"))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 from allranks.node.facts._commands import line
 
 ROOT = "/sys/bus/pci/devices"
-NVIDIA, MELLANOX = "0x10de", "0x15b3"
+NVIDIA = "0x10de"
 
 
 def devices(root: str = ROOT) -> List[Dict[str, Any]]:

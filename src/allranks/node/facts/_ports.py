@@ -134,7 +134,7 @@ class Holders:
 
     @functools.cached_property
     def _owned(self) -> Dict[_processes.Identity, str]:
-        return _processes.owners(paths.home(), processes.boot_id())
+        return _processes.owners(paths.home())
 
     def of(self, listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         """One a process; its pid is None where another user's descriptors may not be looked at."""
@@ -153,15 +153,7 @@ def _socket_owners(inodes: "set[int]") -> Dict[int, int]:
     links = {f"socket:[{inode}]": inode for inode in inodes}
     found: Dict[int, int] = {}
     for pid in processes.pids():
-        try:
-            descriptors = os.listdir(f"/proc/{pid}/fd")
-        except OSError:
-            continue
-        for descriptor in descriptors:
-            try:
-                inode = links.get(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-            except OSError:
-                continue
-            if inode is not None:
-                found.setdefault(inode, pid)
+        for _, link in processes.open_files(pid) or ():
+            if link in links:
+                found.setdefault(links[link], pid)
     return found

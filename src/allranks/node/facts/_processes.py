@@ -11,17 +11,6 @@ Identity = Tuple[int, int]
 """pid and start time."""
 
 
-def alive(record: Any, boot: str) -> bool:
-    """Whether exactly this stored process lives here: boot, PID namespace, pid and start time agree."""
-    if not isinstance(record, dict) or record.get("boot_id") != boot or not processes.can_be_seen(record):
-        return False
-    pid, began = record.get("pid"), record.get("start_time")
-    if not isinstance(pid, int) or not isinstance(began, int) or pid <= 1:
-        return False
-    found = processes.read_stat(pid)
-    return found is not None and found.is_alive and found.start_time == began
-
-
 def recorded(home: str) -> List[Dict[str, Any]]:
     """Each node's part of each run below `<home>/runs`: `run`, `node`, `supervisor`, `keeper`, `processes`."""
     found = []
@@ -46,12 +35,12 @@ def recorded(home: str) -> List[Dict[str, Any]]:
     return found
 
 
-def owners(home: str, boot: str) -> Dict[Identity, str]:
+def owners(home: str) -> Dict[Identity, str]:
     """The run of every process that our run directories know and that still lives."""
     owned: Dict[Identity, str] = {}
     for part in recorded(home):
         for record in [part["supervisor"], part["keeper"], *part["processes"]]:
-            if alive(record, boot):
+            if processes.lives(record):
                 owned[(record["pid"], record["start_time"])] = part["run"]
     return owned
 

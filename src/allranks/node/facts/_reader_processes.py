@@ -17,7 +17,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
-from allranks.node.facts._reading import why
+from allranks.node.facts._reading import Unreadable, why
+from allranks.node.processes import read_stat
 
 MOST_BYTES = 16 << 20
 """What one process may send. The largest family (a model folder of 1,000 files) sends about 100 kB."""
@@ -73,7 +74,7 @@ def run(
     with selectors.DefaultSelector() as selector:
         for child in children.values():
             selector.register(child.descriptor, selectors.EVENT_READ, child)
-        _listen(selector, [child for child in children.values()])
+        _listen(selector, list(children.values()))
     _reap(list(children.values()))
     outcomes.update({name: child.outcome for name, child in children.items()})
     return outcomes
@@ -88,7 +89,6 @@ def calls(
     functions: Mapping[str, Callable[[], Any]], seconds: Union[float, Mapping[str, float]]
 ) -> Dict[str, Callable[[], Any]]:
     """Runs all functions at once; each result is a function that returns the value or raises `Unreadable`."""
-    from allranks.node.facts._reading import Unreadable
 
     def task(function: Callable[[], Any]) -> Callable[[Send], None]:
         return lambda send: send({"value": function()})
@@ -165,7 +165,7 @@ def _listen(selector: selectors.BaseSelector, children: List[_Child]) -> None:
             _receive(key.data)
         for child in children:
             if not child.ended and time.monotonic() >= child.deadline:
-                _give_up(child, f"did not answer within {child.limit:g} s{_state(child.pid)}")
+                _give_up(child, f"did not answer within {child.limit:g} s{in_kernel(child.pid)}")
         for key in list(selector.get_map().values()):
             if key.data.ended:
                 selector.unregister(key.fileobj)
@@ -209,13 +209,11 @@ def _give_up(child: _Child, reason: str) -> None:
     _end(child)
 
 
-def _state(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            state = file.read().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""
-    return " and waits uninterruptibly in the kernel (state D)" if state == "D" else ""
+def in_kernel(pid: int) -> str:
+    """The end of a reason, if the process hangs in the kernel."""
+    stat = read_stat(pid)
+    is_stuck = stat is not None and stat.state == "D"
+    return " and waits uninterruptibly in the kernel (state D)" if is_stuck else ""
 
 
 def _reap(children: List[_Child]) -> None:

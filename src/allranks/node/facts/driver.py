@@ -71,9 +71,8 @@ def libraries() -> Dict[str, List[str]]:
 def device_files() -> List[str]:
     """`/dev/nvidia*` that this process may open."""
     names = sorted(n for n in os.listdir("/dev") if n.startswith("nvidia"))
-    return [n for n in names if os.access(os.path.join("/dev", n), os.R_OK | os.W_OK) or n == "nvidia-caps"][
-        :80
-    ]
+    found = [n for n in names if n == "nvidia-caps" or os.access(f"/dev/{n}", os.R_OK | os.W_OK)]
+    return found[:80]
 
 
 def fabric_manager() -> Dict[str, Any]:

@@ -66,7 +66,7 @@ def locks(folder: str) -> List[Dict[str, Any]]:
     if not found:
         return []
     holders = held({lock["path"]: lock["identity"] for lock in found})
-    owned = _processes.owners(paths.home(), processes.boot_id())
+    owned = _processes.owners(paths.home())
     mounts = parse_mounts(text("/proc/self/mountinfo", 8 << 20))
     own = os.geteuid()
     for lock in found:
@@ -121,23 +121,14 @@ def held(identities: Mapping[str, Any]) -> Dict[str, List[int]]:
     found: Dict[str, List[int]] = {path: [] for path in identities}
     names = {os.path.basename(path) for path in identities}
     for pid in processes.pids():
-        for descriptor in descriptors(pid):
+        for descriptor, link in processes.open_files(pid) or ():
+            if os.path.basename(link) not in names:
+                continue
             try:
-                link = os.readlink(descriptor)
-                if os.path.basename(link) not in names:
-                    continue
                 state = os.stat(descriptor)
             except OSError:
-                continue  # it has been closed, or is another user's
+                continue  # it has been closed
             for path, identity in identities.items():
                 if identity == (state.st_dev, state.st_ino) and pid not in found[path]:
                     found[path].append(pid)
     return found
-
-
-def descriptors(pid: int) -> List[str]:
-    folder = f"/proc/{pid}/fd"
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder)]
-    except OSError:
-        return []

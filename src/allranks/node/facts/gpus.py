@@ -10,7 +10,7 @@ import re
 import xml.etree.ElementTree as xml
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node import paths, processes
+from allranks.node import paths
 from allranks.node.facts import _commands, _pci, _processes
 from allranks.node.facts._reading import Reading, Unreadable
 
@@ -48,7 +48,7 @@ def named(seen: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """What may be kept of the processes on a GPU, with the run of those that are ours."""
     if not seen:
         return []
-    owned = _processes.owners(paths.home(), processes.boot_id())
+    owned = _processes.owners(paths.home())
     return [
         {**one, **{k: v for k, v in _processes.described(one["pid"], owned).items() if v}} for one in seen
     ]
@@ -179,24 +179,18 @@ def parse_pcie(gpu: xml.Element) -> Dict[str, Any]:
 
 
 def parse_power(gpu: xml.Element) -> Dict[str, Any]:
-    found: Dict[str, Any] = {
-        "limit_watts": None,
-        "default_watts": None,
-        "most_watts": None,
-        "draw_watts": None,
+    names = {
+        "limit_watts": ("current_power_limit", "power_limit", "enforced_power_limit"),
+        "default_watts": ("default_power_limit",),
+        "most_watts": ("max_power_limit",),
+        "draw_watts": ("instant_power_draw", "power_draw"),
     }
-    for section in ("gpu_power_readings", "power_readings"):
-        names = {
-            "limit_watts": ("current_power_limit", "power_limit", "enforced_power_limit"),
-            "default_watts": ("default_power_limit",),
-            "most_watts": ("max_power_limit",),
-            "draw_watts": ("instant_power_draw", "power_draw"),
-        }
-        for key, elements in names.items():
-            for element in elements:
-                if found[key] is None:
-                    found[key] = number(text(gpu, f"{section}/{element}"))
-    return found
+    sections = ("gpu_power_readings", "power_readings")
+    readings = {
+        key: [number(text(gpu, f"{section}/{name}")) for section in sections for name in elements]
+        for key, elements in names.items()
+    }
+    return {key: next((one for one in values if one is not None), None) for key, values in readings.items()}
 
 
 def parse_clocks(gpu: xml.Element) -> Dict[str, Any]:

@@ -11,17 +11,17 @@ from allranks.node.facts._reading import Reading
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    reading.fact("runs", lambda: parse(_processes.recorded(paths.home()), processes.boot_id()))
+    reading.fact("runs", lambda: with_processes(_processes.recorded(paths.home())))
     reading.fact("others", others)
 
 
-def parse(parts: List[Dict[str, Any]], boot: str) -> List[Dict[str, Any]]:
+def with_processes(parts: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """The parts with a living process: `run`, `node`, pid of `supervisor` and `keeper`, pids of `processes`."""
     found = []
     for part in parts:
-        supervisor = part["supervisor"] if _processes.alive(part["supervisor"], boot) else {}
-        keeper = part["keeper"] if _processes.alive(part["keeper"], boot) else {}
-        living = sorted({p["pid"] for p in part["processes"] if _processes.alive(p, boot)})
+        supervisor = part["supervisor"] if processes.lives(part["supervisor"]) else {}
+        keeper = part["keeper"] if processes.lives(part["keeper"]) else {}
+        living = sorted({p["pid"] for p in part["processes"] if processes.lives(p)})
         if supervisor or keeper or living:
             found.append(
                 {
@@ -55,7 +55,7 @@ MOST_OTHERS = 64
 
 def others() -> List[Dict[str, Any]]:
     """The launchers that belong to no run of ours: `launcher`, and what `_processes.described` tells of each."""
-    owned = _processes.owners(paths.home(), processes.boot_id())
+    owned = _processes.owners(paths.home())
     found = []
     for pid in processes.pids():
         launcher = launcher_of(_command(pid))

@@ -15,10 +15,9 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping
 
-from allranks.core import Process
 from allranks.node import processes, spawn
 from allranks.node.facts._reading import why
-from allranks.node.stopping import Stopping
+from allranks.node.stopping import end_descendants
 
 TURN_SECONDS = 0.1
 GRACE_SECONDS = 2.0
@@ -59,34 +58,10 @@ def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[st
                 break
             time.sleep(TURN_SECONDS)
     finally:
-        left = stop(str(wanted.get("node")))
+        left = end_descendants(GRACE_SECONDS, str(wanted.get("node")))["left"]
         for rank in mine:
             rank.close()
     yield {"done": round(time.monotonic() - began, 3), "why": ended_why, "left": left}
-
-
-def stop(node: str) -> List[Dict[str, Any]]:
-    """Ends whatever still descends from this program, each looked at again before its signal; what would not."""
-    boot = processes.boot_id()
-
-    def find() -> List[processes.Stat]:
-        reap()
-        return [stat for stat in processes.descendants(os.getpid()) if stat.is_alive]
-
-    def as_process(stat: processes.Stat) -> Process:
-        return Process(node, stat.pid, stat.start_time, boot, "probe")
-
-    return list(Stopping(find, as_process, GRACE_SECONDS).run()["left"])
-
-
-def reap() -> None:
-    """Ended children are taken off the table. `subprocess` reads an unknown code for those afterwards, which
-    does not matter: this is called when nobody asks for codes any more."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
 
 
 class _Rank:

@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from allranks.core.payloads import as_json
 from allranks.core.untrusted import integer, number, text
-from allranks.node import kernel_ring, processes
+from allranks.node import kernel_ring, memory, processes
 from allranks.node.stall_evidence import sockets, wchan
 from allranks.node.witness import job_ranks, stacks, tcp_info
 from allranks.node.witness.job_ranks import JobRank
@@ -35,7 +35,6 @@ DUMP_BYTES = 8 << 20
 SMI_SECONDS = 4.0
 KERNEL_SECONDS = 3600.0
 KERNEL_BYTES = 2 << 20
-TICKS = os.sysconf("SC_CLK_TCK")
 DUMP_FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 DUMP_DEFAULT = "/tmp/nccl_trace_rank_"
 
@@ -90,27 +89,12 @@ class Moment:
         self.start_time = stat.start_time if stat is not None else None
         self.wchan = wchan(pid)
         self.syscall = _word("/proc/%d/syscall" % pid)
-        self.main_cpu = _cpu("/proc/%d/task/%d/stat" % (pid, pid))
-        self.cpu = _cpu("/proc/%d/stat" % pid)
-        self.inodes: List[int] = []
-        self.gpu = False
-        self._files(pid)
-
-    def _files(self, pid: int) -> None:
-        folder = "/proc/%d/fd" % pid
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            return
-        for name in names:
-            try:
-                path = os.readlink(os.path.join(folder, name))
-            except OSError:
-                continue
-            if path.startswith("socket:["):
-                self.inodes.append(int(path[8:-1]))
-            elif path.startswith(("/dev/nvidia", "/dev/kfd", "/dev/accel")):
-                self.gpu = True
+        main = processes.read_stat(pid, thread=pid)
+        self.main_cpu = main.cpu_seconds if main is not None else None
+        self.cpu = stat.cpu_seconds if stat is not None else None
+        opened = [path for _, path in processes.open_files(pid) or ()]
+        self.inodes = [int(path[8:-1]) for path in opened if path.startswith("socket:[")]
+        self.gpu = any(path.startswith(("/dev/nvidia", "/dev/kfd", "/dev/accel")) for path in opened)
 
 
 def _told(
@@ -172,16 +156,6 @@ def _connections(
 # ---- what else there is to see of a process ----
 
 
-def _cpu(path: str) -> Optional[float]:
-    """Seconds of user and system time."""
-    try:
-        with open(path, "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-    except (OSError, IndexError, ValueError):
-        return None
-
-
 def _word(path: str) -> Optional[str]:
     try:
         with open(path, encoding="ascii", errors="replace") as file:
@@ -212,26 +186,14 @@ def group(pid: int) -> Dict[str, Any]:
         return {}
     parts = [part for part in row[3:].split("/") if part not in ("", "..")]
     folder = os.path.join("/sys/fs/cgroup", *parts)
-    events = _pairs(os.path.join(folder, "cgroup.events"))
-    kills = _pairs(os.path.join(folder, "memory.events"))
-    throttled = _pairs(os.path.join(folder, "cpu.stat"))
     told = {
-        "frozen": events.get("frozen") == "1",
-        "oom_kills": int(kills.get("oom_kill", "0")),
+        "frozen": memory.counts(os.path.join(folder, "cgroup.events")).get("frozen") == 1,
+        "oom_kills": memory.counts(os.path.join(folder, "memory.events")).get("oom_kill"),
         "memory": _word(os.path.join(folder, "memory.current")),
         "limit": _word(os.path.join(folder, "memory.max")),
-        "throttled": int(throttled.get("nr_throttled", "0")),
+        "throttled": memory.counts(os.path.join(folder, "cpu.stat")).get("nr_throttled"),
     }
     return {name: value for name, value in told.items() if value}
-
-
-def _pairs(path: str) -> Dict[str, str]:
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            rows = [line.split() for line in file.read(4096).splitlines()]
-    except OSError:
-        return {}
-    return {row[0]: row[1] for row in rows if len(row) == 2 and row[1].isdigit()}
 
 
 def dump(one: JobRank) -> Optional[Dict[str, str]]:
