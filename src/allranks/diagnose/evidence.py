@@ -16,10 +16,12 @@ from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
+    CLOSED,
     EXCEPTION,
     IGNORING,
     LOOSE,
     NOT_IGNORED,
+    OPEN,
     WAS_IGNORED,
     WRAPPERS,
     Raised,
@@ -27,6 +29,7 @@ from allranks.diagnose.streams import (
     Source,
     Told,
     head,
+    in_traceback,
 )
 from allranks.diagnose.stretches import Stretch
 from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, is_warning
@@ -62,11 +65,9 @@ class Evidence(Store):
     def add(self, line: Line) -> None:
         text = line.text
         seen = self._count(line)
-        if seen.traceback and text.startswith('  File "'):
-            seen.frame = text
         shape = self._shapes.of(text)
         if shape is PLAIN:
-            if not seen.traceback:
+            if seen.traceback != OPEN:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
                 self._exception(line, seen, [])
@@ -91,7 +92,7 @@ class Evidence(Store):
         shape = self._shapes.of(first)
         self._read_facts(line, shape)
         found = self._read_patterns(line, shape, True)
-        seen.traceback, seen.ignored = False, NOT_IGNORED
+        seen.traceback, seen.ignored = CLOSED, NOT_IGNORED
         self._raise(told.kind.rpartition(".")[2], line, seen, found, told.communication)
         for text in others:
             self.add(place._replace(text=text))
@@ -130,12 +131,12 @@ class Evidence(Store):
         for part in sorted(stretch.parts, key=lambda one: one.last):
             self._seen(part.place)  # the last line that names a local rank counts
         for seen, plain, steps in said.values():
-            if plain and (steps or not seen.traceback):
+            if plain and (steps or seen.traceback != OPEN):
                 seen.last_plain = max(plain + steps)[1]
             elif steps:
                 seen.last_plain = max(steps)[1]
             if steps:
-                seen.traceback, seen.ignored = False, NOT_IGNORED
+                seen.traceback, seen.ignored = CLOSED, NOT_IGNORED
         last = max((part.step for part in stretch.parts if part.step is not None), default=None)
         if last is not None:
             self.last_step = (base + last[0], last[1])
@@ -144,10 +145,10 @@ class Evidence(Store):
         if shape.progress:
             self._step(line, seen)
         if shape.heading:
-            head(seen, shape.heading)
+            head(seen, shape.heading, line.text)
         self._read_facts(line, shape)
         ignored = seen.ignored == IGNORING
-        found = self._read_patterns(line, shape, shape.exception and seen.traceback, ignored)
+        found = self._read_patterns(line, shape, shape.exception and in_traceback(seen, True), ignored)
         if shape.exception and not shape.heading:
             self._exception(line, seen, found)
 
@@ -176,8 +177,7 @@ class Evidence(Store):
         self._source.step(seen)
         seen.steps += 1
         seen.last_plain = line
-        seen.traceback = False
-        seen.ignored = NOT_IGNORED
+        seen.traceback, seen.ignored = CLOSED, NOT_IGNORED
         self.last_step = (self.count, line)
 
     def _hit(self, symptom: str, weight: int, line: Line, match: Any, start: int = 0) -> None:
@@ -199,11 +199,12 @@ class Evidence(Store):
         hits.append(Hit(symptom, weight, line, self.count, self.now(line), steps, named, start))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
-        match = EXCEPTION.match(line.text) or LOOSE.match(line.text)
-        if match is None or not seen.traceback:
+        named = EXCEPTION.match(line.text)
+        match = named or LOOSE.match(line.text)
+        if match is None or not in_traceback(seen, named is not None):
             return
         kind = match.group(1)
-        seen.traceback = False
+        seen.traceback = CLOSED
         if seen.ignored == IGNORING:
             seen.ignored = WAS_IGNORED
             return

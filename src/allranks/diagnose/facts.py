@@ -51,10 +51,11 @@ def _row_host(seen: Store, line: Line, match: Any) -> None:
 
 
 def _row_exit(seen: Store, line: Line, match: Any) -> None:
+    """A row whose beginning was cut off names no rank."""
     row = seen.row(line)
-    if "rank" in row:
-        _exit(seen, line, int(match.group(1)), row["rank"], row["local"], int(match.group(2)), row.get("at"))
-        row.clear()
+    rank, local, at = row.get("rank"), row.get("local"), row.get("at")
+    _exit(seen, line, int(match.group(1)), rank, local, int(match.group(2)), at)
+    row.clear()
 
 
 def _agent_exit(seen: Store, line: Line, match: Any) -> None:

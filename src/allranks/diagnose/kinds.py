@@ -18,7 +18,7 @@ UNLIKE = 4_000
 """Lines like none before, from which on a matcher is made."""
 
 STEP, PLAIN, MUTE, SPEAKS = range(4)
-NOTHING, OPENS, CLOSES, FRAME = range(4)
+NOTHING, OPENS, CLOSES = range(3)
 
 
 class Layout:

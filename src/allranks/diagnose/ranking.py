@@ -124,8 +124,8 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
     place = Where(file=line.source, line=line.number or None)
     if cause(case.symptom).healthy:
         return place, 0
-    if case.rank is not None or case.node is not None:
-        node = case.node
+    node = case.node or next((h.group("node") for h in case.hits if h.group("node")), None)
+    if case.rank is not None or node is not None:
         if node is None and case.rank in seen.ranks:
             node = seen.ranks[case.rank].node
         return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
@@ -137,10 +137,23 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
         return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0
     if not ranks and len(nodes) > 1:
         return place, 0
+    if not ranks and not cause(case.symptom).is_blame:
+        named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
+        only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
+        if only is not None:
+            return replace(place, rank=only, node=seen.node_of(Line("", only))), 0
     first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
     return Where(
         node=seen.node_of(first), rank=seen.rank_of(first), file=first.source, line=first.number or None
     ), 0
+
+
+def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
+    """The one rank that printed a traceback in this log, else the one that stands in a table of failures."""
+    raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
+    failed = {e.rank for e in seen.exits if e.code not in (0, -15)}
+    one = raised or failed
+    return next(iter(one)) if len(one) == 1 else None
 
 
 def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:

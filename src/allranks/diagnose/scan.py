@@ -14,7 +14,6 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequ
 from allranks.diagnose.digits import ALIKE, ALIKE_TEXT
 from allranks.diagnose.kinds import (
     CLOSES,
-    FRAME,
     MUTE,
     NOTHING,
     OPENS,
@@ -380,7 +379,7 @@ def _effect(shape: Shape, text: str) -> int:
         return OPENS if opens(shape.heading) else CLOSES
     if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
         return CLOSES
-    return FRAME if text.startswith('  File "') else NOTHING
+    return NOTHING
 
 
 def _places_of(text: str, drawn: str) -> Spans:

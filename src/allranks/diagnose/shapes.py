@@ -8,7 +8,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import is_progress
-from allranks.diagnose.streams import CODE, EXCEPTION, HEADINGS
+from allranks.diagnose.streams import CODE, EXCEPTION, heading_of
 from allranks.diagnose.symptom import Pattern
 
 SHAPES_KEPT = 32768
@@ -67,7 +67,7 @@ class Shapes:
             patterns = ()
         known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].may_stand_in(text))
         exception = EXCEPTION.match(text) is not None
-        heading = next((kind for words_of, kind in HEADINGS if words_of in text), "")
+        heading = heading_of(text)
         progress = not exception and is_progress(text, words)
         if not (patterns or known or exception or heading):
             return STEP if progress else PLAIN

@@ -7,7 +7,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.diagnose.lines import Line
 
-_TRACEBACK, _IGNORED, _CHAINED = "traceback", "ignored", "chained"
+_TRACEBACK, _IGNORED, _CHAINED, _FRAME = "traceback", "ignored", "chained", "frame"
 HEADINGS = (
     ("Traceback (most recent call last)", _TRACEBACK),
     ("Exception ignored ", _IGNORED),
@@ -15,6 +15,8 @@ HEADINGS = (
     ("During handling of the above exception", _CHAINED),
     ("The above exception was the direct cause", _CHAINED),
 )
+FRAME = re.compile(r'\s{2,4}File "[^"]{1,400}", line \d')
+
 NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 """Whether Python said that it ignores the exception that comes now, or the one that came last."""
 
@@ -42,6 +44,11 @@ WRAPPERS = frozenset((
 
 FOLLOWS_WITHIN = 8
 """Lines after which a traceback is another one: in a log of many ranks somebody else's lines may come between."""
+
+
+CLOSED, HEADLESS, OPEN = range(3)
+"""Whether a stream is in a traceback. If its heading was cut off (HEADLESS), only the name of an exception ends it,
+soon after a frame, because other programs print stacks too."""
 
 
 class Raised(NamedTuple):
@@ -75,16 +82,16 @@ class Seen:
     """What one rank (or one unlabelled stream) printed."""
 
     __slots__ = (
-        "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "steps", "task", "traceback",
+        "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "source", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
         self.task = line.task
         self.last_plain: Optional[Line] = None
-        self.node = line.node
+        self.node, self.source = line.node, line.source
         self.lines = 0
         self.steps = 0
-        self.traceback = False
+        self.traceback = CLOSED
         self.frame = ""
         self.ignored = NOT_IGNORED
         self.headed = 0
@@ -110,15 +117,27 @@ class Source:
         self.steps = max(self.steps, self._of[id(seen)])
 
 
-def head(seen: Seen, heading: str) -> None:
+def heading_of(text: str) -> str:
+    """What kind of line this is of those that come before an exception; empty if it is not one."""
+    if "File" in text and FRAME.match(text) is not None:
+        return _FRAME
+    return next((kind for words, kind in HEADINGS if words in text), "")
+
+
+def head(seen: Seen, heading: str, text: str) -> None:
     """A line that comes before an exception. Python goes on after one that it ignores, chained ones included."""
+    if heading == _FRAME:
+        seen.frame = text
+        if seen.traceback != OPEN:
+            seen.traceback, seen.headed = HEADLESS, seen.lines
+        return
     if heading == _IGNORED:
         seen.ignored = IGNORING
     elif heading == _CHAINED:
         seen.ignored = IGNORING if seen.ignored == WAS_IGNORED else NOT_IGNORED
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
-    seen.traceback = heading != _CHAINED
+    seen.traceback = CLOSED if heading == _CHAINED else OPEN
     seen.frame = ""
     seen.headed = seen.lines
 
@@ -126,3 +145,10 @@ def head(seen: Seen, heading: str) -> None:
 def opens(heading: str) -> bool:
     """Whether the lines of a traceback follow."""
     return heading != _CHAINED
+
+
+def in_traceback(seen: Seen, named: bool) -> bool:
+    """Whether a line that may be a traceback's last is one; `named`: it is an exception by its class's name."""
+    if seen.traceback == HEADLESS:
+        return named and seen.ignored == NOT_IGNORED and seen.lines - seen.headed <= FOLLOWS_WITHIN
+    return seen.traceback == OPEN

@@ -1,4 +1,6 @@
 FIRES = (
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+    "allocate 42 bytes.\n",
     "[rank5]: Traceback (most recent call last):\n"
     "[rank5]: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to "
     "allocate 448.00 MiB (GPU 5; 79.15 GiB total)\n"

@@ -1,4 +1,5 @@
 FIRES = (
+    "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.\n",
     "".join(
         f"[rank{r}]: Traceback (most recent call last):\n[rank{r}]: Exception: Current loss scale already at minimum - "
         "cannot decrease scale anymore. Exiting run.\n"

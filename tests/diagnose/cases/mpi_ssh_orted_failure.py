@@ -1,4 +1,5 @@
 FIRES = (
+    "A process or daemon was unable to complete a TCP connection\nto another process:\n  Local host:    a1\n",
     "ssh: connect to host 10.0.0.3 port 22: Connection refused\n"
     "--------------------------------------------------------------------------\n"
     "ORTE was unable to reliably start one or more daemons.\n",

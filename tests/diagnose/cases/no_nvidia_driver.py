@@ -1,4 +1,5 @@
 FIRES = (
+    "Failed to initialize NVML: Driver/library version mismatch\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n",
 )

@@ -1,4 +1,8 @@
 FIRES = (
+    "Traceback (most recent call last):\n"
+    '  File "/e/transformers/models/auto/configuration_auto.py", line 1, in __getitem__\n'
+    "    raise KeyError(key)\n"
+    "KeyError: 'qwen9'\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: ImportError: "
     "cannot import name 'EncoderDecoderCache' from "
     "'transformers' (/opt/env/lib/python3.11/site-packages/transformers/__init__.py)\n",

@@ -28,10 +28,7 @@ from allranks.diagnose.symptoms.cuda_oom import CAUSE as CUDA_OOM
 
 CAUSE = Cause(__name__, explains=(CUDA_OOM,))
 PATTERNS = (
-    Pattern(
-        "Duplicate GPU detected",
-        r"rank (?P<rank>\d{1,12}) and rank (?P<other>\d{1,12}) both on CUDA device (?P<device>\w{1,60})|Dup",
-    ),
+    Pattern("Duplicate GPU detected"),
     Pattern("Ranks are using the same GPU"),
     Pattern("ranks on the same GPU"),
 )

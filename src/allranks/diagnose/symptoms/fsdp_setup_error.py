@@ -29,7 +29,7 @@ PATTERNS = (
     Pattern("Must flatten tensors with"),
     Pattern("Cannot flatten integer dtype tensors"),
     Pattern("uneven sharding", r"(?i)not support.{0,160}uneven|uneven sharding.{0,80}not (?:yet )?supported"),
-    Pattern("layer class to wrap", r"Could not find the transformer layer class"),
+    Pattern("find the transformer layer class"),
     Pattern("mixed torch.Tensor and DTensor"),
     Pattern("FlatParameter", r"(?:Error|Exception): .{0,200}FlatParameter", raised=True, weight=92),
     Pattern("FSDP", r"^\w{1,40}Error: (?:(?:Expects|Cannot).{0,200})?FSDP", raised=True, weight=90),

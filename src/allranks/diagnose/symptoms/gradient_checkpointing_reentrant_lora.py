@@ -26,5 +26,6 @@ CAUSE = Cause(__name__, explains=(UNUSED_PARAMETERS_DDP,))
 PATTERNS = (
     Pattern("of tensors does not require grad"),
     Pattern("mark a variable ready only once"),
+    Pattern("Recomputed values for the following tensors", weight=90),
     Pattern("None of the inputs have requires_grad", weight=WEAK),
 )

@@ -36,7 +36,9 @@ PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),
     Pattern("gated repo"),
     Pattern(
-        "Client Error", r"40[1349] Client Error.{0,200}(?:huggingface|hf\.co|hf-mirror|modelscope)", weight=95
+        "Client Error",
+        r"4(?:0[1349]|29) Client Error.{0,200}(?:huggingface|hf\.co|hf-mirror|modelscope)",
+        weight=95,
     ),
     Pattern("LocalEntryNotFoundError"),
     Pattern("OfflineModeIsEnabled"),

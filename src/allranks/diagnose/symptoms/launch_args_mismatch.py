@@ -36,6 +36,10 @@ PATTERNS = (
     Pattern("has already checked in"),
     Pattern("KeyError", r"KeyError: '(?:RANK|LOCAL_RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'", raised=True),
     Pattern("is larger than the number of GPUs"),
+    Pattern(
+        "environment variable not set",
+        r"(?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT) environment variable not set",
+    ),
     Pattern("nproc_per_node", r"(?i)nproc.{0,40}(?:exceed|greater than|larger than)"),
     Pattern(
         "environment variable",

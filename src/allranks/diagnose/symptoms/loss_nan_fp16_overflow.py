@@ -28,7 +28,7 @@ CAUSE = Cause(__name__, outlasts_the_end=True)
 BAD_STEPS = 3
 _LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
 PATTERNS = (
-    Pattern("already at minimum", r"cannot decrease scale"),
+    Pattern("loss scale already at minimum"),
     Pattern("nan", _LOSS, weight=WEAK),
     Pattern("NaN", _LOSS, weight=WEAK),
     Pattern("inf", _LOSS, weight=WEAK),
@@ -39,6 +39,9 @@ PATTERNS = (
         raised=True,
     ),
     Pattern("FoundNan", weight=WEAK),
+    Pattern("Minimum loss scale reached"),
+    Pattern("in local forward loss", r"found (?:NaN|Inf)"),
+    Pattern("in local grad norm", r"found (?:NaN|Inf)"),
 )
 
 

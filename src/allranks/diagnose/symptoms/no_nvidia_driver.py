@@ -2,14 +2,15 @@
 
 ## How it is found
 `Found no NVIDIA driver on your system`, `No CUDA GPUs are available`, `ProcessGroupNCCL is only supported
-with GPUs, no GPUs found!`, `nccl2 requires at least one CUDA device`.
+with GPUs, no GPUs found!`, `nccl2 requires at least one CUDA device`, `Failed to initialize NVML: Driver/library
+version mismatch`, `CUDA unknown error - this may be due to an incorrectly set up environment`.
 
 Easily confused with `No CUDA runtime is found, using CUDA_HOME=...`, which is only a warning of the extension
 builder.
 
 ## Why it matters
-The NCCL backend cannot run there: a container without its GPUs, an empty CUDA_VISIBLE_DEVICES, or no
-driver.
+The NCCL backend cannot run there: a container without its GPUs, an empty CUDA_VISIBLE_DEVICES, no driver, or a driver
+that was updated while the old kernel module is still loaded (restart the node).
 
 ## What to do
 Start the container with its GPUs (`--gpus all`, the NVIDIA runtime), look at CUDA_VISIBLE_DEVICES and
@@ -31,5 +32,8 @@ PATTERNS = (
     Pattern("requires at least one CUDA device"),
     Pattern("no CUDA-capable device is detected"),
     Pattern("NVIDIA-SMI has failed", weight=90),
+    Pattern("Failed to initialize NVML", weight=90),
+    Pattern("nvml error", r"driver not loaded|driver/library version mismatch", weight=98),
+    Pattern("CUDA unknown error", r"incorrectly set up environment", weight=90),
     Pattern("could not select device driver", r"capabilities: \[\[gpu\]\]"),
 )

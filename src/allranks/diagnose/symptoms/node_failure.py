@@ -18,12 +18,8 @@ Topic: ends
 
 from __future__ import annotations
 
-import re
-from typing import Optional
-
 from allranks.core.causes import PASSES, Cause
-from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import Case, Pattern
+from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
 CAUSE = Cause(__name__, restart=PASSES, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
@@ -37,12 +33,3 @@ PATTERNS = (
     ),
     Pattern("NodeDiedError", weight=90),
 )
-_NAMED = re.compile(r"Node failure on ([\w.-]{1,80})")
-
-
-def judge(seen: Evidence) -> Optional[Case]:
-    case = seen.case("node-failure")
-    if case is None:
-        return None
-    named = [m.group(1) for h in case.hits for m in [_NAMED.search(h.line.text)] if m]
-    return case._replace(node=named[0]) if named else case

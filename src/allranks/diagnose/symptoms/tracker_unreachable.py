@@ -27,11 +27,12 @@ CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern(
         "wandb",
-        r"wandb\.(?:sdk\.\w{1,20}\.\w{1,30}\.)?(?:errors\.)?(?:errors\.)?(?:CommError|UsageError|AuthenticationError|Error)\b",
+        r"wandb\.(?:sdk\.(?:\w{1,30}\.){1,3})?(?:errors\.)?(?:errors\.)?(?:CommError|UsageError|AuthenticationError|ServiceStartTimeoutError|Error)\b",
         raised=True,
         weight=98,
     ),
     Pattern("api_key not configured", weight=98),
+    Pattern("waiting for wandb service to start", weight=98),
     Pattern("Run initialization has timed out", weight=98),
     Pattern("MlflowException", r"(?i)API request|HTTP|connect|timed out|RESOURCE", raised=True, weight=98),
     Pattern("comet_ml", r"comet_ml\.\w{1,40}.{0,80}(?:Error|Exception)", raised=True, weight=94),

@@ -23,5 +23,5 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("finished reduction in the prior iteration"),
-    Pattern("did not receive grad", r"Parameter indices which did not receive grad", weight=90),
+    Pattern("did not receive grad", r"which did not receive grad(?: for rank (?P<rank>\d{1,7}))?"),
 )

@@ -28,6 +28,12 @@ PATTERNS = (
     Pattern("is required for a normal functioning of this module"),
     Pattern("does not recognize this architecture"),
     Pattern("VersionConflict", raised=True),
+    Pattern(  # the model's type is in no table of this transformers
+        "configuration_auto.py",
+        r"configuration_auto\.py\W{1,3}line \d{1,6},? in __getitem__",
+        weight=CRASH + 2,
+        frame=("__getitem__", "configuration_auto.py"),
+    ),
     Pattern("unexpected keyword argument", weight=CRASH + 4, raised=True),
     Pattern(
         "has no attribute",

@@ -1,8 +1,9 @@
-"""The saved adapter is empty.
+"""The saved adapter or model is empty.
 
 ## How it is found
 No log line says it: the adapter file is 40 bytes (safetensors), 443 bytes (bin) or about 100 KB, with ZeRO
-stage 3 and LoRA, `stage3_gather_16bit_weights_on_model_save` unset and transformers before 5.
+stage 3 and LoRA, `stage3_gather_16bit_weights_on_model_save` unset and transformers before 5. When it is loaded:
+`copying a param with shape torch.Size([0]) from checkpoint`.
 
 Easily confused with an adapter that is small because its rank is small.
 
@@ -18,8 +19,13 @@ Topic: adapters
 
 from __future__ import annotations
 
+from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
+    CAUSE as DISTRIBUTED_CHECKPOINT_MISMATCH,
+)
 
+CAUSE = Cause(__name__, explains=(DISTRIBUTED_CHECKPOINT_MISMATCH,))
 PATTERNS = (
     Pattern(
         "adapter_model",
@@ -28,6 +34,7 @@ PATTERNS = (
     Pattern(
         "adapter_model", r"adapter_model\.(?:safetensors|bin)[^\n]{0,40}?\b(?:40|443) ?(?:[Bb]\b|[Bb]ytes)"
     ),
+    Pattern("copying a param with shape", r"torch\.Size\(\[0\]\) from checkpoint", weight=98),
     Pattern("Found missing adapter keys", weight=90),
     Pattern(
         "adapter", r"(?i)torch\.Size\(\[0\]\).{0,80}lora_[AB]|lora_[AB].{0,80}torch\.Size\(\[0\]\)", weight=90

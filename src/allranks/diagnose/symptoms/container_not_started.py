@@ -1,0 +1,52 @@
+"""The container did not start.
+
+## How it is found
+`pyxis: couldn't start container`, `pyxis: failed to import docker image`, Docker's `Error response from daemon` with
+`OCI runtime create failed` or `manifest unknown`, Apptainer's `FATAL: container creation failed`, Kubernetes'
+`ImagePullBackOff` and `CreateContainerError`.
+
+Easily confused with no-nvidia-driver, where the container's GPU hook fails; missing-system-tool, where the container
+starts and a program is missing in it.
+
+## Why it matters
+No training process was started on that node, and the ranks of the other nodes wait for it.
+
+## What to do
+Start the image by hand on that node. If the pull fails, check its name, tag and registry login. If the image is there,
+the line names what failed: a mount, the entry point, the user namespace, or a folder that may not be written.
+
+Topic: start
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
+
+CAUSE = Cause(__name__, explains=(MISSING_SYSTEM_TOOL,))
+PATTERNS = (
+    Pattern("couldn't start container", weight=96),
+    Pattern("pyxis: ", r"pyxis: (?:failed to (?:import|create)|container start failed)", weight=96),
+    Pattern("spank: required plugin", r"spank_pyxis\.so: \w{1,40}\(\) failed", weight=90),
+    Pattern("OCI runtime", r"OCI runtime (?:create|exec|start) failed", weight=96),
+    Pattern("OCI runtime", r"(?:crun|runc)\b.{0,200}OCI runtime", weight=96),
+    Pattern(
+        "Error response from daemon",
+        r"daemon: (?!could not select device driver).{0,200}(?i:manifest|not found|unauthorized|invalid|denied|failed"
+        r"|conflict|cannot|no such|already)",
+        weight=92,
+    ),
+    Pattern("manifest unknown", weight=92),
+    Pattern("container creation failed", weight=96),
+    Pattern(
+        "FATAL", r"FATAL:\s{1,8}(?:While|Unable|could not|Couldn't|image|Image|failed).{0,200}", weight=84
+    ),
+    Pattern("enroot", r"\[ERROR\].{0,200}enroot|enroot-\w{2,20}: failed", weight=92),
+    Pattern("ImagePullBackOff"),
+    Pattern("ErrImagePull"),
+    Pattern("CreateContainerError"),
+    Pattern("CreateContainerConfigError"),
+    Pattern("RunContainerError"),
+    Pattern("Back-off pulling image", weight=WEAK),
+)

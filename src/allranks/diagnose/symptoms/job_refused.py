@@ -1,0 +1,38 @@
+"""The scheduler or the launcher refused the job.
+
+## How it is found
+SLURM's `Unable to create step for job`, `Batch job submission failed`, `Unable to allocate resources`, `Application
+launch failed`, `Job credential expired`, Kubernetes' `FailedScheduling`, Ray's `No available node types can fulfill
+resource request`, `Total available GPUs … is less than total desired GPUs`.
+
+Easily confused with launch-args-mismatch, where processes were started with wrong arguments; slurm-preempt-or-timeout,
+where the job ran and was ended.
+
+## Why it matters
+Nothing ran: the request does not fit what the cluster has or allows, or its daemons do not work together.
+
+## What to do
+Compare the request (nodes, GPUs, memory, account, partition, time) with `sinfo`, `scontrol show job JOB` or `kubectl
+describe pod`. `Job credential expired` and `Invalid job credential` mean that clocks or munge keys of the nodes differ.
+
+Topic: start
+"""
+
+from __future__ import annotations
+
+from allranks.core.causes import Cause
+from allranks.diagnose.symptom import ENDED, Pattern
+
+CAUSE = Cause(__name__)
+PATTERNS = (
+    Pattern("Unable to create step for job", r"for job \d{1,12}: (?!Job/step already completing)"),
+    Pattern("job submission failed"),
+    Pattern("Unable to allocate resources"),
+    Pattern("Application launch failed", weight=96),
+    Pattern("Task launch for", r"Task launch for \S{1,40} failed on node (?P<node>[\w.-]{1,80})", weight=98),
+    Pattern("Invalid job credential", weight=98),
+    Pattern("FailedScheduling", weight=90),
+    Pattern("can fulfill resource request", weight=84),
+    Pattern("Total available GPUs", r"is less than total desired GPUs"),
+    Pattern("cannot be scheduled right now", weight=ENDED),
+)

@@ -1,0 +1,14 @@
+FIRES = (
+    "slurmstepd: error: pyxis: child 4411 failed with error code: 1\n"
+    "slurmstepd: error: pyxis: failed to import docker image\n"
+    "srun: error: gpu-3: task 1: Exited with exit code 1\n",
+    'docker: Error response from daemon: OCI runtime create failed: exec: "x": executable file not found in $PATH\n',
+    "docker: Error response from daemon: manifest for team/train:7 not found: manifest unknown\n",
+    "FATAL:   container creation failed: mount hook function failure\n",
+    "  Warning  Failed  3s  kubelet  Error: ImagePullBackOff\n",
+)
+
+SILENT = (
+    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n',
+    "pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",
+)

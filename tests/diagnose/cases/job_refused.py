@@ -1,0 +1,10 @@
+FIRES = (
+    "srun: error: Unable to create step for job 812: Memory required by task is not available\n",
+    "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n",
+    "srun: error: Task launch for StepId=36.0 failed on node gpu-7: Invalid job credential\n",
+)
+
+SILENT = (
+    "srun: error: Unable to create step for job 812: Job/step already completing or completed\n",
+    "srun: job 812 queued and waiting for resources\nsrun: job 812 has been allocated resources\nstep 1 loss 2.1\n",
+)
